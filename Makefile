@@ -1,0 +1,66 @@
+# `make help` lists what can be made. Everything runs in .venv, which is made when it is missing and brought up
+# to date when pyproject.toml or constraints.txt changes. Needed: Python 3.10 or newer, and make.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check pytest slow lint types layers format bench golden clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+demo: $(READY) ## train a LeNet on handwritten digits (examples/digits.py)
+	$(BIN)/python examples/digits.py $(ARGS)
+
+test: pytest lint types layers ## tests, lint, types, layers
+
+check: format test ## format the code, then everything of `make test`
+
+pytest: $(READY) ## the tests alone; ARGS="-k name" selects
+	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
+
+slow: $(READY) ## the tests marked slow
+	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+lint: $(READY) ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy
+	$(BIN)/mypy
+
+layers: $(READY) ## imports go down, never up (import-linter)
+	$(BIN)/lint-imports --no-logo
+
+format: $(READY) ## rewrite the code in ruff's format, with sorted imports
+	$(BIN)/ruff check --quiet --select I --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with ORACLE=its Python
+	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)
+
+golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
+	@test -n "$(ORACLE)" || { echo "make golden: say ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
+	"$(ORACLE)" -m tests.parity.generate $(ARGS)
+	$(BIN)/python -m tests.parity.write_files build/parity
+	"$(ORACLE)" -m tests.parity.generate --check build/parity
+
+clean: ## remove .venv and the tools' caches
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@command -v "$(PYTHON)" >/dev/null || { echo "make: no '$(PYTHON)' here; name a Python 3.10 or newer with PYTHON=..." >&2; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "make: rebind needs Python 3.10 or newer; '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another with PYTHON=..." >&2; exit 2; }
+	@echo "Installing rebind and its tools into $(VENV) (some minutes the first time)"
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,viz]'
+	@$(BIN)/python -c 'import torch; print("Ready: torch", torch.__version__)'
+	@touch $@

@@ -1,0 +1,86 @@
+"""What every engine gives to the runner: a `Driver`; and the one for the symbolic API.
+
+`ModuleDriver` drives `mx.mod.Module` as a user's training loop does. It is the same code for rebind and for
+the real MXNet, and imports neither.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from .networks import LEARNING_RATE, MOMENTUM, Row, initial_value, make_batch
+
+
+class Driver(Protocol):
+    """One network of one engine, ready to run steps on one batch that stays the same."""
+
+    def run(self, steps: int) -> None:
+        """Do `steps` steps and return when their results exist."""
+
+    def results(self) -> dict[str, np.ndarray]:
+        """The newest output (`"output"`) and all parameters and statistics under MXNet's names."""
+
+
+class ModuleDriver:
+    """A row through `Module`: `forward_backward` and `update` in training, `forward` in inference."""
+
+    def __init__(self, mx: Any, row: Row) -> None:
+        self._mx = mx
+        self._training = row.training
+        data, label = make_batch(row)
+        symbol = row.network(mx)
+        module = mx.mod.Module(symbol, context=mx.cpu())
+        module.bind(
+            data_shapes=[("data", row.data_shape)],
+            label_shapes=[("softmax_label", row.label_shape)] if row.training else None,
+            for_training=row.training,
+        )
+        arguments, auxiliary = _initial_parameters(mx, symbol, row)
+        module.init_params(initializer=None, arg_params=arguments, aux_params=auxiliary)
+        if row.training:
+            module.init_optimizer(
+                optimizer="sgd",
+                optimizer_params={
+                    "learning_rate": LEARNING_RATE,
+                    "momentum": MOMENTUM,
+                    "rescale_grad": 1.0 / row.predictions,
+                },
+            )
+        self._module = module
+        self._batch = mx.io.DataBatch(
+            data=[mx.nd.array(data)], label=[mx.nd.array(label)] if row.training else None
+        )  # fmt: skip
+
+    def run(self, steps: int) -> None:
+        module, batch = self._module, self._batch
+        if self._training:
+            for _ in range(steps):
+                module.forward_backward(batch)
+                module.update()
+            self._mx.nd.waitall()  # MXNet may overlap the steps of a round, as it does in a user's loop
+        else:
+            for _ in range(steps):
+                module.forward(batch, is_train=False)
+                module.get_outputs()[0].wait_to_read()
+
+    def results(self) -> dict[str, np.ndarray]:
+        arguments, auxiliary = self._module.get_params()
+        values = {name: array.asnumpy() for name, array in {**arguments, **auxiliary}.items()}
+        return {**values, "output": self._module.get_outputs()[0].asnumpy()}
+
+
+def _initial_parameters(mx: Any, symbol: Any, row: Row) -> tuple[dict[str, Any], dict[str, Any]]:
+    shapes = {"data": row.data_shape, "softmax_label": row.label_shape}
+    argument_shapes, _, auxiliary_shapes = symbol.infer_shape(**shapes)
+    arguments = {
+        name: mx.nd.array(initial_value(name, shape))
+        for name, shape in zip(symbol.list_arguments(), argument_shapes, strict=True)
+        if name not in shapes
+    }
+    auxiliary = {
+        name: mx.nd.array(initial_value(name, shape))
+        for name, shape in zip(symbol.list_auxiliary_states(), auxiliary_shapes, strict=True)
+    }
+    return arguments, auxiliary

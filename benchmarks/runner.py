@@ -1,0 +1,121 @@
+"""How time is measured: rounds of all engines in turn, so that whatever else the machine does hits all.
+
+One round times a run of steps of every engine; the next round goes through them in the opposite order. The
+ratio of two engines is taken within each round, and the median over the rounds is what the table shows.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .engines import ENGINES, Engine, Options
+from .networks import Row
+
+# Threads that finished their part of a parallel loop wait busily for the next one for a short while. This
+# pause lets those of one engine go to sleep before the next engine is timed.
+SETTLE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure."""
+
+    rounds: int = 15
+    round_seconds: float = 0.4
+    warm_up_seconds: float = 0.5
+
+
+QUICK = Effort(rounds=5, round_seconds=0.1, warm_up_seconds=0.1)
+
+
+@dataclass
+class Column:
+    """What one engine did on one row: time per step in milliseconds, one sample a round."""
+
+    version: str
+    steps_per_round: int
+    prepare_seconds: float
+    samples: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def best(self) -> float:
+        return min(self.samples)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Time of one engine over that of another, round by round: below 1, the first is faster."""
+
+    median: float
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, first: Column, second: Column) -> Ratio:
+        """Median and quartiles of the ratios within each round."""
+        pairs = [a / b for a, b in zip(first.samples, second.samples, strict=True)]
+        lower, median, upper = statistics.quantiles(pairs, n=4, method="inclusive")
+        return cls(median, lower, upper)
+
+
+def measure(
+    row: Row,
+    engines: Sequence[str],
+    options: Options,
+    effort: Effort,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Column]:
+    """Time `row` on `engines`; engines that do not apply to the row are absent from the answer."""
+    made: dict[str, Engine] = {}
+    try:
+        for name in engines:
+            progress(f"{row.name}: prepare {name}")
+            engine = ENGINES[name](row, options)
+            if engine is not None:
+                made[name] = engine
+        columns = {}
+        for name, engine in made.items():
+            progress(f"{row.name}: warm up {name}")
+            steps = _warm_up(engine, effort)
+            columns[name] = Column(engine.version, steps, engine.prepare_seconds)
+        order = list(made)
+        for index in range(effort.rounds):
+            progress(f"{row.name}: round {index + 1} of {effort.rounds}")
+            gc.collect()
+            for name in order:
+                columns[name].samples.append(_one_round(made[name], columns[name].steps_per_round))
+            order.reverse()
+        return columns
+    finally:
+        for engine in made.values():
+            engine.close()
+        made.clear()
+        gc.collect()
+
+
+def _warm_up(engine: Engine, effort: Effort) -> int:
+    """Run for a while, and answer how many steps make one round."""
+    engine.timed(1)  # memory is taken and kernels are chosen
+    steps, spent = 1, 0.0
+    while True:
+        seconds = engine.timed(steps)
+        spent += seconds
+        if spent >= effort.warm_up_seconds:
+            return max(1, round(effort.round_seconds * steps / seconds))
+        steps *= 2
+
+
+def _one_round(engine: Engine, steps: int) -> float:
+    """Milliseconds per step."""
+    time.sleep(SETTLE_SECONDS)
+    if steps > 1:
+        engine.timed(1)  # caches hold another engine's data
+    return 1000 * engine.timed(steps) / steps

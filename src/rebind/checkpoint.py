@@ -1,0 +1,102 @@
+"""Checkpoints: a symbol and parameters in files.
+
+``prefix-symbol.json`` holds the network, ``prefix-0010.params`` the parameters after epoch 10, under the keys
+``arg:name`` and ``aux:name``. Each file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from . import symbol as symbols
+from .errors import FormatError
+from .files import atomic_write
+from .ndarray import NDArray, load, save
+
+__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
+
+_KINDS = ("arg", "aux")
+
+
+def save_checkpoint(
+    prefix: str,
+    epoch: int,
+    symbol: Any,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
+    """Write a network and its parameters.
+
+    Parameters
+    ----------
+    prefix
+        Where the files go, and how their names begin.
+    epoch
+        The number of finished epochs; it stands in the file's name.
+    symbol
+        The network; with None only the parameters are written.
+    arg_params, aux_params
+        Parameters and auxiliary states.
+    remove_amp_cast
+        Whether to leave out the casts that mixed precision put in; networks of this version have none.
+    """
+    if symbol is not None:
+        with atomic_write(f"{prefix}-symbol.json", "w") as file:
+            file.write(symbol.tojson())
+    path = _params_path(prefix, epoch)
+    save(
+        path,
+        {
+            f"{kind}:{name}": value
+            for kind, params in zip(_KINDS, (arg_params, aux_params), strict=True)
+            for name, value in params.items()
+        },
+    )
+    logging.info('Saved checkpoint to "%s"', path)
+
+
+def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Read the parameters of a checkpoint.
+
+    Returns
+    -------
+    tuple
+        Parameters and auxiliary states, each a dict from name to array.
+
+    Raises
+    ------
+    FormatError
+        When the file is cut short, or holds arrays under other names.
+    """
+    path = _params_path(prefix, epoch)
+    loaded = load(path)
+    if not loaded:
+        logging.warning("Params file '%s' is empty", path)
+        return {}, {}
+    if not isinstance(loaded, dict):
+        raise FormatError(f"{path}: arrays of a checkpoint must have names; got a list of {len(loaded)}")
+    params: dict[str, dict[str, NDArray]] = {kind: {} for kind in _KINDS}
+    for key, value in loaded.items():
+        kind, colon, name = key.partition(":")
+        if not colon or kind not in params:
+            raise FormatError(f"{path}: names must begin with 'arg:' or 'aux:'; got {key!r}")
+        params[kind][name] = value
+    return params["arg"], params["aux"]
+
+
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
+    """Read a checkpoint.
+
+    Returns
+    -------
+    tuple
+        The symbol, parameters and auxiliary states.
+    """
+    return symbols.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+
+
+def _params_path(prefix: str, epoch: int) -> str:
+    return f"{prefix}-{epoch:04d}.params"

@@ -1,0 +1,58 @@
+"""Environment options: name, default and meaning, in one place. They are read nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .errors import ParameterError
+
+__all__ = ["OPTIONS", "Option", "get"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Option(Generic[T]):
+    """One environment variable: how its text is read, what holds without it, and what it means."""
+
+    name: str
+    parse: Callable[[str], T]
+    default: T
+    meaning: str
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            "MXNET_KVSTORE_BIGARRAY_BOUND",
+            int,
+            16 * 1024 * 1024,
+            "With kvstore='local' on several devices: gradients are summed and each device updates, instead of "
+            "the store, when a parameter has more elements than this.",
+        ),
+        Option(
+            "REBIND_PROGRESS",
+            str,
+            "auto",
+            "Progress bar of Module.fit: 'auto' draws it in a terminal only, 'on' always, 'off' never.",
+        ),
+    )
+}
+
+
+def get(name: str):
+    """Return the value of option `name`: the environment's if set there, its default otherwise."""
+    option = OPTIONS[name]
+    text = os.environ.get(name)
+    if text is None:
+        return option.default
+    try:
+        return option.parse(text)
+    except ValueError:
+        raise ParameterError(
+            f"environment variable {name}: must be of type {option.parse.__name__}; got {text!r}"
+        ) from None

@@ -1,0 +1,5 @@
+"""`mx.context`: the names of `rebind.device`."""
+
+from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
+
+__all__ = ["Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "num_gpus"]

@@ -1,0 +1,130 @@
+"""Devices. `Context` (1.x) and `Device` (2.0) name one class."""
+
+from __future__ import annotations
+
+import contextvars
+from typing import Any, ClassVar
+
+import torch
+
+from .errors import ArgumentError, NameLookupError, ParameterError, near_names
+
+__all__ = ["Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "num_gpus"]
+
+_current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device")
+
+
+class Device:
+    """A place where arrays live: a kind and a number, such as ``cpu(0)`` or ``gpu(1)``.
+
+    Several CPU devices are the same memory and processor, kept apart by number: a data-parallel program runs and
+    is tested on ``[cpu(0), cpu(1)]`` as on two GPUs. ``with device:`` makes it the default.
+
+    Examples
+    --------
+    >>> Device('cpu', 1)
+    cpu(1)
+    >>> with Device('cpu', 2):
+    ...     current_device()
+    cpu(2)
+    """
+
+    __slots__ = ("_tokens", "device_id", "device_type", "torch")
+
+    devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type: ClassVar[dict[str, int]] = {kind: number for number, kind in devtype2str.items()}
+
+    def __init__(self, device_type: str | Device, device_id: int = 0) -> None:
+        if isinstance(device_type, Device):
+            device_type, device_id = device_type.device_type, device_type.device_id
+        if device_type not in self.devstr2type:
+            raise NameLookupError(
+                f"Device: kind must be one of {', '.join(self.devstr2type)}; "
+                f"got {device_type!r}{near_names(str(device_type), self.devstr2type)}"
+            )
+        if not isinstance(device_id, int) or device_id < 0:
+            raise ParameterError(f"Device: number must be an int >= 0; got {device_id!r}")
+        self.device_type = device_type
+        self.device_id = device_id
+        self.torch = torch.device("cuda", device_id) if device_type == "gpu" else torch.device("cpu")
+        self._tokens: list[contextvars.Token] = []
+
+    @property
+    def device_typeid(self) -> int:
+        """MXNet's number for the kind, as it stands in files."""
+        return self.devstr2type[self.device_type]
+
+    def __hash__(self) -> int:
+        return hash((self.device_type, self.device_id))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Device)
+            and self.device_type == other.device_type
+            and self.device_id == other.device_id
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    def __reduce__(self) -> tuple:
+        return Device, (self.device_type, self.device_id)
+
+    def __enter__(self) -> Device:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _current.reset(self._tokens.pop())
+
+    def empty_cache(self) -> None:
+        """Give memory that torch keeps for reuse on a GPU back to the system."""
+        if self.torch.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+Context = Device
+_cpu0 = Device("cpu", 0)
+
+
+def cpu(device_id: int = 0) -> Device:
+    """Return the CPU device number `device_id`."""
+    return Device("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Device:
+    """Return the device whose arrays lie in page-locked memory, from which copies to a GPU are fast."""
+    return Device("cpu_pinned", device_id)
+
+
+def gpu(device_id: int = 0) -> Device:
+    """Return the GPU number `device_id`."""
+    return Device("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """Return how many GPUs there are."""
+    return torch.cuda.device_count()
+
+
+def current_device() -> Device:
+    """Return the default device: that of the innermost ``with device:``, else ``cpu(0)``."""
+    return _current.get(_cpu0)
+
+
+current_context = current_device
+
+
+def as_device(value: Any, who: str) -> Device:
+    """Return `value` if it is a device, the default if it is None; otherwise an error that names `who`."""
+    if value is None:
+        return current_device()
+    if isinstance(value, Device):
+        return value
+    raise ArgumentError(f"{who}: must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
+
+
+def parse_device(text: str) -> Device:
+    """Return the device that a text such as ``cpu(0)`` or ``gpu(1)`` names, as it stands in symbols."""
+    kind, _, number = text.rstrip(")").partition("(")
+    return Device(kind, int(number or 0))

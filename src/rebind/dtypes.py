@@ -1,0 +1,82 @@
+"""Types of elements: MXNet's numbers for them in files, NumPy's names, and torch's objects, in one table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from .errors import DTypeError, near_names
+
+__all__ = ["DTYPES", "by_flag", "flag", "name", "numpy_type", "torch_dtype"]
+
+
+class _Row(NamedTuple):
+    flag: int  # the number in .params files and in symbol JSON ("__dtype__")
+    name: str
+    torch: torch.dtype
+    numpy: Any  # the scalar type that NDArray.dtype returns, as in MXNet; None where NumPy has none
+
+
+DTYPES = (
+    _Row(0, "float32", torch.float32, np.float32),
+    _Row(1, "float64", torch.float64, np.float64),
+    _Row(2, "float16", torch.float16, np.float16),
+    _Row(3, "uint8", torch.uint8, np.uint8),
+    _Row(4, "int32", torch.int32, np.int32),
+    _Row(5, "int8", torch.int8, np.int8),
+    _Row(6, "int64", torch.int64, np.int64),
+    _Row(7, "bool", torch.bool, np.bool_),
+    _Row(8, "int16", torch.int16, np.int16),
+    _Row(12, "bfloat16", torch.bfloat16, None),
+)
+_BY_NAME = {row.name: row for row in DTYPES}
+_BY_TORCH = {row.torch: row for row in DTYPES}
+_BY_FLAG = {row.flag: row for row in DTYPES}
+_BY_NUMPY = {row.numpy: row for row in DTYPES if row.numpy is not None}
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """Return torch's dtype for a name, NumPy type, Python type or torch dtype.
+
+    >>> torch_dtype('float16'), torch_dtype(np.int8), torch_dtype(float)
+    (torch.float16, torch.int8, torch.float64)
+    """
+    if isinstance(dtype, torch.dtype):
+        if dtype in _BY_TORCH:
+            return dtype
+    elif (row := _BY_NUMPY.get(dtype) if isinstance(dtype, type) else _BY_NAME.get(str(dtype))) is not None:
+        return row.torch
+    else:
+        try:
+            return _BY_NAME[np.dtype(dtype).name].torch
+        except (TypeError, KeyError):
+            pass
+    raise DTypeError(
+        f"dtype: must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"
+    )
+
+
+def name(dtype: Any) -> str:
+    """Return the name of a type, such as ``'float32'``."""
+    return _BY_TORCH[torch_dtype(dtype)].name
+
+
+def numpy_type(dtype: Any) -> Any:
+    """Return NumPy's scalar type; for bfloat16, which NumPy lacks, torch's dtype."""
+    row = _BY_TORCH[torch_dtype(dtype)]
+    return row.torch if row.numpy is None else row.numpy
+
+
+def flag(dtype: Any) -> int:
+    """Return MXNet's number for a type, as it stands in files."""
+    return _BY_TORCH[torch_dtype(dtype)].flag
+
+
+def by_flag(number: int) -> torch.dtype:
+    """Return the type for MXNet's number."""
+    try:
+        return _BY_FLAG[number].torch
+    except KeyError:
+        raise DTypeError(f"type number: must be one of {sorted(_BY_FLAG)}; got {number}") from None

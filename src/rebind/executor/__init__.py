@@ -1,0 +1,8 @@
+"""How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
+
+from .executor import Executor, arrays_by_name, read_grad_req
+from .group import DataParallelExecutorGroup
+from .lower import Plan, lower
+from .split import batch_axis, join, split_batch
+
+__all__ = ["DataParallelExecutorGroup", "Executor", "Plan", "arrays_by_name", "batch_axis", "join", "lower", "read_grad_req", "split_batch"]

@@ -1,0 +1,637 @@
+"""`Executor`: a graph with arrays, which it runs forward and backward."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import generators
+from ..device import Device, as_device
+from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, near_names
+from ..graph import Entry, Graph, infer_shapes, infer_types
+from ..ndarray import NDArray, array
+from ..shapes import Shape
+from .lower import Plan, entry_needs_head_gradient, lower
+
+__all__ = ["Executor", "GRAD_REQS", "arrays_by_name", "read_grad_req"]
+
+Arrays: TypeAlias = "Mapping[str, NDArray] | Sequence[NDArray | None] | None"
+GRAD_REQS = ("write", "add", "null")
+
+
+def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return the request for each argument from one word, a list, or a dict (absent names: ``'null'``)."""
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, Mapping):
+        requests = {name: grad_req.get(name, "null") for name in names}
+    elif isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
+            raise ParameterError(f"grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}")
+        requests = dict(zip(names, grad_req, strict=True))
+    else:
+        raise ArgumentError(f"grad_req: must be a word, a list or a dict; got {grad_req!r}")
+    for name, word in requests.items():
+        if word not in GRAD_REQS:
+            raise ParameterError(f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}")
+    return requests
+
+
+@dataclass
+class _Pass:
+    """What one `forward` leaves for `backward`."""
+
+    training: bool
+    roots: tuple[Tensor, ...]  # the outputs, with the record of how they were computed
+    new_aux: tuple[Tensor | None, ...]
+    random_state: Tensor | None  # the generator's, before the pass; None when nothing is random
+    spent: bool = False  # backward has run and freed the record
+
+
+@dataclass
+class _Slot:
+    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
+
+    array: NDArray | None
+    request: str = "null"
+    grad: NDArray | None = None
+    leaf: Tensor | None = None
+    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
+
+    def tensor(self) -> Tensor:
+        """Return the tensor to run on."""
+        assert self.array is not None
+        current = self.array._tensor
+        if self.grad is None:
+            return current
+        if current is not self.source:
+            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+            self.leaf, self.source = current.data.requires_grad_(), current
+        assert self.leaf is not None
+        return self.leaf
+
+
+class Executor:
+    """A symbol bound to a device and arrays.
+
+    This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
+    and come first as a keyword of `forward`. ``symbol.bind`` and ``symbol.simple_bind`` (1.x) work on the caller's own
+    arrays.
+
+    Parameters
+    ----------
+    sym
+        The symbol.
+    device
+        Where it runs.
+    args
+        The arguments: a list in the order of ``sym.list_arguments()``, or a dict.
+    args_grad
+        Arrays that gradients are written to: a list with None in it, a dict with some of the names, or None.
+    grad_req
+        ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+    aux_states
+        The auxiliary states, a list or a dict.
+    static_alloc
+        Accepted; memory is torch's to plan.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.sym.var('x')
+    >>> exe = mx.executor.Executor(x * x, mx.cpu(), {'x': mx.nd.array([3.])}, {'x': mx.nd.zeros((1,))}, 'write')
+    >>> exe.forward(is_train=True)[0].asscalar()
+    np.float32(9.0)
+    >>> exe.backward([mx.nd.ones((1,))])
+    >>> exe.grad_dict['x'].asscalar()
+    np.float32(6.0)
+    """
+
+    def __init__(
+        self,
+        sym: Any,
+        device: Device,
+        args: Arrays = None,
+        args_grad: Arrays = None,
+        grad_req: Any = "write",
+        aux_states: Arrays = None,
+        static_alloc: bool = False,
+    ) -> None:
+        graph: Graph = sym._graph
+        names = [node.name for node in graph.arguments]
+        aux_names = [node.name for node in graph.auxiliary]
+        place = as_device(device, "Executor: device")
+        own_args = {name: _copy(value, place) for name, value in arrays_by_name("args", args, names).items()}
+        own_aux = {name: _copy(value, place) for name, value in arrays_by_name("aux_states", aux_states, aux_names).items()}
+        grads = arrays_by_name("args_grad", args_grad, names)
+        requests = read_grad_req(grad_req, names)
+        self._setup(sym, place, own_args, grads, requests, own_aux, None)
+
+    @classmethod
+    def bound(
+        cls,
+        sym: Any,
+        device: Device,
+        args: Mapping[str, NDArray],
+        grads: Mapping[str, NDArray],
+        requests: Mapping[str, str],
+        aux: Mapping[str, NDArray],
+        groups: Mapping[str, Device] | None = None,
+    ) -> Executor:
+        """Return an executor that works on the given arrays themselves; all must be there and fit."""
+        self = cls.__new__(cls)
+        self._setup(sym, device, args, grads, requests, aux, groups)
+        missing = [name for name, slot in self._slots.items() if slot.array is None]
+        missing += [name for name, state in self._aux.items() if state is None]
+        if missing:
+            raise ParameterError(f"bind: arrays are missing for {', '.join(map(repr, missing))}")
+        self._check_shapes()
+        self._make_outputs()
+        return self
+
+    def _setup(
+        self,
+        sym: Any,
+        device: Device,
+        args: Mapping[str, NDArray],
+        grads: Mapping[str, NDArray | None],
+        requests: Mapping[str, str],
+        aux: Mapping[str, NDArray],
+        groups: Mapping[str, Device] | None,
+    ) -> None:
+        self._symbol = sym
+        self._graph: Graph = sym._graph
+        self._device = device
+        self._groups = dict(groups or {})
+        self._requests = dict(requests)
+        self._slots = {node.name: _Slot(args.get(node.name)) for node in self._graph.arguments}
+        # Two variables may share a name: each then is the same slot.
+        self._order = [self._slots[node.name] for node in self._graph.arguments]
+        self._aux = {node.name: aux.get(node.name) for node in self._graph.auxiliary}
+        for name, slot in self._slots.items():
+            slot.request = requests[name]
+            grad = grads.get(name)
+            if slot.array is not None and grad is not None and grad.shape != slot.array.shape:
+                raise ShapeError(
+                    f"bind: args_grad of {name!r} must have shape {slot.array.shape}; got {grad.shape}"
+                )
+            slot.grad = grad if slot.request != "null" else None
+        self._outputs: list[NDArray] | None = None
+        self._last: _Pass | None = None
+        self._head_ones: dict[Any, Tensor] = {}
+        self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._is_random = any(
+            node.operator is not None and "generator" in node.operator.modes for node in self._graph.nodes
+        )
+
+    # ---- what it holds -----------------------------------------------------------------------------------
+
+    @property
+    def arg_arrays(self) -> list[NDArray | None]:
+        """The arguments, in the order of ``list_arguments()``."""
+        return [slot.array for slot in self._order]
+
+    @property
+    def grad_arrays(self) -> list[NDArray | None]:
+        """The gradients; None where none is wanted."""
+        return [slot.grad for slot in self._order]
+
+    @property
+    def aux_arrays(self) -> list[NDArray | None]:
+        """The auxiliary states, in the order of ``list_auxiliary_states()``."""
+        return list(self._aux.values())
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """The arguments by name."""
+        return {name: slot.array for name, slot in self._slots.items() if slot.array is not None}
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """The gradients by name; None where none is wanted."""
+        return {name: slot.grad for name, slot in self._slots.items()}
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray | None]:
+        """The auxiliary states by name."""
+        return dict(self._aux)
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """The outputs. They are handles that stay: one taken once shows the newest values after each `forward`."""
+        if self._outputs is None:
+            raise StateError(f"Executor: outputs are there after forward(); it needs {self._missing()}")
+        return self._outputs
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return dict(zip(self._graph.output_names, self.outputs, strict=True))
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {slot.array.shape if slot.array else '?'}" for name, slot in self._slots.items())
+        return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
+
+    # ---- running -----------------------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Run forward and return the outputs.
+
+        Parameters
+        ----------
+        is_train
+            The mode of operators such as `Dropout`. `backward` works after either.
+        **kwargs
+            Arguments (NDArray or NumPy) to copy in first, in the type that was bound.
+
+        Raises
+        ------
+        NameLookupError
+            For a keyword that is no argument.
+        ShapeError
+            When an array's shape is not the one that was bound.
+        """
+        for name, value in kwargs.items():
+            self._put(name, value)
+        if self._outputs is None:
+            self._complete()
+        if self._monitor is not None:
+            return self._forward_monitored(is_train)
+        outputs, record = self._run(lower(self._graph, bool(is_train), self._device, self._groups))
+        return self._keep(outputs, record)
+
+    def _keep(self, values: Sequence[Tensor], record: _Pass) -> list[NDArray]:
+        """Show new values through the outputs, and remember the pass."""
+        self._last = record
+        outputs = self.outputs
+        for handle, value in zip(outputs, values, strict=True):
+            handle._exchange(value)
+        return outputs
+
+    def _run(self, plan: Plan) -> tuple[list[Tensor], _Pass]:
+        self._last = None  # frees what the pass before kept, before this one takes memory
+        generator = generators.generator(self._device)
+        state = generator.get_state() if self._is_random else None
+        tensors = [slot.tensor() for slot in self._order]
+        tensors += [state_array._tensor for state_array in self._aux.values()]  # type: ignore[union-attr]
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(any(slot.grad is not None for slot in self._order))
+        try:
+            roots, new_aux = plan.run(generator, *tensors)
+        except Exception as error:
+            raise plan.blame(error, generator, tensors) from None
+        finally:
+            torch._C._set_grad_enabled(before)
+        inputs = {id(tensor) for tensor in tensors}
+        return [_detached(root, inputs) for root in roots], _Pass(plan.training, roots, new_aux, state)
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
+
+        Parameters
+        ----------
+        out_grads
+            The gradients of the outputs: one array, a list, or a dict from output name to array. None for outputs
+            that are losses.
+        is_train
+            Accepted; the mode is that of `forward`.
+
+        Raises
+        ------
+        StateError
+            When an output that is no loss is given no gradient.
+        """
+        if self._last is None:
+            if self._outputs is None and self._missing():
+                raise StateError(f"Executor.backward: needs forward() first, with {self._missing()}")
+            self.forward(is_train=False)
+        record = self._last
+        assert record is not None
+        wanted = [slot for slot in self._slots.values() if slot.grad is not None]
+        heads = self._read_heads(out_grads)
+        if record.spent:
+            record = self._replay(record)
+        if not wanted:
+            return
+        if record.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
+            for state, value in zip(self._aux.values(), record.new_aux, strict=True):
+                if value is not None:
+                    state._write(value)  # type: ignore[union-attr]
+        roots, gradients = [], []
+        for entry, root, head in zip(self._graph.outputs, record.roots, heads, strict=True):
+            if not root.requires_grad:
+                continue
+            if head is None:
+                if entry_needs_head_gradient(entry):
+                    raise StateError(
+                        f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
+                        "gradient; it is missing"
+                    )
+                head = self._ones_like(root)
+            roots.append(root)
+            gradients.append(head)
+        for slot in wanted:
+            assert slot.leaf is not None and slot.grad is not None
+            slot.leaf.grad = slot.grad._plain() if slot.request == "add" else None
+        if roots:
+            torch.autograd.backward(roots, gradients)
+        record.spent = True
+        for slot in wanted:
+            assert slot.leaf is not None and slot.grad is not None
+            found, slot.leaf.grad = slot.leaf.grad, None
+            if slot.request == "write":
+                if found is None:
+                    slot.grad._plain().zero_()
+                else:
+                    slot.grad._exchange(found)
+            elif found is not None and found is not slot.grad._tensor:
+                slot.grad._write(found)
+
+    def _replay(self, record: _Pass) -> _Pass:
+        """Run forward once more for a second `backward`, whose record the first has freed.
+
+        Keeping the record instead would hold all intermediate results in memory through the update, for a call that
+        hardly any program makes.
+        """
+        generator = generators.generator(self._device)
+        after = generator.get_state()
+        if record.random_state is not None:
+            generator.set_state(record.random_state)
+        _, self._last = self._run(lower(self._graph, record.training, self._device, self._groups))
+        generator.set_state(after)
+        return self._last
+
+    def _read_heads(self, out_grads: Any) -> list[Tensor | None]:
+        names = self._graph.output_names
+        if out_grads is None:
+            return [None] * len(names)
+        if isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        if isinstance(out_grads, Mapping):
+            for name in out_grads:
+                if name not in names:
+                    raise NameLookupError(
+                        f"Executor.backward: no output {name!r}{near_names(name, names)} Outputs: {', '.join(names)}."
+                    )
+            out_grads = [out_grads.get(name) for name in names]
+        if len(out_grads) != len(names):
+            raise ShapeError(f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(out_grads)}")
+        heads: list[Tensor | None] = []
+        for name, grad, output in zip(names, out_grads, self.outputs, strict=True):
+            if grad is not None and not isinstance(grad, NDArray):
+                raise ArgumentError(f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}")
+            if grad is not None and grad.shape != output.shape:
+                raise ShapeError(
+                    f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
+                )
+            like = output._tensor
+            heads.append(None if grad is None else grad._tensor.detach().to(like.device, like.dtype))
+        return heads
+
+    def _ones_like(self, root: Tensor) -> Tensor:
+        """Return a head gradient for a loss, which does not look at it: no memory but for one element."""
+        key = (root.shape, root.dtype)
+        found = self._head_ones.get(key)
+        if found is None:
+            one = torch.ones((), dtype=root.dtype, device=root.device)
+            found = self._head_ones[key] = one.expand(root.shape)
+        return found
+
+    def _put(self, name: str, value: Any) -> None:
+        slot = self._slots.get(name)
+        if slot is None:
+            raise NameLookupError(
+                f"Executor.forward: no argument {name!r}{near_names(name, self._slots)} "
+                f"Arguments: {', '.join(self._slots)}."
+            )
+        if not isinstance(value, NDArray):
+            if not isinstance(value, (np.ndarray, Tensor)):
+                raise ArgumentError(f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}")
+            value = array(value, self._device, value.dtype)
+        if slot.array is None:
+            slot.array = value.copyto(self._device)
+            return
+        if value.shape != slot.array.shape:
+            raise ShapeError(f"Executor.forward: {name} must have shape {slot.array.shape}; got {value.shape}")
+        if value is not slot.array:
+            slot.array._write(value._tensor)
+
+    # ---- what is needed before the first run -------------------------------------------------------------
+
+    def _missing(self) -> str:
+        names = [name for name, slot in self._slots.items() if slot.array is None]
+        names += [name for name, state in self._aux.items() if state is None]
+        return ", ".join(map(repr, names))
+
+    def _complete(self) -> None:
+        """Before the first run of an executor that was made without some arguments: make what follows from them."""
+        if self._missing():
+            raise ParameterError(f"Executor.forward: arrays are missing for {self._missing()}")
+        for slot in self._slots.values():
+            assert slot.array is not None
+            if slot.grad is None and slot.request != "null" and slot.array._tensor.is_floating_point():
+                slot.grad = NDArray(torch.zeros_like(slot.array._tensor), slot.array.device)
+        self._check_shapes()
+        self._make_outputs()
+
+    def _known(self) -> tuple[dict[str, Shape], dict[str, torch.dtype]]:
+        shapes = {name: value.shape for name, value in {**self.arg_dict, **self._aux}.items() if value is not None}
+        types = {n: v._tensor.dtype for n, v in {**self.arg_dict, **self._aux}.items() if v is not None}
+        return shapes, types
+
+    def _check_shapes(self) -> None:
+        """Infer all shapes from those of the arrays: a contradiction is an error that names the node."""
+        shapes, types = self._known()
+        self._inferred_types = infer_types(self._graph, types)
+        self._inferred = infer_shapes(self._graph, shapes, self._inferred_types)
+
+    def _make_outputs(self) -> None:
+        self._outputs = []
+        for shape, dtype in zip(self._inferred.outputs, self._inferred_types.outputs, strict=True):
+            # Zeros are taken lazily by the system; the first forward exchanges them.
+            tensor = torch.zeros(shape or (), dtype=dtype or torch.float32, device=self._device.torch)
+            self._outputs.append(NDArray(tensor, self._device))
+
+    # ---- parameters --------------------------------------------------------------------------------------
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copy parameters into the bound arrays, in the bound types.
+
+        Raises
+        ------
+        NameLookupError
+            For a name that the executor does not have, unless `allow_extra_params`. Nothing is copied then.
+        """
+        have_aux = {name: value for name, value in self._aux.items() if value is not None}
+        pairs = []
+        for kind, given, have in (("argument", arg_params, self.arg_dict), ("auxiliary state", aux_params, have_aux)):
+            for name, value in (given or {}).items():
+                target = have.get(name)
+                if target is None:
+                    if allow_extra_params:
+                        continue
+                    raise NameLookupError(
+                        f"Executor.copy_params_from: no {kind} {name!r}{near_names(name, have)} "
+                        "Set allow_extra_params=True to leave such names out."
+                    )
+                if tuple(value.shape) != target.shape:
+                    raise ShapeError(
+                        f"Executor.copy_params_from: {name} must have shape {target.shape}; got {tuple(value.shape)}"
+                    )
+                pairs.append((target, value))
+        for target, value in pairs:
+            target[:] = value
+
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape) -> Executor:
+        """Return an executor for other shapes of inputs, which shares parameters, gradients and auxiliary states.
+
+        An input that gets smaller shares the memory of the old one.
+
+        Parameters
+        ----------
+        partial_shaping
+            Allow arguments that are not named to change their shape; they get new arrays.
+        allow_up_sizing
+            Allow inputs to get larger; they get new arrays.
+        **kwargs
+            The new shapes by name of argument.
+        """
+        for name in kwargs:
+            if name not in self._slots:
+                raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self._slots)}")
+        wanted = {name: tuple(shape) for name, shape in kwargs.items()}
+        types = self._known()[1]
+        inferred = infer_shapes(self._graph, wanted, infer_types(self._graph, types))
+        args: dict[str, NDArray] = {}
+        grads: dict[str, NDArray] = {}
+        for node, shape in zip(self._graph.arguments, inferred.arguments, strict=True):
+            slot = self._slots[node.name]
+            assert slot.array is not None
+            if shape is None or 0 in shape:
+                raise ShapeError(f"Executor.reshape: the shape of {node.name!r} does not follow from {wanted}")
+            if slot.array.shape != shape:
+                if node.name not in wanted and not partial_shaping:
+                    raise ShapeError(
+                        f"Executor.reshape: the shape of {node.name!r} would change from {slot.array.shape} to "
+                        f"{shape}; set partial_shaping=True to allow that"
+                    )
+                larger = int(np.prod(shape)) > slot.array.size
+                if larger and not allow_up_sizing:
+                    raise ShapeError(
+                        f"Executor.reshape: {node.name!r} would grow from {slot.array.shape} to {shape}; "
+                        "set allow_up_sizing=True to allow that"
+                    )
+            args[node.name] = _reshaped(slot.array, shape)
+            if slot.grad is not None:
+                grads[node.name] = _reshaped(slot.grad, shape)
+        aux = {name: value for name, value in self._aux.items() if value is not None}
+        new = Executor.bound(self._symbol, self._device, args, grads, self._requests, aux, self._groups)
+        new._monitor = self._monitor
+        return new
+
+    # ---- looking inside ----------------------------------------------------------------------------------
+
+    def set_monitor_callback(self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False) -> None:
+        """Call ``callback(name, array)`` for each operator's output in every `forward`, such as ``fc1_output``.
+
+        With `monitor_all` also for its inputs and parameters. None takes the callback away.
+        """
+        self._monitor = None if callback is None else (callback, monitor_all)
+
+    def _forward_monitored(self, is_train: bool) -> list[NDArray]:
+        assert self._monitor is not None
+        callback, monitor_all = self._monitor
+        tapped = self._tapped_graph()
+        values, record = self._run(lower(tapped, bool(is_train), self._device, self._groups))
+        count = len(self._graph.outputs)
+        taps = dict(zip(tapped.outputs[count:], values[count:], strict=True))
+        told: set[str] = set()
+        for node in self._graph.nodes:
+            if node.operator is None:
+                continue
+            for entry in node.inputs if monitor_all else ():
+                if entry.node.is_variable and entry.name not in told:
+                    told.add(entry.name)
+                    callback(entry.name, NDArray(taps[entry], self._device))
+            for i in range(node.visible_outputs):
+                entry = Entry(node, i)
+                callback(entry.name, NDArray(taps[entry], self._device))
+        record.roots = record.roots[:count]
+        return self._keep(values[:count], record)
+
+    def _tapped_graph(self) -> Graph:
+        """Return the graph with all visible outputs of all nodes as further outputs."""
+        found = getattr(self, "_tapped", None)
+        if found is None:
+            found = self._tapped = Graph((*self._graph.outputs, *self._graph.internals.outputs))
+        return found
+
+    def get_optimized_symbol(self) -> Any:
+        """Return the symbol as it is run."""
+        return copy.copy(self._symbol)
+
+    def debug_str(self) -> str:
+        """Return a text about the graph and its memory, in the form of MXNet's."""
+        lines = [self._symbol.debug_str()]
+        kept = [a for a in (*self.arg_arrays, *self.grad_arrays, *self.aux_arrays) if a is not None]
+        entries = {**self._inferred.entries}
+        total = sum(a._tensor.nbytes for a in kept)
+        for node in self._graph.nodes:
+            if node.operator is not None:
+                for i in range(len(node.output_names)):
+                    shape = entries.get((id(node), i))
+                    dtype = self._inferred_types.entries.get((id(node), i)) or torch.float32
+                    total += int(np.prod(shape)) * dtype.itemsize if shape else 0
+        lines.append(f"Total {round(total / 2**20)} MB allocated")
+        lines.append(f"Total {sum(node.operator is not None for node in self._graph.nodes)} operators")
+        return "\n".join(lines) + "\n"
+
+
+def _detached(root: Tensor, inputs: set[int]) -> Tensor:
+    """Return the value of an output, in memory of its own."""
+    if id(root) in inputs or root._is_view():
+        return root.detach().clone(memory_format=torch.contiguous_format)
+    return root.detach() if root.requires_grad else root
+
+
+def _copy(value: NDArray, device: Device) -> NDArray:
+    return array(value, device)
+
+
+def _reshaped(old: NDArray, shape: Shape) -> NDArray:
+    """Return `old` itself if it has the shape, its memory in that shape if it is large enough, else zeros."""
+    if old.shape == shape:
+        return old
+    size = int(np.prod(shape))
+    if size <= old.size:
+        return old._alias(old._tensor.reshape(-1)[:size].reshape(shape))
+    return NDArray(torch.zeros(shape, dtype=old._tensor.dtype, device=old._tensor.device), old.device)
+
+
+def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, NDArray]:
+    """Return arrays by name from a list in the order of `names` or a dict; extra names are left out."""
+    if arrays is None:
+        return {}
+    if isinstance(arrays, Mapping):
+        found = {name: value for name, value in arrays.items() if name in names and value is not None}
+    elif isinstance(arrays, (list, tuple)):
+        if len(arrays) != len(names):
+            raise ParameterError(f"{who}: a list must hold {len(names)} arrays, for {list(names)}; got {len(arrays)}")
+        found = {name: value for name, value in zip(names, arrays, strict=True) if value is not None}
+    else:
+        raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {type(arrays).__name__}")
+    for name, value in found.items():
+        if not isinstance(value, NDArray):
+            raise ArgumentError(f"{who}: {name!r} must be an NDArray; got {value!r}")
+    return found

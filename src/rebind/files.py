@@ -1,0 +1,77 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from typing import IO, Any
+
+from .errors import ParameterError
+
+__all__ = ["atomic_write"]
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file for writing that takes the place of `path` only when all of it is on the disk.
+
+    What is written goes to a temporary name in the same folder, is flushed to the disk and renamed at the end of
+    the ``with`` block. After a kill, a full disk or an exception the old file is there as it was. A link is
+    followed, an existing file's permissions are kept; what is no regular file (a pipe, ``/dev/stdout``) is
+    written directly.
+
+    Parameters
+    ----------
+    path
+        Where the file is to be.
+    mode
+        ``'wb'`` for bytes, ``'w'`` for text in UTF-8.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(os.path.join(folder, "model.json"), "w") as file:
+    ...         _ = file.write("{}")
+    ...     os.listdir(folder)
+    ['model.json']
+    """
+    if mode not in ("wb", "w"):
+        raise ParameterError(f"atomic_write: mode must be 'wb' or 'w'; got {mode!r}")
+    encoding = None if mode == "wb" else "utf-8"
+    target = os.path.realpath(path)
+    exists = os.path.exists(target)
+    if exists and not stat.S_ISREG(os.stat(target).st_mode):
+        with open(target, mode, encoding=encoding) as file:
+            yield file
+        return
+    folder, name = os.path.split(target)
+    # The name is cut so that a long one stays below the file system's limit with what is added to it.
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(temporary, mode.replace("w", "x"), encoding=encoding) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if exists:
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Put the new name itself on the disk, where the system can (Windows cannot open a folder)."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

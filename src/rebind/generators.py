@@ -1,0 +1,58 @@
+"""Random numbers: a generator for each device, all seeded by one call."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+
+from .device import Device, as_device, current_device
+from .errors import ArgumentError
+
+__all__ = ["generator", "seed"]
+
+_lock = threading.Lock()
+_generators: dict[Device, torch.Generator] = {}
+_base_seed = 0  # MXNet's own default: a process that never calls seed() draws the same numbers each time
+
+
+def generator(device: Device | None = None) -> torch.Generator:
+    """Return the generator of `device` (default: the current one)."""
+    device = device or current_device()
+    found = _generators.get(device)
+    if found is None:
+        with _lock:
+            found = _generators.setdefault(device, torch.Generator(device.torch))
+            found.manual_seed(_seed_for(device))
+    return found
+
+
+def seed(seed_state: int, ctx: Any = "all") -> None:
+    """Seed the generators of all devices, or of one.
+
+    With ``'all'`` devices of one kind get different sequences (as in MXNet), and so do devices that are used for
+    the first time later. torch's and NumPy's own generators are left alone.
+
+    Parameters
+    ----------
+    seed_state
+        Any int.
+    ctx
+        ``'all'`` or a device.
+    """
+    global _base_seed
+    if isinstance(seed_state, bool) or not hasattr(seed_state, "__index__"):
+        raise ArgumentError(f"random.seed: seed_state must be an int; got {seed_state!r}")
+    value = int(seed_state)
+    if ctx == "all":
+        with _lock:
+            _base_seed = value
+            for device, found in _generators.items():
+                found.manual_seed(_seed_for(device))
+    else:
+        generator(as_device(ctx, "random.seed: ctx")).manual_seed(value & 0x7FFF_FFFF_FFFF_FFFF)
+
+
+def _seed_for(device: Device) -> int:
+    return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF

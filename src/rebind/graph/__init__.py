@@ -1,0 +1,6 @@
+"""How a network is understood: nodes, traversal, inference of shapes and types, JSON."""
+
+from .graph import Entry, Graph, Node, check, rewrite
+from .inference import Inferred, infer_shapes, infer_types
+
+__all__ = ["Entry", "Graph", "Inferred", "Node", "check", "infer_shapes", "infer_types", "rewrite"]

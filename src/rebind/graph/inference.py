@@ -1,0 +1,301 @@
+"""Shapes and types of everything in a graph, from what is known of some of it.
+
+A fixed point: forward by running each operator on torch's ``meta`` device, backward by the rules that operators
+declare, until nothing new is learnt. A size may be unknown (0) and may come from a consumer as well as from a
+producer. A half-known shape passes forward by two runs with different sizes in its unknown places: where the answers
+differ, the answer is unknown too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+
+from .. import dtypes
+from ..errors import DTypeError, MXNetError, ShapeError
+from ..ops import Operator
+from ..params import Params
+from ..shapes import Shape, is_known, merge
+from .graph import Entry, Graph, Node
+
+__all__ = ["Inferred", "infer_shapes", "infer_types"]
+
+Key: TypeAlias = tuple[int, int]  # (id of the node, number of the output)
+_FILLERS = (5040, 10080)  # stand for an unknown size; divisible by all small numbers, so that splits go through
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Shapes or types of a graph's arguments, outputs and auxiliary states; None where unknown."""
+
+    arguments: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    auxiliary: tuple[Any, ...]
+    entries: Mapping[Key, Any]
+
+    def of(self, entry: Entry) -> Any:
+        """Return what is known of one entry."""
+        return self.entries.get((id(entry.node), entry.index))
+
+
+def _collect(graph: Graph, known: Mapping[Key, Any]) -> Inferred:
+    def of(nodes: Sequence[Node]) -> tuple[Any, ...]:
+        return tuple(known.get((id(node), 0)) for node in nodes)
+
+    outputs = tuple(known.get((id(entry.node), entry.index)) for entry in graph.outputs)
+    return Inferred(of(graph.arguments), outputs, of(graph.auxiliary), known)
+
+
+# ---- types ---------------------------------------------------------------------------------------------------
+
+
+def infer_types(graph: Graph, given: Mapping[str, Any]) -> Inferred:
+    """Return the types that follow from `given` (name of an argument to type) and from ``var(dtype=)``.
+
+    Within an operator, inputs and outputs that share a type variable agree; it flows both ways.
+
+    Raises
+    ------
+    DTypeError
+        When two inputs that must agree do not; it names the node and both.
+    """
+    known: dict[Key, torch.dtype] = {}
+    for node in graph.variables:
+        declared = given.get(node.name, node.attributes.get("__dtype__"))
+        if declared is not None:
+            known[id(node), 0] = (
+                dtypes.by_flag(int(declared))
+                if isinstance(declared, str) and declared.lstrip("-").isdigit()
+                else dtypes.torch_dtype(declared)
+            )
+    applications = [node for node in graph.nodes if node.operator is not None]
+    for order in _sweeps(applications):
+        changed = False
+        for node in order:
+            changed |= _unify_types(node, known)
+        if not changed:
+            break
+    return _collect(graph, known)
+
+
+def _sweeps(nodes: list[Node]) -> Any:
+    """Yield the nodes forward, backward, forward, ... A sweep that changes nothing ends the search."""
+    while True:
+        yield nodes
+        yield nodes[::-1]
+
+
+def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
+    op, p = node.operator, node.params
+    assert op is not None
+    slots = op.type_slots(p)
+    places: list[tuple[str, Key]] = [
+        (name, (id(entry.node), entry.index)) for name, entry in zip(node.input_names, node.inputs, strict=True)
+    ]
+    outputs = op.outputs_for(p)
+    places += [(name, (id(node), i)) for i, name in enumerate(outputs)]
+    bound: dict[str, tuple[str, torch.dtype]] = {}
+    resolved: list[tuple[str, Key, str | torch.dtype]] = []
+    count = len(node.inputs)
+    for i, (name, key) in enumerate(places):
+        slot = slots.get(name, slots.get("*" if i < count else "output", "T"))
+        resolved.append((name, key, slot))
+        if isinstance(slot, str) and slot != "any" and key in known:
+            first, dtype = bound.setdefault(slot, (name, known[key]))
+            if dtype is not known[key]:
+                raise DTypeError(
+                    f"{op.name} {node.name!r}: {name} must be of the type of {first}, {dtypes.name(dtype)}; "
+                    f"got {dtypes.name(known[key])}"
+                )
+    changed = False
+    for name, key, slot in resolved:
+        dtype_here = slot if isinstance(slot, torch.dtype) else bound.get(slot, (name, None))[1]
+        if dtype_here is not None and key not in known:
+            known[key] = dtype_here
+            changed = True
+    return changed
+
+
+# ---- shapes --------------------------------------------------------------------------------------------------
+
+
+def infer_shapes(
+    graph: Graph, given: Mapping[str, Shape], types: Inferred | None = None, *, partial: bool = True
+) -> Inferred:
+    """Return the shapes that follow from `given` (name of an argument to shape) and from ``var(shape=)``.
+
+    Raises
+    ------
+    ShapeError
+        When shapes contradict each other; it names the node, its operator, the input and both shapes.
+    """
+    known: dict[Key, Shape] = {}
+    for node in graph.variables:
+        shape = given.get(node.name)
+        declared = node.attributes.get("__shape__")
+        if declared:
+            said = ast.literal_eval(declared)
+            said = tuple(said) if isinstance(said, (tuple, list)) else (said,)
+            if said and -1 not in said:
+                try:
+                    shape = merge(shape, said)
+                except ValueError:
+                    raise ShapeError(
+                        f"variable {node.name!r}: must have shape {said}, as declared; got {shape}"
+                    ) from None
+        if shape is not None:
+            known[id(node), 0] = shape
+    inference = _ShapeInference(known, types or infer_types(graph, {}))
+    applications = [node for node in graph.nodes if node.operator is not None]
+    for order in _sweeps(applications):
+        if not any([inference.visit(node) for node in order]):
+            break
+    return _collect(graph, known)
+
+
+class _ShapeInference:
+    """What is known so far, and how one node adds to it."""
+
+    def __init__(self, known: dict[Key, Shape], types: Inferred) -> None:
+        self.known = known
+        self.types = types
+        self.seen: dict[int, tuple] = {}  # what was known around a node when it was last visited
+
+    def visit(self, node: Node) -> bool:
+        """Learn from one node; tell whether anything was new."""
+        op, p = node.operator, node.params
+        assert op is not None
+        keys = [(id(entry.node), entry.index) for entry in node.inputs]
+        out_keys = [(id(node), i) for i in range(len(op.outputs_for(p)))]
+        before = tuple(self.known.get(key) for key in (*keys, *out_keys))
+        if self.seen.get(id(node)) == before:
+            return False
+        names = node.input_names
+        shapes = dict(zip(names, before, strict=False))
+        if not all(is_known(shape) for shape in shapes.values()):
+            self._learn(node, names, keys, op.filled_shapes(shapes, p), shapes)
+            outputs = [self.known.get(key) for key in out_keys]
+            shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
+            self._learn(node, names, keys, op.shapes_of_inputs(shapes, outputs, p), shapes)
+        else:
+            self._learn(node, names, keys, op.filled_shapes(shapes, p), shapes)
+        inputs = [self.known.get(key) for key in keys]
+        if all(shape is not None for shape in inputs):
+            self._forward(node, inputs, out_keys)
+        after = tuple(self.known.get(key) for key in (*keys, *out_keys))
+        self.seen[id(node)] = after
+        return after != before
+
+    def _learn(
+        self, node: Node, names: Sequence[str], keys: Sequence[Key], found: Mapping[str, Shape | None], have: Mapping
+    ) -> None:
+        for name, key in zip(names, keys, strict=True):
+            shape = found.get(name)
+            if shape is None:
+                continue
+            try:
+                merged = merge(self.known.get(key), shape)
+            except ValueError:
+                raise self._conflict(node, name, shape, names, have) from None
+            assert merged is not None
+            self.known[key] = merged
+
+    def _conflict(self, node: Node, name: str, wanted: Shape, names: Sequence[str], have: Mapping) -> ShapeError:
+        entry = node.inputs[list(names).index(name)]
+        others = ", ".join(f"{n} {have[n]}" for n in names if n != name and have.get(n) is not None)
+        match = f" to match {others}" if others else ""
+        assert node.operator is not None
+        return ShapeError(
+            f"{node.operator.name} {node.name!r}: {name} ({entry.name!r}) must have shape {wanted}{match}; "
+            f"got {self.known[id(entry.node), entry.index]}"
+        )
+
+    def _forward(self, node: Node, inputs: Sequence[Shape | None], out_keys: Sequence[Key]) -> None:
+        op, p = node.operator, node.params
+        assert op is not None
+        dtypes_ = [self.types.of(entry) for entry in node.inputs]
+        known_all = all(is_known(shape) for shape in inputs)
+        answers: list[Sequence[Shape]] = []
+        for filler in _FILLERS[: 1 if known_all else 2]:
+            filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
+            try:
+                answers.append(meta_shapes(op, p, filled, dtypes_))
+            except Exception as error:
+                if not known_all:
+                    return  # the sizes that stand for unknown ones need not go through
+                raise self._misfit(node, inputs, error) from None
+        for i, key in enumerate(out_keys):
+            shape = answers[0][i]
+            if len(answers) == 2:
+                other = answers[1][i]
+                if len(other) != len(shape):
+                    continue
+                shape = tuple(a if a == b else 0 for a, b in zip(shape, other, strict=True))
+            try:
+                merged = merge(self.known.get(key), shape)
+            except ValueError:
+                raise ShapeError(
+                    f"{op.name} {node.name!r}: its output has shape {shape}, but its consumers need "
+                    f"{self.known[key]}"
+                ) from None
+            assert merged is not None
+            self.known[key] = merged
+
+    def _misfit(self, node: Node, inputs: Sequence[Shape | None], error: Exception) -> Exception:
+        assert node.operator is not None
+        who = f"{node.operator.name} {node.name!r}"
+        if isinstance(error, MXNetError):
+            text = str(error)
+            return type(error)(text.replace(node.operator.name, who, 1) if who not in text else text)
+        listed = ", ".join(
+            f"{name} ({entry.name!r}) {shape}"
+            for name, entry, shape in zip(node.input_names, node.inputs, inputs, strict=True)
+        )
+        return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {str(error).splitlines()[0]}")
+
+
+_META = torch.device("meta")
+_CACHE: dict[Any, list[Shape]] = {}
+
+
+def meta_shapes(
+    op: Operator, p: Params, shapes: Sequence[Shape], types: Sequence[torch.dtype | None]
+) -> list[Shape]:
+    """Return the shapes of the outputs of `op`, by running it on tensors without content."""
+    try:
+        key = (op.name, tuple(p.items()), tuple(shapes), tuple(types))
+        found = _CACHE.get(key)
+    except TypeError:
+        key, found = None, None
+    if found is None:
+        tensors = [
+            torch.empty(shape, dtype=dtype or torch.float32, device=_META)
+            for shape, dtype in zip(shapes, types, strict=True)
+        ]
+        found = [tuple(value.shape) for value in run_on_meta(op, p, tensors)]
+        if key is not None and len(_CACHE) < 16384:
+            _CACHE[key] = found
+    return found
+
+
+def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Run `op` on tensors without content; absent optional inputs are filled in as None."""
+    present = iter(tensors)
+    wanted = op.inputs_for(p, len(tensors))
+    arguments = list(tensors) if op.variadic else [next(present) if n in wanted else None for n in op.input_names]
+    keywords = op.keywords(p)
+    modes: dict[str, Any] = {}
+    if "training" in op.modes:
+        modes["training"] = True
+    if "generator" in op.modes:
+        modes["generator"] = None
+    if "device" in op.modes:
+        modes["device"] = _META
+    with torch.no_grad():
+        result = op.function(*arguments, **keywords, **modes)
+    results = result if isinstance(result, tuple) else (result,)
+    return list(results[: len(op.outputs_for(p))])

@@ -1,0 +1,197 @@
+"""Symbols as JSON: what MXNet 1.9.1 writes, letter for letter, and what its older versions wrote.
+
+Older files keep a node's parameters under ``param`` and its attributes under ``attr`` (0.8 and before), or both under
+``attr`` (up to 1.0); they leave out auxiliary states, and write hidden keys without underscores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import FormatError, MXNetError, near_names
+from ..ops import OPERATORS, Operator
+from .graph import Entry, Graph, Node, check
+
+__all__ = ["HIDDEN_KEYS", "dumps", "hide", "loads", "split_attributes"]
+
+# Attributes that users write plainly and MXNet keeps with underscores.
+HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
+
+_FORMAT_VERSION = 10901
+_INLINE_LENGTH = 10  # longer lists are written one element a line
+
+
+def hide(key: str) -> str:
+    """Return ``__key__`` for a hidden key, anything else as it is."""
+    return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
+def split_attributes(op: Operator, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split what is said of a node into parameters of its operator and other attributes."""
+    given = {key: value for key, value in attributes.items() if key in op.parameters}
+    others = {hide(key): value for key, value in attributes.items() if key not in op.parameters}
+    return given, others
+
+
+# ---- writing -------------------------------------------------------------------------------------------------
+
+
+def dumps(graph: Graph) -> str:
+    """Return the JSON text of a graph."""
+    nodes = graph.nodes
+    number = {id(node): i for i, node in enumerate(nodes)}
+    auxiliary = {id(node) for node in graph.auxiliary}
+
+    def reference(entry: Entry) -> list[int]:
+        return [number[id(entry.node)], entry.index, int(id(entry.node) in auxiliary)]
+
+    rows, row = [0], 0
+    for node in nodes:
+        row += len(node.output_names)
+        rows.append(row)
+    parts = [
+        _field("nodes", _lines((_node(node, reference) for node in nodes), 2)),
+        _field("arg_nodes", _list([i for i, node in enumerate(nodes) if node.is_variable], 2)),
+        _field("node_row_ptr", _list(rows, 2)),
+        _field("heads", _list([reference(entry) for entry in graph.outputs], 2)),
+        _field("attrs", f'{{"mxnet_version": ["int", {_FORMAT_VERSION}]}}'),
+    ]
+    return "{\n  " + ", \n  ".join(parts) + "\n}"
+
+
+def _node(node: Node, reference: Any) -> str:
+    attributes = {**node.attributes, **node.given}
+    fields = [
+        _field("op", json.dumps(node.operator.name if node.operator else "null")),
+        _field("name", _text(node.name)),
+    ]
+    if attributes:
+        # Ordered by bytes, as C++'s map has them.
+        pairs = [_field(key, _text(attributes[key])) for key in sorted(attributes, key=str.encode)]
+        fields.append(
+            _field("attrs", f"{{{pairs[0]}}}" if len(pairs) == 1 else _block("{", pairs, "}", 6))
+        )
+    fields.append(_field("inputs", _list([reference(entry) for entry in node.inputs], 6)))
+    return _block("{", fields, "}", 4)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _field(key: str, text: str) -> str:
+    return f"{_text(key)}: {text}"
+
+
+def _list(items: Sequence[Any], indent: int) -> str:
+    texts = [json.dumps(item) for item in items]
+    return f"[{', '.join(texts)}]" if len(texts) <= _INLINE_LENGTH else _lines(texts, indent)
+
+
+def _lines(texts: Iterable[str], indent: int) -> str:
+    return _block("[", list(texts), "]", indent)
+
+
+def _block(opening: str, texts: Sequence[str], closing: str, indent: int) -> str:
+    inner = "\n" + " " * (indent + 2)
+    return opening + inner + f", {inner}".join(texts) + "\n" + " " * indent + closing
+
+
+# ---- reading -------------------------------------------------------------------------------------------------
+
+
+def loads(text: str, source: str = "<json>") -> Graph:
+    """Return the graph of a JSON text that MXNet of any age, or rebind, wrote.
+
+    Raises
+    ------
+    FormatError
+        When the text is no symbol; it names `source`, the node, and what was expected.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{source}: a symbol must be JSON; {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
+        raise FormatError(f"{source}: a symbol must be a JSON object with a list 'nodes'; got {text[:60]!r}")
+    entries: list[list[Entry]] = []
+    for i, row in enumerate(content["nodes"]):
+        entries.append(_read_node(row, i, entries, source))
+    heads = content.get("heads")
+    if not isinstance(heads, list) or not heads:
+        raise FormatError(f"{source}: a symbol must have a list 'heads' of outputs; got {heads!r}")
+    return check(Graph(_resolve(head, entries, f"{source}: head {i}") for i, head in enumerate(heads)))
+
+
+def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
+    if not isinstance(reference, list) or not 1 <= len(reference) <= 3 or not all(
+        isinstance(number, int) for number in reference
+    ):
+        raise FormatError(f"{who} must be [node, output, version]; got {reference!r}")
+    node, index = reference[0], reference[1] if len(reference) > 1 else 0
+    if not 0 <= node < len(entries):
+        raise FormatError(f"{who} must refer to an earlier node; got node {node}")
+    if not 0 <= index < len(entries[node]):
+        raise FormatError(f"{who} must refer to one of {len(entries[node])} outputs of node {node}; got {index}")
+    return entries[node][index]
+
+
+def _read_node(row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str) -> list[Entry]:
+    if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("op"), str):
+        raise FormatError(f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {row!r}")
+    who = f"{source}: node {i} ({row['op']} {row['name']!r})"
+    said: dict[str, str] = {}
+    for key in ("param", "attr", "attrs"):  # by age; a file has one or two of them
+        part = row.get(key) or {}
+        if not isinstance(part, dict):
+            raise FormatError(f"{who}: {key!r} must be an object; got {part!r}")
+        said.update({str(name): value if isinstance(value, str) else json.dumps(value) for name, value in part.items()})
+    inputs = row.get("inputs") or []
+    if not isinstance(inputs, list):
+        raise FormatError(f"{who}: 'inputs' must be a list; got {inputs!r}")
+    sources = [_resolve(reference, entries, f"{who}: input {k}") for k, reference in enumerate(inputs)]
+    if row["op"] == "null":
+        if sources:
+            raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
+        return [Entry(Node(None, row["name"], attributes={hide(key): value for key, value in said.items()}))]
+    op = OPERATORS.get(row["op"])
+    if op is None:
+        raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
+    return _apply(op, row["name"], said, sources, who)
+
+
+def _apply(op: Operator, name: str, said: Mapping[str, str], sources: list[Entry], who: str) -> list[Entry]:
+    given, others = split_attributes(op, said)
+    unknown = [key for key in others if not (key.startswith("__") and key.endswith("__"))]
+    # Up to 0.8 an operator's node could carry attributes for its inputs: weight_lr_mult.
+    for_inputs = {key: value for key in unknown for value in [others[key]] if _belongs_to_input(op, key)}
+    try:
+        p = op.parse(given, who)
+        stray = [key for key in unknown if key not in for_inputs]
+        if stray:
+            op.parse({**given, stray[0]: others[stray[0]]}, who)
+    except MXNetError as error:
+        raise FormatError(str(error)) from None
+    names = op.inputs_for(p, len(sources))
+    for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
+        sources = [*sources, Entry(Node(None, f"{name}_{missing}"))]
+    if len(sources) != len(names):
+        raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
+    for key, value in for_inputs.items():
+        prefix = _belongs_to_input(op, key)
+        variable = sources[names.index(prefix)].node if prefix in names else None
+        if variable is not None and variable.is_variable:
+            variable.attributes[hide(key.removeprefix(f"{prefix}_"))] = value
+    attributes = {key: value for key, value in others.items() if key not in for_inputs}
+    node = Node(op, name, sources, p, given, attributes)
+    return [Entry(node, k) for k in range(len(node.output_names))]
+
+
+def _belongs_to_input(op: Operator, key: str) -> str | None:
+    """Return the input that a key such as ``weight_lr_mult`` speaks of."""
+    for name in op.input_names:
+        if key.startswith(f"{name}_") and key.removeprefix(f"{name}_") in HIDDEN_KEYS:
+            return name
+    return None

@@ -1,0 +1,141 @@
+"""A batch, and the description of one array in it."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..ndarray import NDArray
+from ..shapes import as_shape
+
+__all__ = ["DataBatch", "DataDesc"]
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """Name, shape, type and layout of an array that an iterator provides or a module is bound with.
+
+    It is a pair of name and shape, and compares as one; type and layout are attributes beside it.
+
+    Parameters
+    ----------
+    name
+        The name of the symbol's input.
+    shape
+        Its shape, batch axis included.
+    dtype
+        Type of the elements.
+    layout
+        A letter for each axis; the one called ``N`` is the batch.
+
+    Examples
+    --------
+    >>> DataDesc("data", (32, 3, 224, 224))
+    DataDesc[data,(32, 3, 224, 224),<class 'numpy.float32'>,NCHW]
+    >>> DataDesc.get_batch_axis("TNC")
+    1
+    """
+
+    dtype: Any
+    layout: str | None
+
+    def __new__(
+        cls, name: str, shape: Sequence[int], dtype: Any = np.float32, layout: str | None = "NCHW"
+    ) -> DataDesc:
+        self = super().__new__(cls, name, as_shape(shape, f"DataDesc {name!r}: shape"))
+        self.dtype = dtype
+        self.layout = layout
+        return self
+
+    def __repr__(self) -> str:
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout: str | None) -> int:
+        """Return the position of ``N`` in `layout`; 0 without a layout, -1 when no axis is the batch."""
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(
+        shapes: Iterable[tuple[str, Sequence[int]]], types: Iterable[tuple[str, Any]] | None
+    ) -> list[DataDesc]:
+        """Return descriptions from pairs ``(name, shape)`` and, if there are any, ``(name, type)``."""
+        if types is None:
+            return [DataDesc(name, shape) for name, shape in shapes]
+        shapes, type_of = list(shapes), dict(types)
+        missing = [name for name, _ in shapes if name not in type_of]
+        if missing:
+            raise ArgumentError(f"DataDesc.get_list: types must name every array; missing {missing}")
+        return [DataDesc(name, shape, type_of[name]) for name, shape in shapes]
+
+
+class DataBatch:
+    """Arrays of one batch, and what is known about them.
+
+    Parameters
+    ----------
+    data, label
+        Lists of arrays in the order of `provide_data` and `provide_label`.
+    pad
+        How many rows at the end only fill the batch up.
+    index
+        Numbers of the samples, if the iterator knows them.
+    bucket_key
+        Which network the batch is for, with `BucketingModule`.
+    provide_data, provide_label
+        Descriptions of the arrays, for batches that differ from one to the next.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rebind.ndarray import array
+    >>> DataBatch([array(np.zeros((4, 3)))], [array(np.zeros(4))], pad=0)
+    DataBatch: data shapes: [(4, 3)] label shapes: [(4,)]
+    """
+
+    def __init__(
+        self,
+        data: Sequence[NDArray] | None,
+        label: Sequence[NDArray] | None = None,
+        pad: int | None = None,
+        index: Any = None,
+        bucket_key: Any = None,
+        provide_data: Sequence[Any] | None = None,
+        provide_label: Sequence[Any] | None = None,
+    ) -> None:
+        for what, arrays in (("data", data), ("label", label)):
+            if arrays is not None and not isinstance(arrays, (list, tuple)):
+                raise ArgumentError(
+                    f"DataBatch: {what} must be a list of arrays; got {type(arrays).__name__}. "
+                    "Put a single array in brackets."
+                )
+        self.data = data
+        self.label = label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __repr__(self) -> str:
+        data, label = (
+            None if arrays is None else [array.shape for array in arrays]
+            for arrays in (self.data, self.label)
+        )
+        return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
+
+
+def rename(descriptions: Iterable[Any], names: Mapping[str, str]) -> list[DataDesc]:
+    """Return `descriptions` (or pairs of name and shape) with the names that `names` has for them."""
+    return [
+        DataDesc(
+            names.get(item[0], item[0]),
+            item[1],
+            getattr(item, "dtype", np.float32),
+            getattr(item, "layout", "NCHW"),
+        )
+        for item in descriptions
+    ]

@@ -1,0 +1,191 @@
+"""The interface of iterators, and one that changes the length of an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ArgumentError, ParameterError
+from ..ndarray import NDArray
+from .batch import DataBatch
+
+__all__ = ["DataIter", "ResizeIter"]
+
+
+class DataIter:
+    """Base of data iterators: one pass over it is an epoch, `reset` goes back to the start.
+
+    A subclass gives `provide_data` and `provide_label` (lists of `DataDesc`), `reset`, and either `next` or the
+    five methods that `next` is made of. One whose place can be kept has `state_dict` and `load_state_dict` too.
+
+    Parameters
+    ----------
+    batch_size
+        Samples in a batch.
+
+    Examples
+    --------
+    >>> class Countdown(DataIter):
+    ...     def __init__(self):
+    ...         super().__init__(batch_size=1)
+    ...         self.reset()
+    ...
+    ...     def reset(self):
+    ...         self.left = 2
+    ...
+    ...     def next(self):
+    ...         if not self.left:
+    ...             raise StopIteration
+    ...         self.left -= 1
+    ...         return DataBatch([self.left])
+    >>> [batch.data for batch in Countdown()]
+    [[1], [0]]
+    """
+
+    provide_data: Sequence[Any]
+    provide_label: Sequence[Any]
+
+    def __init__(self, batch_size: int = 0) -> None:
+        self.batch_size = batch_size
+
+    def __iter__(self) -> DataIter:
+        return self
+
+    def __next__(self) -> DataBatch:
+        return self.next()
+
+    def reset(self) -> None:
+        """Go back to the start."""
+
+    def next(self) -> DataBatch:
+        """Return the next batch; StopIteration at the end."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), pad=self.getpad(), index=self.getindex())
+
+    def iter_next(self) -> bool:
+        """Go to the next batch; tell whether there is one."""
+        raise NotImplementedError(f"{type(self).__name__} must define next(), or iter_next() and the getters")
+
+    def getdata(self) -> list[NDArray]:
+        """Return the data of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} must define getdata()")
+
+    def getlabel(self) -> list[NDArray]:
+        """Return the labels of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} must define getlabel()")
+
+    def getindex(self) -> Any:
+        """Return the numbers of the current batch's samples, or None."""
+        return None
+
+    def getpad(self) -> int | None:
+        """Return how many rows at the end of the current batch only fill it up."""
+        raise NotImplementedError(f"{type(self).__name__} must define getpad()")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the data, for `load_state_dict`."""
+        raise NotImplementedError(f"{type(self).__name__} cannot tell its place in the data")
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to a place that `state_dict` returned."""
+        raise NotImplementedError(f"{type(self).__name__} cannot go to a place in the data")
+
+
+class CurrentBatch(DataIter):
+    """An iterator that has its batches whole: the getters read the current one."""
+
+    current_batch: DataBatch | None = None
+
+    def next(self) -> DataBatch:
+        """Return the next batch; StopIteration at the end."""
+        if not self.iter_next():
+            raise StopIteration
+        return self._current()
+
+    def _current(self) -> DataBatch:
+        if self.current_batch is None:
+            raise ArgumentError(f"{type(self).__name__}: there is no current batch. Call next() first.")
+        return self.current_batch
+
+    def getdata(self) -> list[NDArray]:
+        """Return the data of the current batch."""
+        return self._current().data  # type: ignore[return-value]
+
+    def getlabel(self) -> list[NDArray]:
+        """Return the labels of the current batch."""
+        return self._current().label  # type: ignore[return-value]
+
+    def getindex(self) -> Any:
+        """Return the numbers of the current batch's samples, or None."""
+        return self._current().index
+
+    def getpad(self) -> int | None:
+        """Return how many rows at the end of the current batch only fill it up."""
+        return self._current().pad
+
+
+class ResizeIter(CurrentBatch):
+    """An iterator whose epoch has `size` batches, whatever the length of the one underneath.
+
+    When that one ends, it is reset and goes on.
+
+    Parameters
+    ----------
+    data_iter
+        The iterator underneath.
+    size
+        Batches in an epoch.
+    reset_internal
+        Whether `reset` resets the iterator underneath too; otherwise the next epoch goes on where this one ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rebind.io import NDArrayIter
+    >>> len(list(ResizeIter(NDArrayIter(np.zeros(10), batch_size=5), 7)))
+    7
+    """
+
+    def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
+        super().__init__(getattr(data_iter, "batch_size", 0))
+        if size < 0:
+            raise ParameterError(f"ResizeIter: size must be >= 0; got {size}")
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self) -> None:
+        """Begin a new epoch."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        """Go to the next batch; tell whether there is one."""
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            try:
+                self.current_batch = self.data_iter.next()
+            except StopIteration:
+                raise ParameterError("ResizeIter: the iterator underneath gives no batches") from None
+        self.cur += 1
+        return True
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the data, for `load_state_dict`."""
+        return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to a place that `state_dict` returned."""
+        self.data_iter.load_state_dict(state["data_iter"])
+        self.cur = state["cur"]

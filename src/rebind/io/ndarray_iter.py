@@ -1,0 +1,258 @@
+"""Batches from arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from ..ndarray import NDArray, array
+from .batch import DataDesc
+from .iterator import DataIter
+
+__all__ = ["NDArrayIter"]
+
+_HANDLES = ("pad", "discard", "roll_over")
+
+
+class NDArrayIter(DataIter):
+    """Batches of rows from arrays in memory.
+
+    Batches of an iterator that does not shuffle are views of its arrays; the others are gathered by one indexing
+    call an array. The order of shuffled samples is MXNet's: it comes from ``numpy.random``, whose seed decides it.
+
+    Parameters
+    ----------
+    data, label
+        An array, a list of arrays, or a dict from name to array; NumPy (becomes float32, as in MXNet) or NDArray
+        (keeps its type). Arrays of a dict are in the order of their names.
+    batch_size
+        Rows in a batch.
+    shuffle
+        Whether to shuffle the rows, anew at each `reset`.
+    last_batch_handle
+        What to do with rows that do not fill a batch: ``'pad'`` fills up with rows from the start, ``'discard'``
+        leaves them out, ``'roll_over'`` puts them at the start of the next epoch.
+    data_name, label_name
+        Names of arrays that are not in a dict; several of them get ``_0_`` and so on in front.
+    layout
+        Layout that `provide_data` tells.
+
+    Raises
+    ------
+    ShapeError
+        When the arrays have different numbers of rows, or none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batches = NDArrayIter(np.arange(5), np.arange(5), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([0.0, 1.0], 0), ([2.0, 3.0], 0), ([4.0, 0.0], 1)]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        layout: str | None = "NCHW",
+    ) -> None:
+        super().__init__(batch_size)
+        if last_batch_handle not in _HANDLES:
+            raise ParameterError(
+                f"NDArrayIter: last_batch_handle must be one of {', '.join(map(repr, _HANDLES))}; "
+                f"got {last_batch_handle!r}"
+            )
+        if batch_size < 1:
+            raise ParameterError(f"NDArrayIter: batch_size must be >= 1; got {batch_size}")
+        self.data = _named_arrays(data, data_name, "data", required=True)
+        self.label = _named_arrays(label, label_name, "label", required=False)
+        self.num_data = _common_length(self.data + self.label)
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self.layout = layout
+        self.cursor = -batch_size
+        self.idx = np.arange(self.num_data)
+        # Row numbers in the order of this epoch, None when it is that of the arrays; and those that the last
+        # epoch left over, which come first. The cursor is negative while they last.
+        self._order: torch.Tensor | None = None
+        self._carried = torch.empty(0, dtype=torch.int64)
+        self._provided = tuple(
+            [DataDesc(name, (batch_size, *each.shape[1:]), each.dtype, layout) for name, each in arrays]
+            for arrays in (self.data, self.label)
+        )
+        if shuffle:
+            self._shuffle()
+
+    @property
+    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
+        """Descriptions of a batch's data."""
+        return self._provided[0]
+
+    @property
+    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
+        """Descriptions of a batch's labels."""
+        return self._provided[1]
+
+    @property
+    def data_list(self) -> list[NDArray]:
+        """All arrays, data before labels."""
+        return [each for _, each in self.data + self.label]
+
+    @property
+    def num_source(self) -> int:
+        """Number of arrays."""
+        return len(self.data) + len(self.label)
+
+    def reset(self) -> None:
+        """Begin a new epoch; rows left over by ``'roll_over'`` come first in it."""
+        if self.last_batch_handle == "roll_over" and (
+            self.num_data - self.batch_size < self.cursor < self.num_data
+        ):
+            self._carried = self._rows_between(self.cursor, self.num_data)
+        else:
+            self._carried = self._carried[:0]
+        self.cursor = -len(self._carried) - self.batch_size
+        if self.shuffle:
+            self._shuffle()
+
+    def hard_reset(self) -> None:
+        """Begin a new epoch without what the last one left over."""
+        self._carried = self._carried[:0]
+        self.cursor = -self.batch_size
+        if self.shuffle:
+            self._shuffle()
+
+    def iter_next(self) -> bool:
+        """Go to the next batch; tell whether there is one."""
+        if not self._is_done():
+            self.cursor += self.batch_size
+        return not self._is_done()
+
+    def getdata(self) -> list[NDArray]:
+        """Return the data of the current batch."""
+        return self._take(self.data)
+
+    def getlabel(self) -> list[NDArray]:
+        """Return the labels of the current batch."""
+        return self._take(self.label)
+
+    def getpad(self) -> int:
+        """Return how many rows only fill the current batch up, or were in the last epoch already."""
+        if self.last_batch_handle == "pad":
+            return max(0, self.cursor + self.batch_size - self.num_data)
+        if self.last_batch_handle == "roll_over" and self.cursor > -self.batch_size:
+            return max(0, -self.cursor)
+        return 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the data; what is random in later epochs comes from ``numpy.random``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> first, second = (NDArrayIter(np.arange(6), batch_size=2, shuffle=True) for _ in range(2))
+        >>> _ = first.next()
+        >>> second.load_state_dict(first.state_dict())
+        >>> bool((first.next().data[0].asnumpy() == second.next().data[0].asnumpy()).all())
+        True
+        """
+        return {
+            "num_data": self.num_data,
+            "batch_size": self.batch_size,
+            "cursor": self.cursor,
+            "idx": self.idx,  # none of the three is ever written into, so they need no copies
+            "order": None if self._order is None else self._order.numpy(),
+            "carried": self._carried.numpy(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to a place that `state_dict` returned, of an iterator over as many rows."""
+        for name in ("num_data", "batch_size"):
+            if state[name] != getattr(self, name):
+                raise ParameterError(
+                    f"NDArrayIter.load_state_dict: {name} must be that of the saved place, {state[name]}; "
+                    f"got {getattr(self, name)}"
+                )
+        self.cursor = int(state["cursor"])
+        self.idx = np.array(state["idx"])
+        self._order = None if state["order"] is None else torch.from_numpy(np.array(state["order"]))
+        self._carried = torch.from_numpy(np.array(state["carried"]))
+
+    def _is_done(self) -> bool:
+        if self.last_batch_handle == "pad":
+            return self.cursor >= self.num_data
+        return self.cursor + self.batch_size > self.num_data
+
+    def _shuffle(self) -> None:
+        # MXNet shuffles `idx` where it stands and applies it to the already shuffled rows; only the same
+        # composition gives the same order from the second epoch on.
+        self.idx = self.idx.copy()
+        np.random.shuffle(self.idx)
+        step = torch.from_numpy(self.idx)
+        self._order = step if self._order is None else self._order[step]
+
+    def _rows_between(self, start: int, stop: int) -> torch.Tensor:
+        """Return the row numbers of places `start` to `stop`, which may reach before or behind the epoch's rows."""
+        places = torch.arange(max(start, 0), stop) % self.num_data
+        rows = places if self._order is None else self._order[places]
+        return torch.cat([self._carried[start:], rows]) if start < 0 else rows
+
+    def _take(self, arrays: list[tuple[str, NDArray]]) -> list[NDArray]:
+        if not arrays:
+            return []
+        start, stop = self.cursor, self.cursor + self.batch_size
+        whole = start >= 0 and stop <= self.num_data
+        if whole and self._order is None:
+            return [NDArray(each.tensor[start:stop], each.context) for _, each in arrays]
+        rows = self._order[start:stop] if whole else self._rows_between(start, stop)  # type: ignore[index]
+        return [
+            NDArray(each.tensor.index_select(0, rows.to(each.tensor.device)), each.context)
+            for _, each in arrays
+        ]
+
+
+def _named_arrays(arrays: Any, default_name: str, who: str, *, required: bool) -> list[tuple[str, NDArray]]:
+    if arrays is None:
+        arrays = []
+    elif not isinstance(arrays, (list, tuple, Mapping)):
+        arrays = [arrays]
+    if required and not arrays:
+        raise ArgumentError(f"NDArrayIter: {who} must be an array, a list or a dict of arrays; got none")
+    if not isinstance(arrays, Mapping):
+        names = [default_name] if len(arrays) == 1 else [f"_{i}_{default_name}" for i in range(len(arrays))]
+        arrays = dict(zip(names, arrays, strict=True))
+    return [(name, _as_ndarray(arrays[name], f"{who} {name!r}")) for name in sorted(arrays)]
+
+
+def _as_ndarray(value: Any, who: str) -> NDArray:
+    if isinstance(value, NDArray):
+        found = value
+    elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
+        # NumPy's arrays, and what reads as one (a dataset of h5py, a tensor of torch)
+        found = array(np.asarray(value), dtype=np.float32)
+    else:
+        raise ArgumentError(
+            f"NDArrayIter: {who} must be a NumPy array or an NDArray; got {type(value).__name__}"
+        )
+    if found.ndim == 0:
+        raise ShapeError(f"NDArrayIter: {who} must have rows; got a single number")
+    return found
+
+
+def _common_length(arrays: list[tuple[str, NDArray]]) -> int:
+    lengths = {name: each.shape[0] for name, each in arrays}
+    if len(set(lengths.values())) != 1:
+        raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows; got {lengths}")
+    length = arrays[0][1].shape[0]
+    if length == 0:
+        raise ShapeError("NDArrayIter: arrays must have at least one row; got none")
+    return length

@@ -1,0 +1,113 @@
+"""Metrics of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from ..errors import ParameterError, ShapeError
+from .base import EvalMetric, metrics, same_length
+
+__all__ = ["Accuracy", "TopKAccuracy"]
+
+
+def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]:
+    """Number of right predictions, number of predictions.
+
+    Predictions of another shape than the labels are scores along `axis`; the largest one is the prediction.
+    """
+    classes = pred.argmax(axis) if pred.shape != label.shape else pred.long()
+    if classes.numel() != label.numel():
+        raise ShapeError(
+            f"accuracy: there must be one label for each prediction along axis {axis}; "
+            f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
+        )
+    return (classes.reshape(-1) == label.reshape(-1).long()).sum(), label.numel()
+
+
+def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor, int]:
+    """Number of labels among the `top_k` largest scores of their row, number of rows."""
+    if pred.ndim > 2:
+        raise ShapeError(
+            f"top_k_accuracy: predictions must have at most 2 axes; got shape {tuple(pred.shape)}"
+        )
+    if pred.ndim == 1:
+        return correct(label, pred)
+    same_length(label, pred, "top_k_accuracy")
+    best = pred.topk(min(top_k, pred.shape[1]), dim=1, sorted=False).indices
+    return (best == label.reshape(-1, 1).long()).sum(), label.numel()
+
+
+@metrics.register("accuracy", "acc")
+class Accuracy(EvalMetric):
+    """Share of right predictions.
+
+    Parameters
+    ----------
+    axis
+        The axis of the classes.
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = Accuracy()
+    >>> metric.update([np.array([0, 1, 1])], [np.array([[0.3, 0.7], [0, 1.0], [0.4, 0.6]])])
+    >>> round(metric.get()[1], 4)
+    0.6667
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        name: str = "accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
+        self.axis = axis
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the number of right predictions, and of predictions."""
+        return correct(label, pred, axis=self.axis)
+
+
+@metrics.register("top_k_accuracy", "top_k_acc", "TopKAccuracy")
+class TopKAccuracy(EvalMetric):
+    """Share of samples whose label is among the `top_k` largest scores.
+
+    Which of several equal scores counts is not defined (as in MXNet, with another choice).
+
+    Parameters
+    ----------
+    top_k
+        How many scores count; more than 1.
+    name, output_names, label_names
+        As for `EvalMetric`; `top_k` is added to the name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = TopKAccuracy(top_k=2)
+    >>> metric.update([np.array([2, 0])], [np.array([[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]])])
+    >>> metric.get()
+    ('top_k_accuracy_2', 0.5)
+    """
+
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        if top_k <= 1:
+            raise ParameterError(f"TopKAccuracy: top_k must be more than 1; got {top_k}. For 1 use Accuracy.")
+        super().__init__(f"{name}_{top_k}", output_names, label_names, top_k=top_k, has_global_stats=True)
+        self.top_k = top_k
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the number of labels among the largest scores, and of samples."""
+        return correct_in_top(label, pred, top_k=self.top_k)

@@ -1,0 +1,148 @@
+"""Metrics of predicted probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from .base import EvalMetric, metrics, same_length
+
+__all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
+
+_LEAST = 1e-10  # perplexity counts no probability as less: the largest surprise of one sample is log(1e10)
+
+
+def surprise(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tensor, int]:
+    """Sum of ``-log(p + eps)`` over the probabilities `p` of the labels, number of samples."""
+    same_length(label, pred, who)
+    likely = pred.gather(1, label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long())
+    return -(likely + eps).log().sum(dtype=torch.float64), label.numel()
+
+
+def log_perplexity(
+    label: Tensor, pred: Tensor, *, ignore_label: int | None = None, axis: int = -1
+) -> tuple[Tensor, Any]:
+    """Sum of ``-log p`` over the labels that are not `ignore_label`, number of those."""
+    scores = pred.movedim(axis, -1)
+    if label.numel() * scores.shape[-1] != scores.numel():
+        raise ShapeError(
+            f"perplexity: there must be one label for each distribution along axis {axis}; "
+            f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
+        )
+    wanted = label.reshape(-1).long()
+    rows = scores.reshape(-1, scores.shape[-1])
+    # An ignored label (often -1, for padding) need not be a class.
+    likely = rows.gather(1, wanted.clamp(0, rows.shape[1] - 1).unsqueeze(1)).squeeze(1)
+    loss = -likely.clamp_min(_LEAST).log()
+    if ignore_label is None:
+        return loss.sum(dtype=torch.float64), label.numel()
+    counted = wanted != ignore_label
+    return (loss * counted).sum(dtype=torch.float64), counted.sum()
+
+
+@metrics.register("ce", "CrossEntropy", "cross-entropy")
+class CrossEntropy(EvalMetric):
+    """Mean of ``-log p`` over the predicted probabilities of the labels.
+
+    Parameters
+    ----------
+    eps
+        Added to each probability.
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = CrossEntropy()
+    >>> metric.update([np.array([0, 1])], [np.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(metric.get()[1], 4)
+    0.6931
+    """
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "cross-entropy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
+        self.eps = eps
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the sum of ``-log p``, and the number of samples."""
+        return surprise(label, pred, eps=self.eps, who=self.name)
+
+
+@metrics.register("nll_loss", "NegativeLogLikelihood", "nll-loss")
+class NegativeLogLikelihood(CrossEntropy):
+    """Mean of ``-log p``: `CrossEntropy` under another name.
+
+    Parameters
+    ----------
+    eps
+        Added to each probability.
+    name, output_names, label_names
+        As for `EvalMetric`.
+    """
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(eps, name, output_names, label_names)
+
+
+@metrics.register("perplexity")
+class Perplexity(EvalMetric):
+    """Exponential of the mean surprise ``-log p``: how many equally likely choices a model has left.
+
+    Parameters
+    ----------
+    ignore_label
+        A label that does not count (that of padding), or None.
+    axis
+        The axis of the classes (1.9.1 fails for any but the last).
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = Perplexity(ignore_label=-1)
+    >>> metric.update([np.array([0, 1, -1])], [np.full((3, 4), 0.25)])
+    >>> round(metric.get()[1], 4)
+    4.0
+    """
+
+    def __init__(
+        self,
+        ignore_label: int | None,
+        axis: int = -1,
+        name: str = "perplexity",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(
+            name, output_names, label_names, ignore_label=ignore_label, axis=axis, has_global_stats=True
+        )
+        self.ignore_label = ignore_label
+        self.axis = axis
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, Any]:
+        """Return the sum of ``-log p`` over the samples that count, and their number."""
+        return log_perplexity(label, pred, ignore_label=self.ignore_label, axis=self.axis)
+
+    def value(self, total: float, count: float) -> float:
+        """Return the exponential of the mean."""
+        mean = super().value(total, count)
+        return math.exp(mean) if mean < 709 else float("inf") if mean == mean else mean

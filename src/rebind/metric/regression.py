@@ -1,0 +1,167 @@
+"""Metrics of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from .base import EvalMetric, as_tensor, metrics
+
+__all__ = ["MAE", "MSE", "RMSE", "Loss"]
+
+
+def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
+    """Return ``label - pred``, where an array with one axis counts as a column."""
+    label, pred = (each.unsqueeze(1) if each.ndim == 1 else each for each in (label, pred))
+    try:
+        return label - pred
+    except RuntimeError:
+        raise ShapeError(
+            f"{who}: labels and predictions must have the same shape; "
+            f"got {tuple(label.shape)} and {tuple(pred.shape)}"
+        ) from None
+
+
+def absolute_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+    """Mean of ``|label - pred|``, and 1: each batch counts alike, as in MXNet."""
+    return difference(label, pred, "mae").abs().mean(dtype=torch.float64), 1
+
+
+def squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+    """Mean of ``(label - pred)²``, and 1: each batch counts alike, as in MXNet."""
+    return difference(label, pred, "mse").square().mean(dtype=torch.float64), 1
+
+
+def root_squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+    """Root of the mean of ``(label - pred)²``, and 1: the metric is the mean of roots, as in MXNet."""
+    return squared_error(label, pred)[0].sqrt(), 1
+
+
+@metrics.register("mae")
+class MAE(EvalMetric):
+    """Mean absolute error, averaged over batches.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = MAE()
+    >>> metric.update([np.array([1.0, 2.0])], [np.array([1.5, 2.5])])
+    >>> metric.get()
+    ('mae', 0.5)
+    """
+
+    def __init__(
+        self,
+        name: str = "mae",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the mean absolute error of a batch, and 1."""
+        return absolute_error(label, pred)
+
+
+@metrics.register("mse")
+class MSE(EvalMetric):
+    """Mean squared error, averaged over batches.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = MSE()
+    >>> metric.update([np.array([1.0, 2.0])], [np.array([1.5, 2.5])])
+    >>> metric.get()
+    ('mse', 0.25)
+    """
+
+    def __init__(
+        self,
+        name: str = "mse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the mean squared error of a batch, and 1."""
+        return squared_error(label, pred)
+
+
+@metrics.register("rmse")
+class RMSE(EvalMetric):
+    """Root of the mean squared error of each batch, averaged over batches.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = RMSE()
+    >>> metric.update([np.array([1.0, 2.0])], [np.array([1.5, 2.5])])
+    >>> metric.get()
+    ('rmse', 0.5)
+    """
+
+    def __init__(
+        self,
+        name: str = "rmse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the root of the mean squared error of a batch, and 1."""
+        return root_squared_error(label, pred)
+
+
+@metrics.register("loss")
+class Loss(EvalMetric):
+    """Mean of the outputs themselves, for networks whose output is a loss; labels are not looked at.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = Loss()
+    >>> metric.update(None, [np.array([1.0, 2.0])])
+    >>> metric.get()
+    ('loss', 1.5)
+    """
+
+    def __init__(
+        self,
+        name: str = "loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch; its labels do not count."""
+        for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
+            tensor = as_tensor(pred).detach()
+            self._add(tensor.sum(dtype=torch.float64), tensor.numel())

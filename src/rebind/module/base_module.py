@@ -1,0 +1,531 @@
+"""`BaseModule`: training and prediction as a sequence of named steps, for every kind of module."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from .. import metric as metrics
+from .. import ndarray as nd
+from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
+from ..executor import batch_axis
+from ..initializer import Uniform
+from ..io import DataDesc
+from ..ndarray import NDArray
+from ..progress import Progress
+
+__all__ = ["BaseModule", "BatchEndParam", "History"]
+
+Callbacks = "Callable[..., Any] | Sequence[Callable[..., Any]] | None"
+History = dict[str, dict[str, list[float]]]
+
+
+class BatchEndParam(NamedTuple):
+    """What a batch callback is given.
+
+    `locals` is a small mapping with the names that MXNet's scripts read: ``self``, ``data_batch``, ``eval_metric``,
+    ``epoch``, ``nbatch``.
+    """
+
+    epoch: int
+    nbatch: int
+    eval_metric: metrics.EvalMetric | None
+    locals: Mapping[str, Any] | None
+
+
+class BaseModule:
+    """What computes outputs from batches, learns from them, and is put together of steps.
+
+    The steps, in the order in which they come: `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each
+    batch `forward`, `backward`, `update`, `update_metric`. `fit`, `score` and `predict` are made of them. A subclass
+    defines the steps.
+    """
+
+    # A subclass derives these from what it holds; a module written by a user may set them.
+    binded: Any = False
+    params_initialized: Any = False
+    optimizer_initialized: Any = False
+    for_training: bool = False
+    inputs_need_grad: bool = False
+
+    def __init__(self, logger: Any = logging) -> None:
+        self.logger = logger
+        self._symbol: Any = None
+
+    # ---- what a subclass defines -------------------------------------------------------------------------
+
+    @property
+    def symbol(self) -> Any:
+        """The network."""
+        return self._symbol
+
+    def _abstract(self, what: str) -> StateError:
+        return StateError(f"{type(self).__name__}: must define {what}; BaseModule only says that it exists")
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the inputs."""
+        raise self._abstract("data_names")
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        raise self._abstract("output_names")
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the inputs."""
+        raise self._abstract("data_shapes")
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels; None when no labels are bound."""
+        raise self._abstract("label_shapes")
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs."""
+        raise self._abstract("output_shapes")
+
+    def bind(self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, **kwargs: Any) -> None:
+        """Fix the shapes and take memory."""
+        raise self._abstract("bind()")
+
+    def init_params(self, initializer: Any = None, **kwargs: Any) -> None:
+        """Give the parameters their first values."""
+        raise self._abstract("init_params()")
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Return copies of parameters and auxiliary states."""
+        raise self._abstract("get_params()")
+
+    def init_optimizer(self, *args: Any, **kwargs: Any) -> None:
+        """Set up what updates the parameters."""
+        raise self._abstract("init_optimizer()")
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch."""
+        raise self._abstract("forward()")
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients for the last batch."""
+        raise self._abstract("backward()")
+
+    def update(self) -> None:
+        """Move the parameters by the gradients."""
+        raise self._abstract("update()")
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        """Return the outputs for the last batch."""
+        raise self._abstract("get_outputs()")
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        """Return the gradients of the inputs for the last batch."""
+        raise self._abstract("get_input_grads()")
+
+    def update_metric(self, eval_metric: metrics.EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the last batch to a metric."""
+        raise self._abstract("update_metric()")
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a monitor watch what is computed."""
+        raise self._abstract("install_monitor()")
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
+        """Get ready for a batch before it is computed."""
+
+    # ---- built from the steps ----------------------------------------------------------------------------
+
+    def forward_backward(self, data_batch: Any) -> None:
+        """Compute outputs and gradients for a batch."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and auxiliary states from copies of the given arrays."""
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname: str) -> None:
+        """Write parameters and auxiliary states to a file, which appears whole or not at all."""
+        arg_params, aux_params = self.get_params()
+        nd.save(
+            fname,
+            {
+                **{f"arg:{name}": value for name, value in arg_params.items()},
+                **{f"aux:{name}": value for name, value in aux_params.items()},
+            },
+        )
+
+    def load_params(self, fname: str) -> None:
+        """Set parameters and auxiliary states from a file."""
+        arg_params: dict[str, NDArray] = {}
+        aux_params: dict[str, NDArray] = {}
+        kinds = {"arg": arg_params, "aux": aux_params}
+        content = nd.load(fname)
+        if not isinstance(content, dict):
+            raise ParameterError(f"{fname}: a file of parameters must hold names; it holds a list of arrays")
+        for key, value in content.items():
+            kind, _, name = key.partition(":")
+            if kind not in kinds or not name:
+                raise ParameterError(f"{fname}: names must begin with 'arg:' or 'aux:'; got {key!r}")
+            kinds[kind][name] = value
+        self.set_params(arg_params, aux_params)
+
+    # ---- training ----------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = Uniform(0.01),  # noqa: B008  (MXNet's default; it keeps no state)
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> History:
+        """Train.
+
+        For each epoch: the batches (each: compute, update, metric, ``batch_end_callback(BatchEndParam)``), the
+        training metric and the time are logged, ``epoch_end_callback(epoch, symbol, arg_params, aux_params)``, then
+        the validation with its callbacks.
+
+        Parameters
+        ----------
+        train_data
+            An iterator over batches.
+        eval_data
+            An iterator for the validation after each epoch.
+        eval_metric
+            What is measured: a name, a list of names, a function or a metric.
+        epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
+            A function, or a list of functions.
+        kvstore
+            How several devices share gradients.
+        optimizer, optimizer_params
+            A name and its settings, or an optimizer.
+        initializer, arg_params, aux_params, allow_missing, force_init
+            The first values of the parameters; see `init_params`.
+        force_rebind
+            Bind anew though the module is bound.
+        begin_epoch, num_epoch
+            The first epoch's number, and the number before which to stop. To go on from ``prefix-0003.params``, which
+            is written after the third epoch, give ``begin_epoch=3``.
+        validation_metric
+            What the validation measures; `eval_metric` by default.
+        monitor
+            A monitor to install.
+        sparse_row_id_fn
+            Which rows of sparse parameters a batch needs.
+        progress
+            Whether to draw a bar; by default in a terminal only.
+
+        Returns
+        -------
+        dict
+            ``{'train': {metric: [value of each epoch]}, 'validation': {...}}``.
+        """
+        if num_epoch is None:
+            raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
+        self.bind(
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+
+        eval_metric = metrics.create(eval_metric)
+        validation_metric = eval_metric if validation_metric is None else metrics.create(validation_metric)
+        history: History = {"train": {}, "validation": {}}
+        with Progress(num_epoch - begin_epoch, progress, self.logger) as bar:
+            for epoch in range(begin_epoch, num_epoch):
+                started = time.time()
+                eval_metric.reset()
+                bar.begin_epoch(epoch, train_data)
+                for nbatch, batch in enumerate(train_data):
+                    self._train_batch(batch, eval_metric, monitor, sparse_row_id_fn)
+                    bar.advance(_rows(batch, self), eval_metric)
+                    _call(batch_end_callback, self._record(epoch, nbatch, eval_metric, batch))
+                bar.end_epoch()
+                values = eval_metric.get_global_name_value()
+                _remember(history["train"], values)
+                for name, value in values:
+                    self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+                self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+                if epoch_end_callback is not None:
+                    _call(epoch_end_callback, epoch, self.symbol, *self.get_params())
+                if eval_data is not None:
+                    values = self.score(
+                        eval_data,
+                        validation_metric,
+                        score_end_callback=eval_end_callback,
+                        batch_end_callback=eval_batch_end_callback,
+                        epoch=epoch,
+                    )
+                    _remember(history["validation"], values)
+                    for name, value in values:
+                        self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                train_data.reset()
+        return history
+
+    def _train_batch(
+        self, batch: Any, eval_metric: metrics.EvalMetric, monitor: Any, sparse_row_id_fn: Any
+    ) -> None:
+        """Learn from one batch."""
+        if monitor is not None:
+            monitor.tic()
+        self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+        self.forward_backward(batch)
+        self.update()
+        if isinstance(batch, list):  # already cut, a part for each device
+            self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
+        else:
+            self.update_metric(eval_metric, batch.label)
+        if monitor is not None:
+            monitor.toc_print()
+
+    def _record(self, epoch: int, nbatch: int, metric: metrics.EvalMetric | None, batch: Any) -> BatchEndParam:
+        seen = {"self": self, "data_batch": batch, "eval_metric": metric, "epoch": epoch, "nbatch": nbatch}
+        return BatchEndParam(epoch, nbatch, metric, seen)
+
+    # ---- measuring and predicting ------------------------------------------------------------------------
+
+    def score(
+        self,
+        eval_data: Any,
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        score_end_callback: Any = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> list[tuple[str, float]]:
+        """Measure the predictions for a data set.
+
+        Rows that only fill up the last batch are not counted (MXNet counts them).
+
+        Returns
+        -------
+        list of (name, value)
+        """
+        self._need_params("score")
+        if reset:
+            eval_data.reset()
+        eval_metric = metrics.create(eval_metric)
+        eval_metric.reset()
+        seen = -1
+        for seen, batch in enumerate(_first(eval_data, num_batch)):
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            pad = 0 if isinstance(batch, list) else getattr(batch, "pad", 0) or 0
+            if isinstance(batch, list):
+                self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
+            elif pad:
+                self._measure_without_padding(eval_metric, batch, pad)
+            else:
+                self.update_metric(eval_metric, batch.label)
+            _call(batch_end_callback, self._record(epoch, seen, eval_metric, batch))
+        _call(score_end_callback, self._record(epoch, seen + 1, eval_metric, None))
+        return eval_metric.get_name_value()
+
+    def _measure_without_padding(self, eval_metric: metrics.EvalMetric, batch: Any, pad: int) -> None:
+        names = [desc[0] for desc in self.label_shapes or ()]
+        layouts = [batch_axis(getattr(desc, "layout", None)) for desc in self.label_shapes or ()]
+        labels = {
+            name: _without_padding(label, pad, axis)
+            for name, axis, label in zip(names, layouts, batch.label or (), strict=False)
+        }
+        outputs = dict(zip(self.output_names, self._outputs_without_padding(pad), strict=True))
+        eval_metric.update_dict(labels, outputs)
+
+    def _outputs_without_padding(self, pad: int) -> list[NDArray]:
+        axes = self._output_axes()
+        return [_without_padding(out, pad, axis) for out, axis in zip(self.get_outputs(), axes, strict=True)]
+
+    def _output_axes(self) -> list[int]:
+        """Return the batch axis of each output."""
+        return [0] * len(self.output_names)
+
+    def iter_predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Iterator[tuple[list[NDArray], int, Any]]:
+        """Yield, for each batch, the outputs without padding, the batch's number, and the batch."""
+        self._need_params("iter_predict")
+        if reset:
+            eval_data.reset()
+        for nbatch, batch in enumerate(_first(eval_data, num_batch)):
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield self._outputs_without_padding(getattr(batch, "pad", 0) or 0), nbatch, batch
+
+    def predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Return the outputs for a data set, without padding.
+
+        Parameters
+        ----------
+        eval_data
+            An iterator, or one array (NDArray or NumPy) for a module with one input.
+        num_batch
+            Stop after so many batches.
+        merge_batches
+            Join the batches; otherwise a list with the outputs of each batch is returned.
+        reset
+            Start the iterator from its beginning.
+        always_output_list
+            Return a list even for a single output.
+        """
+        if not hasattr(eval_data, "__iter__") or hasattr(eval_data, "__array__"):
+            return self._predict_array(eval_data, merge_batches, always_output_list)
+        batches = [
+            [out.copy() for out in outputs]
+            for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+        ]
+        if not batches or not merge_batches:
+            return batches
+        if len({len(outputs) for outputs in batches}) > 1:
+            raise ParameterError(
+                "predict: batches have different numbers of outputs (bucketing?), which cannot be joined; "
+                "set merge_batches=False"
+            )
+        merged = [
+            NDArray(torch.cat([part.tensor for part in parts], max(axis, 0)), parts[0].device)
+            for parts, axis in zip(zip(*batches, strict=True), self._output_axes(), strict=True)
+        ]
+        return merged if always_output_list or len(merged) > 1 else merged[0]
+
+    def _predict_array(self, values: Any, merge_batches: bool, always_output_list: bool) -> Any:
+        from ..io import DataBatch
+
+        data = values if isinstance(values, NDArray) else nd.array(values)
+        self._need_params("predict")
+        self.forward(DataBatch([data]), is_train=False)
+        outputs = [out.copy() for out in self.get_outputs()]
+        if not merge_batches:
+            return [outputs]
+        return outputs if always_output_list or len(outputs) > 1 else outputs[0]
+
+    def _need_params(self, who: str) -> None:
+        if not self.binded:
+            raise StateError(f"{type(self).__name__}.{who}() needs bind() first")
+        if not self.params_initialized:
+            raise StateError(f"{type(self).__name__}.{who}() needs init_params() first")
+
+
+# ---- small things that several modules need ----------------------------------------------------------------------
+
+
+def read_descs(shapes: Any, who: str) -> list[DataDesc]:
+    """Return `DataDesc` records from records, or pairs of name and shape."""
+    descs = []
+    for item in shapes or ():
+        if isinstance(item, DataDesc):
+            descs.append(item)
+        elif isinstance(item, (tuple, list)) and 2 <= len(item) <= 4:
+            descs.append(DataDesc(*item))
+        else:
+            raise ArgumentError(f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}")
+    return descs
+
+
+def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: bool) -> None:
+    """Raise an error (or, without `must`, warn) for names that the symbol does not have."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}"
+            if must:
+                raise NameLookupError(text)
+            warnings.warn(f"{text} It is given no labels.", stacklevel=4)
+
+
+def _call(callbacks: Any, *arguments: Any) -> None:
+    if callbacks is None:
+        return
+    for callback in callbacks if isinstance(callbacks, (list, tuple)) else (callbacks,):
+        callback(*arguments)
+
+
+def _remember(history: dict[str, list[float]], values: Sequence[tuple[str, float]]) -> None:
+    for name, value in values:
+        history.setdefault(name, []).append(float(value))
+
+
+def _first(batches: Iterable[Any], count: int | None) -> Iterator[Any]:
+    """Yield the first `count` batches, and take no more than those from the iterator."""
+    if count is not None and count <= 0:
+        return
+    for i, batch in enumerate(batches, 1):
+        yield batch
+        if i == count:
+            return
+
+
+def _rows(batch: Any, module: BaseModule) -> int:
+    if isinstance(batch, list):
+        return sum(part.data[0].shape[0] for part in batch)
+    axis = max(batch_axis(getattr(module.data_shapes[0], "layout", None)), 0)
+    return batch.data[0].shape[axis] - (getattr(batch, "pad", 0) or 0)
+
+
+def _without_padding(value: Any, pad: int, axis: int) -> Any:
+    if not pad or axis < 0:
+        return value
+    value = value if isinstance(value, NDArray) else nd.array(value)
+    return NDArray(value.tensor.narrow(axis, 0, value.shape[axis] - pad), value.device)

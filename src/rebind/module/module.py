@@ -1,0 +1,729 @@
+"""`Module`: a symbol with parameters, on one device or several, that learns."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .. import checkpoint, files, optimizer as opt
+from ..device import Device, current_device
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..executor import DataParallelExecutorGroup
+from ..initializer import InitDesc, Uniform
+from ..io import DataDesc
+from ..kvstore import KVStoreBase, choose_store
+from ..metric import EvalMetric
+from ..ndarray import NDArray
+from .base_module import BaseModule, check_names, read_descs
+
+__all__ = ["Module"]
+
+Params = dict[str, NDArray]
+
+
+class Module(BaseModule):
+    """A network with its parameters and optimizer, on one device or several.
+
+    Parameters
+    ----------
+    symbol
+        The network.
+    data_names, label_names
+        Which of its arguments are inputs and labels; None means none.
+    logger
+        Where messages go.
+    context
+        A device or a list of devices; each then computes its part of a batch.
+    work_load_list
+        The share of each device.
+    fixed_param_names
+        Parameters that are not trained.
+    state_names
+        Inputs that keep their values from batch to batch.
+    group2ctxs
+        The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
+    compression_params
+        How gradients are packed on the way between machines.
+
+    Examples
+    --------
+    >>> import numpy as np, rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1, name='fc')
+    >>> net = mx.sym.LinearRegressionOutput(net, name='lro')
+    >>> x = np.random.rand(64, 3).astype('float32')
+    >>> batches = mx.io.NDArrayIter(x, x.sum(axis=1, keepdims=True), 16, label_name='lro_label')
+    >>> mod = mx.mod.Module(net, label_names=['lro_label'])
+    >>> history = mod.fit(batches, eval_metric='mse', num_epoch=20, optimizer_params={'learning_rate': 0.5})
+    >>> history['train']['mse'][-1] < 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        data_names: Sequence[str] | None = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Any = logging,
+        context: Device | Sequence[Device] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(logger)
+        self._symbol = symbol
+        self._context = _devices(context)
+        self._work_load_list = [1.0] * len(self._context) if work_load_list is None else list(work_load_list)
+        if len(self._work_load_list) != len(self._context):
+            raise ParameterError(
+                f"Module: work_load_list must have a number for each of {self._context}; got {work_load_list}"
+            )
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
+        self._data_names = list(data_names or ())
+        self._label_names = list(label_names or ())
+        self._state_names = list(state_names or ())
+        self._fixed_param_names = list(fixed_param_names or ())
+        arguments = symbol.list_arguments()
+        check_names(self._data_names, arguments, "Module: data_names", must=True)
+        check_names(self._label_names, arguments, "Module: label_names", must=False)
+        check_names(self._state_names, arguments, "Module: state_names", must=True)
+        check_names(self._fixed_param_names, arguments, "Module: fixed_param_names", must=True)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = list(dict.fromkeys(name for name in arguments if name not in inputs))
+        self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
+
+        self._group: DataParallelExecutorGroup | None = None
+        self._unbound_params: tuple[Params, Params] | None = None  # parameters that wait for a bind
+        self._has_params = False
+        self._optimizer: opt.Optimizer | None = None
+        self._kvstore: KVStoreBase | None = None
+        self._update_on_kvstore = False
+        self._updater: opt.Updater | None = None
+        self._preload_opt_states: str | None = None
+        self._bound_with: dict[str, Any] = {}
+        self._default_descs: tuple[list[DataDesc], list[DataDesc] | None] = ([], None)
+
+    @staticmethod
+    def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
+        """Return a module from the files that `save_checkpoint` wrote; it is not bound yet.
+
+        Parameters
+        ----------
+        prefix, epoch
+            Say the files: ``prefix-symbol.json``, ``prefix-0010.params``.
+        load_optimizer_states
+            Read ``prefix-0010.states`` too, at the first `init_optimizer`.
+        **kwargs
+            For the constructor.
+        """
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        module = Module(symbol, **kwargs)
+        module._unbound_params = (arg_params, aux_params)
+        module._has_params = True
+        if load_optimizer_states:
+            path = f"{prefix}-{epoch:04d}.states"
+            if not os.path.isfile(path):
+                raise FileNotFoundError(f"Module.load: no file of optimizer states {path}")
+            module._preload_opt_states = path
+        return module
+
+    def save_checkpoint(
+        self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
+    ) -> None:
+        """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all."""
+        symbol_path = f"{prefix}-symbol.json"
+        self._symbol.save(symbol_path, remove_amp_cast=remove_amp_cast)
+        self.logger.info("Saved symbol to \"%s\"", symbol_path)
+        path = f"{prefix}-{epoch:04d}.params"
+        self.save_params(path)
+        self.logger.info("Saved checkpoint to \"%s\"", path)
+        if save_optimizer_states:
+            states_path = f"{prefix}-{epoch:04d}.states"
+            self.save_optimizer_states(states_path)
+            self.logger.info("Saved optimizer state to \"%s\"", states_path)
+
+    # ---- what it is --------------------------------------------------------------------------------------
+
+    @property
+    def binded(self) -> bool:  # type: ignore[override]
+        """Whether shapes are fixed and memory is taken."""
+        return self._group is not None
+
+    @property
+    def params_initialized(self) -> bool:  # type: ignore[override]
+        """Whether the parameters have values."""
+        return self._has_params
+
+    @property
+    def optimizer_initialized(self) -> bool:  # type: ignore[override]
+        """Whether there is an optimizer."""
+        return self._optimizer is not None
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the inputs."""
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Descriptions of the inputs."""
+        return self._need_group("data_shapes").data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Descriptions of the labels; None when no labels are bound."""
+        return self._need_group("label_shapes").label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs."""
+        return self._need_group("output_shapes").get_output_shapes()
+
+    def __repr__(self) -> str:
+        state = "bound" if self.binded else "not bound"
+        shapes = f" to {self._group.data_shapes}" if self._group is not None else ""
+        return (
+            f"<Module {', '.join(self._output_names)} on {', '.join(map(str, self._context))}: {state}{shapes}, "
+            f"{len(self._param_names)} parameters, {len(self._aux_names)} auxiliary states>"
+        )
+
+    # Names that MXNet's programs reach for, private or not.
+
+    @property
+    def _exec_group(self) -> DataParallelExecutorGroup | None:
+        return self._group
+
+    @property
+    def _data_shapes(self) -> list[DataDesc] | None:
+        return self._group.data_shapes if self._group is not None else None
+
+    @property
+    def _label_shapes(self) -> list[DataDesc] | None:
+        return self._group.label_shapes if self._group is not None else None
+
+    @property
+    def _arg_params(self) -> Params | None:
+        return self.get_params()[0] if self._has_params else None
+
+    @property
+    def _aux_params(self) -> Params | None:
+        return self.get_params()[1] if self._has_params else None
+
+    # ---- bind --------------------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Module | None = None,
+        grad_req: Any = "write",
+        **_: Any,
+    ) -> None:
+        """Fix the shapes and take memory. Parameters and optimizer that are there stay.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
+        for_training
+            Whether gradients are computed.
+        inputs_need_grad
+            Whether the inputs get gradients too.
+        force_rebind
+            Bind anew; otherwise a second `bind` changes nothing and says so.
+        shared_module
+            A bound module whose parameter arrays, and optimizer, are used.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        """
+        data = read_descs(data_shapes, "data_shapes")
+        labels = read_descs(label_shapes, "label_shapes") or None
+        if self._group is not None and not force_rebind:
+            self._warn_bound(data, labels)
+            return
+        if inputs_need_grad and not for_training:
+            raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
+        names = [desc.name for desc in data]
+        if sorted(names) != sorted(self._data_names):
+            raise ParameterError(
+                f"Module.bind: data_shapes must describe the inputs {self._data_names}; got {names}"
+            )
+        if shared_module is not None and not (shared_module.binded and shared_module.params_initialized):
+            raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+        kept = self.get_params() if self._has_params else None
+        shared_group = shared_module._group if shared_module is not None else None
+        self._group = DataParallelExecutorGroup(
+            self._symbol,
+            self._context,
+            self._work_load_list,
+            data,
+            labels,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared_group=shared_group,
+            logger=self.logger,
+            fixed_param_names=self._fixed_param_names,
+            grad_req=grad_req,
+            state_names=self._state_names,
+            group2ctxs=self._group2ctxs,
+        )
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._default_descs = (data, labels)
+        self._bound_with = {"grad_req": grad_req}
+        self._unbound_params = None
+        if shared_module is not None:
+            self._has_params = True
+            if shared_module.optimizer_initialized:
+                self.borrow_optimizer(shared_module)
+        elif kept is not None:
+            self._group.set_params(*kept, allow_extra=True)
+
+    def _warn_bound(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
+        assert self._group is not None
+        have, asked = self._group.data_shapes, list(data)
+        shapes = f"; it is bound to {have}, and asked for were {asked}" if have != asked else ""
+        message = f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind anew."
+        warnings.warn(message, stacklevel=3)
+
+    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Go over to other shapes of inputs and labels; parameters and optimizer stay."""
+        data = read_descs(data_shapes, "data_shapes")
+        self._need_group("reshape()").reshape(data, read_descs(label_shapes, "label_shapes") or None)
+        self._default_descs = (data, read_descs(label_shapes, "label_shapes") or None)
+
+    def _need_group(self, who: str) -> DataParallelExecutorGroup:
+        if self._group is None:
+            raise StateError(f"Module.{who} needs bind() first")
+        return self._group
+
+    # ---- parameters --------------------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[Params, Params]:
+        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
+        if not self._has_params:
+            raise StateError("Module.get_params() needs init_params() first")
+        arg_params: Params = {}
+        aux_params: Params = {}
+        if self._group is None:
+            assert self._unbound_params is not None
+            arg_params, aux_params = ({n: v.copy() for n, v in part.items()} for part in self._unbound_params)
+        else:
+            self._group.get_params(arg_params, aux_params)
+        return arg_params, aux_params
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008  (MXNet's default; it keeps no state)
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and auxiliary states their first values.
+
+        Parameters
+        ----------
+        initializer
+            Fills what is not given; an initializer on a variable itself (``var(init=...)``) wins over it.
+        arg_params, aux_params
+            Values to copy. Names that the module does not have are left alone: a checkpoint of a larger network goes
+            in as it is.
+        allow_missing
+            Let the initializer fill what `arg_params` and `aux_params` lack.
+        force_init
+            Set the values anew; otherwise a second call changes nothing and says so.
+        allow_extra
+            Accepted.
+
+        Raises
+        ------
+        ParameterError
+            When a value is missing, without `allow_missing`; the module then stays as it was.
+        """
+        if self._has_params and not force_init:
+            warnings.warn(
+                "Module.init_params: the parameters have values already, so this call changes nothing. "
+                "Set force_init=True to set them anew.",
+                stacklevel=2,
+            )
+            return
+        group = self._need_group("init_params()")
+        attributes = self._symbol.attr_dict()
+        parts: list[Params] = []
+        for names, arrays, given in (
+            (self._param_names, group.param_arrays, arg_params),
+            (self._aux_names, group.aux_arrays, aux_params),
+        ):
+            fresh: Params = {}
+            for name, (like, *_) in zip(names, arrays, strict=True):
+                if given is not None and name in given:
+                    fresh[name] = _fitting(name, given[name], like)
+                elif given is not None and not allow_missing:
+                    raise ParameterError(
+                        f"Module.init_params: {name!r} is not among the given parameters. "
+                        "Set allow_missing=True to let the initializer fill it."
+                    )
+                else:
+                    fresh[name] = self._initialized(name, like, initializer, attributes.get(name))
+            parts.append(fresh)
+        group.set_params(parts[0], parts[1], allow_extra=True)
+        self._has_params = True
+        if self._updater is None and self._kvstore is not None and self._update_on_kvstore:
+            self._push_weights_to_store()
+
+    def _initialized(
+        self, name: str, like: NDArray, initializer: Any, attributes: Mapping[str, str] | None
+    ) -> NDArray:
+        value = NDArray(torch.zeros_like(like.tensor, device="cpu"))
+        if initializer is not None:
+            initializer(InitDesc(name, attributes), value)
+        elif self._has_params:  # set_params() over values that are there
+            return like
+        return value
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and auxiliary states from copies of the given arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params
+            Values by name.
+        allow_missing
+            Leave what is not given as it is; names that the module lacks are then an error unless `allow_extra`.
+        force_init
+            With False, parameters that have values stay, with a warning.
+        allow_extra
+            Leave names that the module lacks alone.
+        """
+        if not allow_missing:
+            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            return
+        if self._has_params and not force_init:
+            warnings.warn(
+                "Module.set_params: the parameters have values already, so this call changes nothing. "
+                "Leave force_init=False out to set them.",
+                stacklevel=2,
+            )
+            return
+        group = self._need_group("set_params()")
+        group.set_params(arg_params or {}, aux_params, allow_extra=allow_extra)
+        self._has_params = True
+        if self._kvstore is not None and self._update_on_kvstore:
+            self._push_weights_to_store()
+
+    # ---- optimizer ---------------------------------------------------------------------------------------
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Set up the optimizer and the store.
+
+        Parameters
+        ----------
+        kvstore
+            None, a name or a store. One device on one machine needs none.
+        optimizer, optimizer_params
+            A name and its settings, or an optimizer. `rescale_grad` is 1 / batch size unless it is given.
+        force_init
+            Start anew; otherwise a second call changes nothing and says so.
+        """
+        if not self.binded or not self._has_params:
+            raise StateError("Module.init_optimizer() needs bind() and init_params() first")
+        if self._optimizer is not None and not force_init:
+            warnings.warn(
+                "Module.init_optimizer: there is an optimizer already, so this call changes nothing. "
+                "Set force_init=True to start anew.",
+                stacklevel=2,
+            )
+            return
+        group = self._need_group("init_optimizer()")
+        trained = dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True))
+        store, store_updates = choose_store(kvstore, len(self._context), trained)
+        batch_size = group.batch_size
+        if store is not None and "dist" in store.type and "_sync" in store.type:
+            batch_size *= store.num_workers
+        self._optimizer = self._make_optimizer(optimizer, optimizer_params, 1.0 / batch_size, store_updates)
+        self._kvstore, self._update_on_kvstore = store, store_updates
+        self._updater = None
+        if store is not None:
+            if self._compression_params:
+                store.set_gradient_compression(dict(self._compression_params))
+            self._push_weights_to_store()
+        if store_updates:
+            assert store is not None
+            store.set_optimizer(self._optimizer)
+        else:
+            self._updater = opt.get_updater(self._optimizer)
+        if self._preload_opt_states is not None:
+            path, self._preload_opt_states = self._preload_opt_states, None
+            self.load_optimizer_states(path)
+
+    def _make_optimizer(self, given: Any, params: Any, rescale: float, store_updates: bool) -> opt.Optimizer:
+        count = len(self._context)
+        if store_updates:
+            names = dict(enumerate(self._param_names))
+        else:
+            names = {i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)}
+        if isinstance(given, str):
+            settings = {"rescale_grad": rescale, **dict(params or ())}
+            return opt.create(given, sym=self._symbol, param_idx2name=names, **settings)
+        if not isinstance(given, opt.Optimizer):
+            raise ArgumentError(f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}")
+        if given.rescale_grad != rescale:
+            warnings.warn(
+                f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
+                f"workers) is {rescale}. It is used as it is; is that intended?",
+                stacklevel=3,
+            )
+        if not given.idx2name:
+            given.idx2name = names
+        return given
+
+    def _push_weights_to_store(self) -> None:
+        """Give the store the weights, and the devices the store's: all start from the same values."""
+        assert self._kvstore is not None and self._group is not None
+        known = getattr(self._kvstore, "_values", {})
+        for name, arrays in zip(self._param_names, self._group.param_arrays, strict=True):
+            if name in known:
+                known[name]._write(arrays[0]._tensor.to(known[name]._tensor.device))
+            else:
+                self._kvstore.init(name, arrays[0])
+            if self._update_on_kvstore:
+                self._kvstore.pull(name, arrays)
+
+    def borrow_optimizer(self, shared_module: Module) -> None:
+        """Use the optimizer, and its states, of another module."""
+        if not shared_module.optimizer_initialized:
+            raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
+        self._optimizer = shared_module._optimizer
+        self._kvstore = shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all."""
+        self._need_optimizer("save_optimizer_states()")
+        if self._update_on_kvstore:
+            assert self._kvstore is not None
+            self._kvstore.save_optimizer_states(fname)
+            return
+        assert self._updater is not None
+        with files.atomic_write(fname) as file:
+            file.write(self._updater.get_states())
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the optimizer's states from a file."""
+        self._need_optimizer("load_optimizer_states()")
+        if self._update_on_kvstore:
+            assert self._kvstore is not None
+            self._kvstore.load_optimizer_states(fname)
+            return
+        assert self._updater is not None
+        with open(fname, "rb") as file:
+            self._updater.set_states(file.read())
+
+    def _need_optimizer(self, who: str) -> opt.Optimizer:
+        if self._optimizer is None:
+            raise StateError(f"Module.{who} needs init_optimizer() first")
+        return self._optimizer
+
+    # ---- the steps of a batch ----------------------------------------------------------------------------
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch.
+
+        A batch of another size or shape than the one before is fine: what is bound follows it. Without labels it can
+        be predicted.
+
+        Parameters
+        ----------
+        data_batch
+            Anything with `data` and `label`; or a list of those, already cut, one for each device.
+        is_train
+            The mode; None means `for_training`.
+        """
+        self._need_params("forward")
+        group = self._need_group("forward()")
+        if not isinstance(data_batch, (list, tuple)) or hasattr(data_batch, "data"):
+            data = data_batch.data
+            if len(data) != len(group.data_shapes):
+                raise ShapeError(f"Module.forward: the batch must hold {self._data_names}; got {len(data)} arrays")
+            if any(tuple(a.shape) != d.shape for a, d in zip(data, group.data_shapes, strict=True)) or (
+                _label_differs(data_batch, group)
+            ):
+                self._follow(data_batch, group)
+        group.forward(data_batch, is_train)
+
+    def _follow(self, batch: Any, group: DataParallelExecutorGroup) -> None:
+        """Go over to the shapes of a batch."""
+        said = getattr(batch, "provide_data", None)
+        if said:
+            data = read_descs(said, "provide_data")
+        else:
+            data = [
+                DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
+                for desc, value in zip(group.data_shapes, batch.data, strict=True)
+            ]
+        labels: list[DataDesc] | None
+        default = self._default_descs[1]
+        given = getattr(batch, "label", None)
+        if getattr(batch, "provide_label", None):
+            labels = read_descs(batch.provide_label, "provide_label")
+        elif given and default:
+            labels = [
+                DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
+                for desc, value in zip(default, given, strict=False)
+            ]
+        else:
+            labels = None
+        group.reshape(data, labels)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients for the last batch.
+
+        Parameters
+        ----------
+        out_grads
+            The gradients of the outputs, for the whole batch: an array or a list; None when they are losses.
+        """
+        self._need_params("backward")
+        self._need_group("backward()").backward(out_grads)
+
+    def update(self) -> None:
+        """Move the parameters by the gradients of the last batch."""
+        self._need_optimizer("update()")
+        group = self._need_group("update()")
+        assert group.grad_arrays is not None
+        rows = [
+            (i, name, weights, grads)
+            for i, (name, weights, grads) in enumerate(
+                zip(self._param_names, group.param_arrays, group.grad_arrays, strict=True)
+            )
+            if grads[0] is not None
+        ]
+        if not rows:
+            return
+        if self._kvstore is not None:
+            names = [name for _, name, _, _ in rows]
+            self._kvstore.push(names, [grads for *_, grads in rows])
+            pulled = [row[2] for row in rows] if self._update_on_kvstore else [row[3] for row in rows]
+            self._kvstore.pull(names, pulled)
+        elif len(self._context) > 1:
+            for *_, grads in rows:
+                _sum_over_devices(grads)
+        if not self._update_on_kvstore:
+            assert self._updater is not None
+            count = len(self._context)
+            for k in range(count):
+                self._updater(
+                    [i * count + k for i, *_ in rows], [row[3][k] for row in rows], [row[2][k] for row in rows]
+                )
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        """Return the outputs for the last batch: whole, or for each output the devices' parts."""
+        return self._need_group("get_outputs()").get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        """Return the gradients of the inputs for the last batch."""
+        return self._need_group("get_input_grads()").get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list:
+        """Return the states."""
+        return self._need_group("get_states()").get_states(merge_multi_context)
+
+    def set_states(self, states: Any = None, value: float | None = None) -> None:
+        """Set the states from arrays, or all to one number."""
+        self._need_group("set_states()").set_states(states, value)
+
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the last batch to a metric."""
+        self._need_group("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
+
+    def _output_axes(self) -> list[int]:
+        return self._need_group("output axes").output_layouts
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a monitor watch the executors."""
+        self._need_group("install_monitor()").install_monitor(mon)
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
+        """Get ready for a batch; `sparse_row_id_fn` serves sparse parameters, of which there are none yet."""
+        if sparse_row_id_fn is not None:
+            warnings.warn(
+                "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
+                "changes nothing",
+                stacklevel=2,
+            )
+
+
+def _devices(context: Device | Sequence[Device] | None) -> list[Device]:
+    if context is None:
+        return [current_device()]
+    devices = [context] if isinstance(context, Device) else list(context)
+    if not devices or any(not isinstance(device, Device) for device in devices):
+        raise ArgumentError(f"Module: context must be a Device or a list of them; got {context!r}")
+    return devices
+
+
+def _fitting(name: str, value: Any, like: NDArray) -> NDArray:
+    if not isinstance(value, NDArray):
+        raise ArgumentError(f"Module.init_params: {name!r} must be an NDArray; got {type(value).__name__}")
+    if value.shape != like.shape:
+        raise ShapeError(f"Module.init_params: {name!r} must have shape {like.shape}; got {value.shape}")
+    return value
+
+
+def _label_differs(batch: Any, group: DataParallelExecutorGroup) -> bool:
+    labels = getattr(batch, "label", None)
+    if not labels or group.label_shapes is None:
+        return False
+    return any(
+        tuple(value.shape) != desc.shape for value, desc in zip(labels, group.label_shapes, strict=False)
+    )
+
+
+def _sum_over_devices(grads: Sequence[NDArray]) -> None:
+    """Write the sum of the devices' gradients into each of them."""
+    first = grads[0]._tensor
+    total = first.detach().clone()
+    for grad in grads[1:]:
+        total += grad._tensor.to(first.device)
+    for grad in grads:
+        grad._write(total)
+
+

@@ -1,0 +1,607 @@
+"""`NDArray`: an array on a device, around one `torch.Tensor`."""
+
+from __future__ import annotations
+
+import functools
+import operator as python_operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import dtypes, shapes
+from ..device import Device, as_device
+from ..errors import ArgumentError, DTypeError, ShapeError, StateError
+from ..ops import Operator, find
+from ..ops.frontend import bind_arguments
+from ..ops.methods import FLUENT_METHODS
+from ..ops.reshape import reshape_target
+from ..params import Params
+from . import indexing
+from .compute import compute
+from .mode import mode
+
+__all__ = ["NDArray", "array", "call", "invoke"]
+
+
+class NDArray:
+    """An array of numbers of one type on one device.
+
+    Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever
+    an operator returns, are copies. An array has at least one axis, and at least one element unless NumPy gave it
+    none.
+
+    Parameters
+    ----------
+    tensor
+        The tensor to wrap; it is not copied.
+    device
+        The device that it is on; by default the first of its kind.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> a = mx.nd.array([[1, 2], [3, 4]])
+    >>> row = a[1]
+    >>> row[:] = 0
+    >>> a
+    <BLANKLINE>
+    [[1. 2.]
+     [0. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
+
+    __slots__ = ("__weakref__", "_device", "_grad", "_grad_req", "_leaf", "_tensor", "_viewed")
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __init__(self, tensor: Tensor, device: Device | None = None) -> None:
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"NDArray: must be made from a torch.Tensor; got {tensor!r}. Use nd.array().")
+        self._tensor = tensor
+        self._device = device or _device_of(tensor)
+        self._leaf: Tensor | None = None  # stands for this array in recorded operations, after attach_grad()
+        self._grad: NDArray | None = None
+        self._grad_req = "null"
+        self._viewed = False  # whether somebody may hold a view of the memory: then it cannot be exchanged
+
+    # ---- what it is --------------------------------------------------------------------------------------
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor behind the array at this moment; an executor may exchange that of its outputs."""
+        return self._tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis."""
+        return tuple(self._tensor.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16)."""
+        return dtypes.numpy_type(self._tensor.dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._tensor.numel()
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._tensor.ndim
+
+    @property
+    def device(self) -> Device:
+        """The device that the array is on; `context` and `ctx` are older names."""
+        return self._device
+
+    context = ctx = device
+
+    @property
+    def stype(self) -> str:
+        """The kind of storage: ``'default'`` is dense."""
+        return "default"
+
+    @property
+    def T(self) -> NDArray:
+        """A copy with the axes in reverse order."""
+        return _invoke1("transpose", self)
+
+    def __len__(self) -> int:
+        return self._tensor.shape[0]
+
+    def __repr__(self) -> str:
+        size = "x".join(map(str, self.shape))
+        return f"\n{self.asnumpy()}\n<{type(self).__name__} {size} @{self._device}>"
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size > 1:
+            raise ArgumentError(f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such")
+        return bool(self.asscalar())
+
+    def __iter__(self) -> Iterator[NDArray]:
+        return (self[i] for i in range(len(self)))
+
+    # ---- to and from others ------------------------------------------------------------------------------
+
+    def asnumpy(self) -> np.ndarray:
+        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly."""
+        tensor = self._tensor.detach()
+        if tensor.dtype is torch.bfloat16:
+            tensor = tensor.float()
+        if tensor.device.type == "cpu":
+            tensor = tensor.clone(memory_format=torch.contiguous_format)
+        return tensor.cpu().numpy()
+
+    def asscalar(self) -> Any:
+        """Return the only element as a NumPy scalar."""
+        if self.size != 1:
+            raise ShapeError(f"NDArray.asscalar: the array must have one element; got shape {self.shape}")
+        return self.asnumpy().reshape(-1)[0]
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+        return self.asscalar().item()
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if not np.issubdtype(np.dtype(self.dtype), np.integer):
+            raise ArgumentError(f"NDArray: only an array of a whole-number type is an index; got {self.dtype.__name__}")
+        return int(self.asscalar())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = self.asnumpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def to_torch(self) -> Tensor:
+        """Return the tensor behind the array; it shares memory with the array from now on."""
+        self._viewed = True
+        return self._tensor.detach()
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.to_torch().__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self._tensor.__dlpack_device__()
+
+    def to_dlpack_for_read(self) -> Any:
+        """Return a DLPack capsule that shares the memory."""
+        return torch.utils.dlpack.to_dlpack(self.to_torch())
+
+    to_dlpack_for_write = to_dlpack_for_read
+
+    def __reduce__(self) -> tuple:
+        return _unpickle, (self.asnumpy(), dtypes.name(self._tensor.dtype), self._device)
+
+    def __copy__(self) -> NDArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> NDArray:
+        return self.copy()
+
+    def copy(self) -> NDArray:
+        """Return a copy on the same device."""
+        return _invoke1("_copy", self)
+
+    def copyto(self, other: NDArray | Device) -> NDArray:
+        """Copy into `other`, converting to its type, or onto a device; return the array written."""
+        if isinstance(other, Device):
+            return NDArray(self._tensor.detach().to(other.torch, copy=True), other)
+        if not isinstance(other, NDArray):
+            raise ArgumentError(f"NDArray.copyto: other must be an NDArray or a Device; got {other!r}")
+        if other is not self:
+            other._fill(self._tensor)
+        return other
+
+    def as_in_context(self, context: Device) -> NDArray:
+        """Return this array itself if it is on `context`, else a copy there."""
+        if as_device(context, "NDArray.as_in_context") == self._device:
+            return self
+        return self.copyto(context)
+
+    as_in_ctx = to_device = as_in_context
+
+    def as_nd_ndarray(self) -> NDArray:
+        """Return the array itself."""
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """Return the array converted to `dtype`; with ``copy=False`` itself when it is of that type."""
+        wanted = dtypes.torch_dtype(dtype)
+        if not copy and wanted is self._tensor.dtype:
+            return self
+        return _invoke1("Cast", self, dtype=wanted)
+
+    def tostype(self, stype: str) -> NDArray:
+        """Return the array in another kind of storage."""
+        if stype == "default":
+            return self
+        raise ArgumentError(f"NDArray.tostype: stype must be 'default'; got {stype!r}. Sparse storage is not there yet.")
+
+    def wait_to_read(self) -> None:
+        """Wait until the array is computed."""
+        if self._tensor.device.type == "cuda":
+            torch.cuda.synchronize(self._tensor.device)
+
+    wait_to_write = wait_to_read
+
+    # ---- memory ------------------------------------------------------------------------------------------
+
+    def _write(self, value: Tensor) -> None:
+        """Copy `value`, of the same shape, into the memory."""
+        with torch.no_grad():
+            self._plain().copy_(value)
+
+    def _fill(self, value: Tensor) -> None:
+        """Copy `value`, which may broadcast, into the memory."""
+        try:
+            self._write(value)
+        except RuntimeError:
+            raise ShapeError(
+                f"NDArray: a value must broadcast to shape {self.shape}; got shape {tuple(value.shape)}"
+            ) from None
+
+    def _exchange(self, value: Tensor) -> None:
+        """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
+
+        `value` must have the same shape, and nobody else may write into it.
+        """
+        if self._viewed or value.dtype is not self._tensor.dtype or value.device != self._tensor.device:
+            self._write(value)
+        else:
+            self._tensor = value
+
+    def _plain(self) -> Tensor:
+        """Return the tensor to write into; an array that a recorded operation made first leaves the record."""
+        if self._tensor.requires_grad:
+            if mode.recording:
+                raise StateError(
+                    "NDArray: writing into an array that was computed while recording would lose its gradient; "
+                    "use an operation that returns a new array"
+                )
+            self._tensor = self._tensor.detach()
+        return self._tensor
+
+    def _alias(self, tensor: Tensor) -> NDArray:
+        """Return an array around a view of this array's memory."""
+        self._viewed = True
+        alias = NDArray(tensor, self._device)
+        alias._viewed = True
+        return alias
+
+    def detach(self) -> NDArray:
+        """Return an array that shares the memory and takes no part in recorded operations."""
+        return self._alias(self._tensor.detach())
+
+    # ---- selections --------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> NDArray:
+        """Select by ints, slices, None, ``...``, lists or arrays of indices, or a mask.
+
+        What lies in one piece in memory shares it; everything else is a copy.
+        """
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        key = indexing.torch_key(key, self._tensor.device)
+        source = self._leaf if mode.recording and self._leaf is not None else self._tensor
+        with torch.set_grad_enabled(mode.recording):
+            part = indexing.read(source, key)
+            if part.ndim == 0:
+                part = part.reshape(1)
+        if not indexing.is_basic(key):
+            return NDArray(part, self._device)
+        if part.is_contiguous() and part._is_view() and not mode.recording:
+            return self._alias(part)
+        return NDArray(part.clone(memory_format=torch.contiguous_format), self._device)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = indexing.torch_key(key, self._tensor.device)
+        target = self._plain()
+        if isinstance(value, NDArray):
+            source: Any = value._tensor.detach()
+        elif isinstance(value, (bool, int, float, np.number, np.bool_)):
+            source = value if not isinstance(value, np.generic) else value.item()
+        else:
+            try:
+                source = torch.as_tensor(np.asarray(value))
+            except (TypeError, ValueError):
+                raise ArgumentError(f"NDArray: a value to write must be a number or an array; got {value!r}") from None
+        if isinstance(source, Tensor):
+            source = source.to(target.device, target.dtype)
+        with torch.no_grad():
+            try:
+                self._assign(target, key, source)
+            except (RuntimeError, ValueError) as error:
+                raise ShapeError(
+                    f"NDArray: a value written into {self.shape} at {key!r} must broadcast there; "
+                    f"got shape {tuple(np.shape(value))}. {str(error).splitlines()[0]}"
+                ) from None
+
+    @staticmethod
+    def _assign(target: Tensor, key: Any, source: Any) -> None:
+        if isinstance(key, slice) and key == slice(None):
+            target.copy_(source) if isinstance(source, Tensor) else target.fill_(source)
+            return
+        flips, forward = indexing._without_negative_steps(target, key)
+        if flips:
+            part = target[forward]
+            full = torch.as_tensor(source, dtype=target.dtype, device=target.device).expand(part.shape)
+            target[forward] = full.flip(flips)
+        else:
+            target[key] = source
+
+    def slice(self, begin: Any, end: Any, step: Any = None) -> NDArray:
+        """Return the part between `begin` and `end`, as the operator `slice` does."""
+        return _invoke1("slice", self, begin=begin, end=end, **({} if step is None else {"step": step}))
+
+    def reshape(self, *shape: Any, **keywords: Any) -> NDArray:
+        """Return the array in another shape; it shares memory, as in MXNet.
+
+        `shape` may hold the codes of the operator `Reshape`: 0 keeps a size, -1 follows from the rest, -2 takes
+        all that remain, -3 joins two axes, -4 splits one.
+        """
+        if "shape" in keywords:
+            shape = keywords.pop("shape")
+        elif len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        reverse = bool(keywords.pop("reverse", False))
+        if keywords:
+            raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
+        target = reshape_target(self.shape, tuple(python_operator.index(n) for n in shape), reverse)
+        if mode.recording:
+            return NDArray((self._tensor if self._leaf is None else self._leaf).reshape(target), self._device)
+        return self._alias(self._tensor.reshape(target))
+
+    def broadcast_to(self, shape: Any) -> NDArray:
+        """Return a copy, broadcast to `shape`."""
+        return _invoke1("broadcast_to", self, shape=shapes.as_shape(shape))
+
+    # ---- gradients ---------------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The gradient, after `attach_grad()`."""
+        return self._grad
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Make room for a gradient, which `backward` will write (or add) to; the array leaves its record."""
+        self._mark(NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._device), grad_req)
+
+    def _mark(self, grad: NDArray | None, grad_req: str) -> None:
+        if grad_req not in ("write", "add", "null"):
+            raise ArgumentError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
+        if not self._tensor.dtype.is_floating_point and grad_req != "null":
+            raise DTypeError(f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}")
+        self._tensor = self._tensor.detach()
+        self._grad, self._grad_req, self._leaf = grad, grad_req, None
+        if grad_req == "null" or grad is None:
+            return
+        # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+        self._leaf = self._tensor.data.requires_grad_()
+
+        def receive(leaf: Tensor) -> None:
+            gradient, leaf.grad = leaf.grad, None
+            if gradient is None:
+                return
+            if grad_req == "add":
+                grad._write(grad._tensor + gradient.detach())
+            else:
+                grad._tensor = gradient if gradient.requires_grad else gradient.detach()
+
+        self._leaf.register_post_accumulate_grad_hook(receive)
+
+    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Compute the gradients of all marked arrays that this one was computed from."""
+        run_backward([self], None if out_grad is None else [out_grad], retain_graph)
+
+    # ---- arithmetic --------------------------------------------------------------------------------------
+
+    def __neg__(self) -> NDArray:
+        return _invoke1("negative", self)
+
+    def __abs__(self) -> NDArray:
+        return _invoke1("abs", self)
+
+    def __iadd__(self, other: Any) -> NDArray:
+        return self._in_place(self + other)
+
+    def __isub__(self, other: Any) -> NDArray:
+        return self._in_place(self - other)
+
+    def __imul__(self, other: Any) -> NDArray:
+        return self._in_place(self * other)
+
+    def __itruediv__(self, other: Any) -> NDArray:
+        return self._in_place(self / other)
+
+    def __imod__(self, other: Any) -> NDArray:
+        return self._in_place(self % other)
+
+    def _in_place(self, result: NDArray) -> NDArray:
+        if mode.recording:
+            raise StateError("NDArray: +=, -=, *= and /= are not recorded; write a = a + b while recording")
+        self._fill(result._tensor)
+        return self
+
+
+def run_backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None] | None, retain_graph: bool) -> None:
+    """Run backward from `heads`; without gradients for them, ones."""
+    head_grads = [None] * len(heads) if head_grads is None else head_grads
+    tensors, gradients = [], []
+    for head, gradient in zip(heads, head_grads, strict=True):
+        tensor = head._tensor if head._leaf is None else head._leaf
+        if not tensor.requires_grad:
+            raise StateError("backward: the array was not computed from marked arrays while recording")
+        tensors.append(tensor)
+        gradients.append(torch.ones_like(tensor) if gradient is None else gradient._tensor.detach())
+    torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+
+
+def invoke(
+    op: Operator,
+    arrays: Sequence[NDArray | None],
+    p: Params,
+    out: NDArray | Sequence[NDArray] | None = None,
+    device: Device | None = None,
+) -> Any:
+    """Run `op` with parsed parameters; return its visible outputs, an array or a list, or `out` filled."""
+    results, device = compute(op, arrays, p, device)
+    if out is not None:
+        targets = [out] if isinstance(out, NDArray) else list(out)
+        if len(targets) != len(results):
+            raise ArgumentError(f"{op.name}: out must hold {len(results)} arrays; got {len(targets)}")
+        for target, value in zip(targets, results, strict=True):
+            if target._tensor.shape != value.shape:
+                raise ShapeError(f"{op.name}: out must have shape {tuple(value.shape)}; got {target.shape}")
+            target._write(value)
+        return out
+    if len(results) == 1:
+        return NDArray(results[0], device)
+    return [NDArray(value, device) for value in results]
+
+
+def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a call of ``nd.X(*args, **kwargs)``."""
+    out = kwargs.pop("out", None)
+    kwargs.pop("name", None)
+    device = kwargs.pop("ctx") if isinstance(kwargs.get("ctx"), Device) else None
+    inputs, given = bind_arguments(op, args, kwargs, NDArray)
+    if op.count and given.get(op.count) is None:
+        given[op.count] = len(inputs)
+    p = op.parse(given)
+    if not op.variadic:
+        wanted = op.inputs_for(p)
+        for i, entry in enumerate(op.inputs):
+            if entry.name not in wanted:
+                inputs[i] = None
+            elif inputs[i] is None:
+                raise ArgumentError(f"{op.name}: needs the array {entry.name!r}; it is missing")
+    return invoke(op, inputs, p, out, device)
+
+
+def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> NDArray:
+    """Return an array made from numbers, lists, a NumPy array, or another NDArray.
+
+    Parameters
+    ----------
+    source_array
+        What to copy.
+    ctx
+        The device; the current one by default.
+    dtype
+        The type; by default that of an NDArray, and float32 for everything else, as in MXNet.
+
+    Examples
+    --------
+    >>> array([1, 2, 3]).dtype.__name__
+    'float32'
+    """
+    device = as_device(ctx, "nd.array: ctx")
+    if isinstance(source_array, (NDArray, Tensor)):
+        tensor = source_array.detach()._tensor if isinstance(source_array, NDArray) else source_array.detach()
+        wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype)
+        return NDArray(tensor.to(device.torch, wanted, copy=True), device)
+    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+    try:
+        values = torch.as_tensor(np.asarray(source_array))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"nd.array: must be numbers of one type in a regular shape; got {source_array!r}") from None
+    if values.ndim == 0:
+        values = values.reshape(1)
+    return NDArray(values.to(device.torch, wanted, copy=True), device)
+
+
+def _device_of(tensor: Tensor) -> Device:
+    return Device("gpu", tensor.device.index or 0) if tensor.device.type == "cuda" else Device("cpu", 0)
+
+
+def _unpickle(values: np.ndarray, dtype: str, device: Device) -> NDArray:
+    if device.torch.type == "cuda" and device.device_id >= torch.cuda.device_count():
+        device = Device("cpu", 0)  # a pickle from a machine with a GPU goes on where there is none
+    return array(values, device, dtype)
+
+
+def _invoke1(name: str, *arrays: NDArray, **given: Any) -> Any:
+    op = find(name)
+    return invoke(op, arrays, op.parse(given))
+
+
+# Arithmetic: for each sign the operator for two arrays, for an array and a number, and for the number on the left.
+_SIGNS = {
+    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "eq": ("broadcast_equal", "_equal_scalar", None),
+    "ne": ("broadcast_not_equal", "_not_equal_scalar", None),
+    "gt": ("broadcast_greater", "_greater_scalar", None),
+    "ge": ("broadcast_greater_equal", "_greater_equal_scalar", None),
+    "lt": ("broadcast_lesser", "_lesser_scalar", None),
+    "le": ("broadcast_lesser_equal", "_lesser_equal_scalar", None),
+}
+
+
+def combine(sign: str, left: Any, right: Any) -> Any:
+    """Return ``left <sign> right`` for two arrays or an array and a number; NotImplemented for anything else."""
+    pair, scalar, reverse = _SIGNS[sign]
+    if isinstance(left, NDArray) and isinstance(right, NDArray):
+        return invoke(find(pair), (left, right), _NO_PARAMS)
+    array_first = isinstance(left, NDArray)
+    array_, number = (left, right) if array_first else (right, left)
+    if isinstance(number, np.ndarray) and number.ndim:
+        other = array_from_numpy(number, array_)
+        return combine(sign, array_, other) if array_first else combine(sign, other, array_)
+    if not isinstance(number, (int, float, np.number, np.bool_)):
+        return NotImplemented
+    op = find(scalar if array_first else reverse)
+    return invoke(op, (array_,), op.parse({"scalar": number, "is_int": isinstance(number, (int, np.integer))}))
+
+
+def array_from_numpy(values: np.ndarray, like: NDArray) -> NDArray:
+    """Return `values` as an array of the type and on the device of `like`."""
+    return array(values, like._device, like._tensor.dtype)
+
+
+_NO_PARAMS = Params()
+
+
+def _forward(sign: str) -> Callable[[NDArray, Any], Any]:
+    return lambda self, other: combine(sign, self, other)
+
+
+def _reflected(sign: str) -> Callable[[NDArray, Any], Any]:
+    return lambda self, other: combine(sign, other, self)
+
+
+for _sign, (_, _, _reverse) in _SIGNS.items():
+    setattr(NDArray, f"__{_sign}__", _forward(_sign))
+    if _reverse is not None:
+        setattr(NDArray, f"__r{_sign}__", _reflected(_sign))
+
+
+def _method(op: Operator, name: str) -> Callable[..., Any]:
+    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        return call(op, (self, *args), kwargs)
+
+    functools.update_wrapper(method, op.function)
+    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
+    return method
+
+
+for _name in FLUENT_METHODS:
+    if _name not in vars(NDArray):
+        setattr(NDArray, _name, _method(find(_name), _name))
+

@@ -1,0 +1,14 @@
+"""What operators compute: functions from tensors to tensors, one declaration each.
+
+This package sees torch and the ground only; `nd.X` and `sym.X` are made from its table `OPERATORS`.
+"""
+
+from . import (
+    creation, elementwise, indexing, loss, matmul, nn, ordering, reduce, reshape, sampling, sequence, slicing, unary,
+)  # fmt: skip
+from ._spec import OPERATORS, Operator, all_operators, find, operator
+
+__all__ = [
+    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "loss", "matmul", "nn",
+    "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
+]  # fmt: skip

@@ -1,0 +1,344 @@
+"""What an operator is: one declaration, from which everything else follows.
+
+An operator is a plain function on torch tensors whose signature *is* its interface::
+
+    @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
+    def fully_connected(
+        data: Tensor, weight: Tensor, bias: Tensor | None = None, *,
+        num_hidden: Annotated[int, AtLeast(1)], no_bias: bool = False, flatten: bool = True,
+    ) -> Tensor:
+        ...
+
+Arrays stand before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
+user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (where to make new arrays); a
+function that takes one of them is given it.
+
+What the signature cannot say is declared beside it: inputs that a parameter removes (`skip`), auxiliary states
+(`aux`: returned as new values after the outputs, never written in place), names of outputs, the shapes of
+parameters that follow from the data (``@op.fill_shapes``), types (`types`), and a gradient that differs from the
+derivative (``@op.gradient``).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import DTypeError, NameLookupError, ParameterError, near_names
+from ..params import REQUIRED, Parameter, Params
+from ..shapes import Shape
+
+__all__ = ["OPERATORS", "Input", "Operator", "find", "operator"]
+
+Shapes = Mapping[str, "Shape | None"]
+TypeSlots = Mapping[str, "str | torch.dtype"]
+
+MODE_NAMES = frozenset({"training", "generator", "device"})
+OPERATORS: dict[str, Operator] = {}  # by name and by each alias
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that an operator takes."""
+
+    name: str
+    optional: bool = False  # the function has a default for it; whether it is there follows from `skip`
+    auxiliary: bool = False
+
+
+class Operator:
+    """One operator: its function, interface, and what is known of it besides.
+
+    Attributes
+    ----------
+    name, aliases
+        MXNet's names.
+    function
+        The definition, on tensors.
+    inputs
+        The arrays that it takes, auxiliary states last; for a variadic operator the one that repeats.
+    parameters
+        By name, in the order in which they may be given by position.
+    modes
+        Which of ``training``, ``generator``, ``device`` the function takes.
+    count
+        The name of the parameter that counts the inputs of a variadic operator (``num_args``), if it has one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        aliases: Sequence[str] = (),
+        *,
+        skip: Callable[[str, Params], bool] | None = None,
+        aux: Sequence[str] = (),
+        outputs: Sequence[str] | Callable[[Params], Sequence[str]] = ("output",),
+        visible: Callable[[Params], int] | None = None,
+        count: str | None = None,
+        types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
+        alike: bool = False,
+        head_gradient: bool | Callable[[Params], bool] = True,
+        hint: str | None = None,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.aliases = tuple(aliases)
+        self.count = count
+        self.alike = alike
+        self.hint = hint or name.lower().lstrip("_")
+        self._skip = skip
+        self._outputs = outputs
+        self._visible = visible
+        self._types = types
+        self._head_gradient = head_gradient
+        self._fill_shapes: Callable[[Shapes, Params], Shapes] | None = None
+        self._shapes_from_outputs: Callable[[Shapes, Sequence[Shape | None], Params], Shapes] | None = None
+        self._gradient: Callable[..., Sequence[Tensor | None]] | None = None
+        self._check: Callable[[Params], str | None] | None = None
+        self._parsed: dict[Any, Params] = {}
+
+        self.inputs, self.variadic, self.parameters, self.modes = _read_signature(function, name, tuple(aux))
+        if count is not None:
+            counter = Parameter.from_annotation(count, int, None)
+            self.parameters = {**self.parameters, count: counter}
+        self.input_names = tuple(entry.name for entry in self.inputs)
+        self.order = (*self.input_names, *self.parameters) if not self.variadic else tuple(self.parameters)
+        self.aux_names = tuple(entry.name for entry in self.inputs if entry.auxiliary)
+        self.defaults = {p.name: p.default for p in self.parameters.values() if not p.required}
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    def __reduce__(self) -> tuple:
+        return find, (self.name,)
+
+    # ---- declarations that stand beside the function -------------------------------------------------
+
+    def fill_shapes(self, rule: Callable[[Shapes, Params], Shapes]) -> Callable:
+        """Declare shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
+
+        In the answer, and in what is given, a size may be 0 (unknown) and a shape None.
+        """
+        self._fill_shapes = rule
+        return rule
+
+    def shapes_from_outputs(self, rule: Callable[[Shapes, Sequence[Shape | None], Params], Shapes]) -> Callable:
+        """Declare shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``."""
+        self._shapes_from_outputs = rule
+        return rule
+
+    def gradient(self, rule: Callable[..., Sequence[Tensor | None]]) -> Callable:
+        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``."""
+        self._gradient = rule
+        return rule
+
+    def check(self, rule: Callable[[Params], str | None]) -> Callable:
+        """Declare what must hold between parameters: ``p -> sentence or None``."""
+        self._check = rule
+        return rule
+
+    # ---- what others ask -----------------------------------------------------------------------------
+
+    def inputs_for(self, p: Params, count: int | None = None) -> tuple[str, ...]:
+        """Return the names of the inputs under parameters `p`; a variadic operator needs their `count`."""
+        if self.variadic:
+            if count is None:
+                count = (p.get(self.count) or 0) if self.count else 0
+            return tuple(f"arg{i}" for i in range(count))
+        if self._skip is None:
+            return self.input_names
+        return tuple(name for name in self.input_names if not self._skip(name, p))
+
+    def outputs_for(self, p: Params) -> tuple[str, ...]:
+        """Return the names of all outputs, hidden ones too."""
+        return tuple(self._outputs(p) if callable(self._outputs) else self._outputs)
+
+    def visible_outputs(self, p: Params) -> int:
+        """Return how many outputs a user sees (`BatchNorm` hides its mean and variance)."""
+        return len(self.outputs_for(p)) if self._visible is None else self._visible(p)
+
+    def type_slots(self, p: Params) -> TypeSlots:
+        """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``)."""
+        if self._types is None:
+            return {}
+        return self._types(p) if callable(self._types) else self._types
+
+    def needs_head_gradient(self, p: Params) -> bool:
+        """Tell whether `backward` needs to be told the gradient of an output of this operator."""
+        return self._head_gradient(p) if callable(self._head_gradient) else self._head_gradient
+
+    @property
+    def gradient_rule(self) -> Callable[..., Sequence[Tensor | None]] | None:
+        """The declared gradient, if there is one."""
+        return self._gradient
+
+    def filled_shapes(self, shapes: Shapes, p: Params) -> Shapes:
+        """Return what the inputs' shapes say of each other."""
+        return self._fill_shapes(shapes, p) if self._fill_shapes else {}
+
+    def shapes_of_inputs(self, shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+        """Return what the outputs' shapes say of the inputs'."""
+        if self._shapes_from_outputs:
+            return self._shapes_from_outputs(shapes, outputs, p)
+        return dict.fromkeys(shapes, outputs[0]) if self.alike else {}
+
+    # ---- parameters ----------------------------------------------------------------------------------
+
+    def parse(self, given: Mapping[str, Any], who: str | None = None) -> Params:
+        """Return all parameters, parsed, with defaults filled in.
+
+        Raises
+        ------
+        ParameterError
+            For an unknown or missing parameter or a value that is not allowed; it names this operator (or `who`).
+        """
+        try:
+            key = tuple(given.items())
+            found = self._parsed.get(key)
+            if found is not None:
+                return found
+        except TypeError:  # a list or an array among the values
+            key = None
+        p = self._parse(given, who or self.name)
+        if key is not None and len(self._parsed) < 4096:
+            self._parsed[key] = p
+        return p
+
+    def _parse(self, given: Mapping[str, Any], who: str) -> Params:
+        values = Params(self.defaults)
+        for name, value in given.items():
+            parameter = self.parameters.get(name)
+            if parameter is None:
+                raise ParameterError(
+                    f"{who}: no parameter {name!r}{near_names(name, (*self.parameters, *self.input_names))} "
+                    f"Parameters: {', '.join(self.parameters) or 'none'}."
+                )
+            values[name] = parameter.parse(value, who)
+        missing = [p.name for p in self.parameters.values() if p.name not in values]
+        if missing:
+            needed = "; ".join(f"{name} ({self.parameters[name].type_text})" for name in missing)
+            raise ParameterError(f"{who}: needs a value for {needed}")
+        if self._check is not None and (complaint := self._check(values)):
+            raise ParameterError(f"{who}: {complaint}")
+        return values
+
+    def keywords(self, p: Params) -> dict[str, Any]:
+        """Return the parameters that the function takes: all but the count of a variadic operator."""
+        return {name: value for name, value in p.items() if name != self.count}
+
+    # ---- running -------------------------------------------------------------------------------------
+
+    def __call__(self, *tensors: Tensor | None, **keywords: Any) -> Any:
+        """Run the function; differentiable, with the declared gradient where there is one."""
+        if self._gradient is not None and torch.is_grad_enabled():
+            return _DeclaredGradient.apply(self, keywords, *tensors)
+        return self.function(*tensors, **keywords)
+
+    @functools.cached_property
+    def kernel(self) -> Callable[..., Any]:
+        """What straight-line code calls: the function itself, or one that brings the declared gradient."""
+        if self._gradient is None:
+            return self.function
+
+        @functools.wraps(self.function)
+        def kernel(*tensors: Tensor | None, **keywords: Any) -> Any:
+            return self(*tensors, **keywords)
+
+        return kernel
+
+    def check_types(self, tensors: Sequence[Tensor | None], p: Params) -> None:
+        """Raise a DTypeError when inputs that must be of one type are not."""
+        slots = self.type_slots(p)
+        bound: dict[str, tuple[str, torch.dtype]] = {}
+        names = self.inputs_for(p, len(tensors))
+        for name, tensor in zip(names, tensors, strict=False):
+            slot = slots.get(name, slots.get("*", "T"))
+            if tensor is None or not isinstance(slot, str) or slot == "any":
+                continue
+            first, dtype = bound.setdefault(slot, (name, tensor.dtype))
+            if dtype is not tensor.dtype:
+                raise DTypeError(
+                    f"{self.name}: {name} must be of the type of {first}, {str(dtype).removeprefix('torch.')}; "
+                    f"got {str(tensor.dtype).removeprefix('torch.')}. Convert one of them with astype()."
+                )
+
+
+class _DeclaredGradient(torch.autograd.Function):
+    """Runs an operator forward as it is, and its declared gradient backward."""
+
+    @staticmethod
+    def forward(ctx: Any, op: Operator, keywords: dict[str, Any], *inputs: Tensor | None) -> Any:
+        outputs = op.function(*inputs, **keywords)
+        several = isinstance(outputs, tuple)
+        ctx.op, ctx.keywords, ctx.count = op, keywords, len(inputs)
+        ctx.save_for_backward(*inputs, *(outputs if several else (outputs,)))
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *heads: Tensor) -> tuple:
+        saved = ctx.saved_tensors
+        inputs, outputs = saved[: ctx.count], saved[ctx.count :]
+        rule = ctx.op.gradient_rule
+        return (None, None, *rule(Params(ctx.keywords), inputs, outputs, heads))
+
+
+def operator(name: str, *aliases: str, **declared: Any) -> Callable[[Callable[..., Any]], Operator]:
+    """Make a function on tensors the operator `name`; see `Operator` for what can be declared."""
+
+    def make(function: Callable[..., Any]) -> Operator:
+        made = Operator(function, name, aliases, **declared)
+        for known_as in (name, *aliases):
+            if known_as in OPERATORS:
+                raise ValueError(f"two operators are named {known_as!r}: {OPERATORS[known_as]} and {made}")
+            OPERATORS[known_as] = made
+        return made
+
+    return make
+
+
+def find(name: str) -> Operator:
+    """Return the operator with `name`; NameLookupError suggests near names."""
+    try:
+        return OPERATORS[name]
+    except KeyError:
+        raise NameLookupError(f"no operator {name!r}{near_names(name, OPERATORS)}") from None
+
+
+def _read_signature(
+    function: Callable[..., Any], name: str, aux: tuple[str, ...]
+) -> tuple[tuple[Input, ...], bool, dict[str, Parameter], frozenset[str]]:
+    """Split a signature into inputs, whether they are variadic, parameters and modes."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    inputs: list[Input] = []
+    parameters: dict[str, Parameter] = {}
+    modes: set[str] = set()
+    variadic = False
+    for argument in inspect.signature(function).parameters.values():
+        if argument.kind is argument.KEYWORD_ONLY and argument.name in MODE_NAMES:
+            modes.add(argument.name)
+        elif argument.kind is argument.KEYWORD_ONLY:
+            default = REQUIRED if argument.default is argument.empty else argument.default
+            parameters[argument.name] = Parameter.from_annotation(
+                argument.name, hints[argument.name], default
+            )
+        else:
+            variadic = variadic or argument.kind is argument.VAR_POSITIONAL
+            optional = argument.default is not argument.empty
+            inputs.append(Input(argument.name, optional, argument.name in aux))
+    missing = set(aux) - {entry.name for entry in inputs}
+    if missing or (variadic and len(inputs) != 1):
+        raise ValueError(f"operator {name}: aux {missing} are no inputs, or a variadic input is not alone")
+    return tuple(inputs), variadic, parameters, frozenset(modes)
+
+
+def all_operators() -> Iterable[Operator]:
+    """Return each operator once."""
+    return dict.fromkeys(OPERATORS.values())

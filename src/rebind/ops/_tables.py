@@ -1,0 +1,158 @@
+"""Families of operators as rows of a table: what differs between members stands in the row, once.
+
+A row names the operator, its aliases, what computes it on tensors, and one line of documentation. `UNARY`,
+`BINARY` and `SCALAR` list the rows that were made, for the tests, which run every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from ._spec import Operator, operator
+
+__all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
+
+
+class Row(NamedTuple):
+    """A member of a family."""
+
+    op: Operator
+    domain: tuple[float, float] = (-2.0, 2.0)  # where the operator is smooth or at least defined
+
+
+UNARY: list[Row] = []
+BINARY: list[Row] = []
+SCALAR: list[Row] = []
+
+
+def unary(
+    name: str,
+    *aliases: str,
+    compute: Callable[[Tensor], Tensor],
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    head_gradient: bool = True,
+) -> Operator:
+    """Make an element-wise operator of one array; the result has the array's type, integers are cut towards 0."""
+
+    def function(data: Tensor) -> Tensor:
+        out = compute(data)
+        if out.dtype is data.dtype:
+            return out
+        return compute(data.to(torch.float64)).to(data.dtype)  # of integers
+
+    made = _make(function, doc, name, *aliases, alike=True, head_gradient=head_gradient)
+    UNARY.append(Row(made, domain))
+    return made
+
+
+def binary(
+    name: str,
+    *aliases: str,
+    compute: Callable[[Tensor, Tensor], Tensor],
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    head_gradient: bool = True,
+) -> Operator:
+    """Make an element-wise operator of two arrays of one shape."""
+
+    def function(lhs: Tensor, rhs: Tensor) -> Tensor:
+        if lhs.shape != rhs.shape:
+            raise ShapeError(f"{name}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
+        return compute(lhs, rhs)
+
+    made = _make(function, doc, name, *aliases, alike=True, head_gradient=head_gradient)
+    BINARY.append(Row(made, domain))
+    return made
+
+
+def broadcast(
+    name: str,
+    *aliases: str,
+    compute: Callable[[Tensor, Tensor], Tensor],
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    head_gradient: bool = True,
+) -> Operator:
+    """Make an element-wise operator of two arrays that broadcasts as NumPy does."""
+
+    def function(lhs: Tensor, rhs: Tensor) -> Tensor:
+        try:
+            return compute(lhs, rhs)
+        except RuntimeError as error:
+            raise broadcast_error(name, lhs, rhs) or error from None
+
+    made = _make(function, doc + " Sizes of 1 broadcast, as in NumPy.", name, *aliases, head_gradient=head_gradient)
+    BINARY.append(Row(made, domain))
+    return made
+
+
+def broadcast_error(who: str, lhs: Tensor, rhs: Tensor) -> ShapeError | None:
+    """Return the error for shapes that do not broadcast, None when they do."""
+    try:
+        torch.broadcast_shapes(lhs.shape, rhs.shape)
+    except RuntimeError:
+        return ShapeError(
+            f"{who}: shapes of lhs and rhs must be equal or 1 on each axis, counted from the last; "
+            f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
+        )
+    return None
+
+
+def scalar(
+    name: str,
+    *aliases: str,
+    compute: Callable[[Tensor, float], Tensor],
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    head_gradient: bool = True,
+) -> Operator:
+    """Make an element-wise operator of an array and a number."""
+
+    def function(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+        if data.is_floating_point():
+            return compute(data, scalar)
+        return compute(*_with_integers(data, scalar, is_int))
+
+    made = _make(
+        function,
+        doc + _SCALAR_NOTE,
+        name,
+        *aliases,
+        alike=True,
+        head_gradient=head_gradient,
+        types=lambda p: {} if p.is_int else {"output": "any"},
+    )
+    SCALAR.append(Row(made, domain))
+    return made
+
+
+_SCALAR_NOTE = """
+
+For an integer array the number is cut to the array's type, and the result has that type; with ``is_int=False``
+it is float64. A boolean array counts as int64."""
+
+
+def _with_integers(data: Tensor, number: float, is_int: bool) -> tuple[Tensor, float]:
+    """Return an integer array and a number in the type in which MXNet computes with them."""
+    if not is_int:
+        return data.to(torch.float64), number
+    if data.dtype is torch.bool:
+        return data.to(torch.int64), int(number)
+    number = int(number)
+    if data.dtype is not torch.int64:  # what does not fit wraps around, as a cast in C does
+        bits = torch.iinfo(data.dtype).bits
+        low = torch.iinfo(data.dtype).min
+        number = (number - low) % (1 << bits) + low
+    return data, number
+
+
+def _make(function: Callable[..., Tensor], doc: str, name: str, *aliases: str, **declared: Any) -> Operator:
+    function.__doc__ = doc
+    function.__name__ = function.__qualname__ = name
+    return operator(name, *aliases, **declared)(function)

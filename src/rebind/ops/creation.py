@@ -1,0 +1,140 @@
+"""Arrays made from nothing but parameters.
+
+``ctx`` is read by who calls: it chooses the `device` that the functions are given. A size of 0 in ``shape`` is
+one that inference fills in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor
+
+from ..params import AtLeast, Params
+from ._spec import TypeSlots, operator
+
+Sizes = tuple[Annotated[int, AtLeast(0)], ...]
+
+
+def _typed(p: Params) -> TypeSlots:
+    return {"output": p.dtype}
+
+
+@operator("_zeros", types=_typed)
+def zeros(
+    *, shape: Sizes = (), ctx: str = "", dtype: torch.dtype = torch.float32, device: torch.device | None = None
+) -> Tensor:
+    """Array of zeros."""
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
+@operator("_zeros_without_dtype")
+def zeros_without_dtype(
+    *, shape: Sizes | None = None, ctx: str = "", dtype: int = -1, device: torch.device | None = None
+) -> Tensor:
+    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
+    return torch.zeros(shape or (), dtype=torch.float32, device=device)
+
+
+@operator("_ones", types=_typed)
+def ones(
+    *, shape: Sizes = (), ctx: str = "", dtype: torch.dtype = torch.float32, device: torch.device | None = None
+) -> Tensor:
+    """Array of ones."""
+    return torch.ones(shape, dtype=dtype, device=device)
+
+
+@operator("_full", types=_typed)
+def full(
+    *,
+    shape: Sizes | None = None,
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    value: float,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Array of one value; for an integer type the value is cut towards 0."""
+    number: Any = value if dtype.is_floating_point or dtype is torch.bool else int(value)
+    return torch.full(shape or (), number, dtype=dtype, device=device)
+
+
+@operator("_arange", types=_typed)
+def arange(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: Annotated[int, AtLeast(1)] = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Numbers from `start` up to but not including `stop`, each `repeat` times; from 0 to `start` when it is alone.
+
+    With `infer_range` and no `stop` the length follows from where the array is used.
+
+    >>> arange(start=0, stop=3, repeat=2)
+    tensor([0., 0., 1., 1., 2., 2.])
+    """
+    if stop is None and infer_range:
+        return torch.zeros((0,), dtype=dtype, device=device)
+    if stop is None:
+        start, stop = 0.0, start
+    count = math.ceil((stop - start) / step)
+    # computed in float64 and cut to the type at the end, as MXNet does: 0.3 steps end where they should
+    numbers = torch.arange(count, dtype=torch.float64, device=_wide(device)) * step + start
+    numbers = numbers.to(device=device, dtype=dtype)
+    return numbers.repeat_interleave(repeat, output_size=count * repeat) if repeat > 1 else numbers
+
+
+@arange.check
+def _(p: Params) -> str | None:
+    if p.step == 0:
+        return "step must not be 0; got 0"
+    start, stop = (p.start, p.stop) if p.stop is not None else (0, p.start)
+    if (stop - start) * p.step <= 0 and not p.infer_range:
+        return f"start, stop and step must make a range; got {start}, {stop} and {p.step}"
+    return None
+
+
+@operator("_linspace", types=_typed)
+def linspace(
+    *,
+    start: float,
+    stop: float,
+    num: Annotated[int, AtLeast(0)],
+    endpoint: bool = True,
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> Tensor:
+    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`."""
+    gaps = num - 1 if endpoint else num
+    step = (stop - start) / gaps if gaps > 0 else 0.0
+    numbers = torch.arange(num, dtype=torch.float64, device=_wide(device)) * step + start
+    return numbers.to(device=device, dtype=dtype)
+
+
+@operator("_eye", types=_typed)
+def eye(
+    *,
+    N: Annotated[int, AtLeast(0)],  # noqa: N803
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Matrix of N rows and M columns (0: as many as rows) with ones on diagonal `k`, zeros elsewhere."""
+    out = torch.zeros((N, M if M > 0 else N), dtype=dtype, device=device)
+    if -N < k < out.shape[1]:
+        out.diagonal(k).fill_(1)
+    return out
+
+
+def _wide(device: Any) -> Any:
+    """Return where to compute in float64: not all accelerators can."""
+    return "cpu" if device is not None and torch.device(device).type == "mps" else device

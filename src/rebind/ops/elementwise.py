@@ -1,0 +1,289 @@
+"""Arithmetic, comparison and logic on two arrays (of one shape, or broadcast) and on an array and a number.
+
+Each row below makes four operators or so: ``elemwise_add`` (shapes must be equal), ``broadcast_add``,
+``_plus_scalar``, and where order matters ``_rminus_scalar``. Results have the type of the arrays, comparisons too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, ShapeError
+from ..params import Params
+from ..shapes import Shape, merge
+from ._spec import Shapes, operator
+from ._tables import binary, broadcast, scalar
+
+# ---- what computes ------------------------------------------------------------------------------------
+
+
+def _divide(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    return torch.div(lhs, rhs) if lhs.is_floating_point() else torch.div(lhs, rhs, rounding_mode="trunc")
+
+
+def _mod(lhs: Tensor, rhs: Tensor) -> Tensor:
+    zero = rhs == 0  # x mod 0 is 0 in MXNet, not nan
+    return torch.remainder(lhs, rhs.masked_fill(zero, 1)).masked_fill(zero, 0)
+
+
+def _mod_number(data: Tensor, number: float) -> Tensor:
+    return torch.remainder(data, number) if number else data - data.detach()  # 0, whose gradient is still 1
+
+
+def _power(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    if lhs.is_floating_point():
+        return torch.pow(lhs, rhs)
+    return torch.pow(lhs.to(torch.float64), rhs).to(lhs.dtype)
+
+
+def _power_of_number(data: Tensor, number: float) -> Tensor:
+    if data.is_floating_point():
+        return torch.pow(number, data)
+    return torch.pow(float(number), data.to(torch.float64)).to(data.dtype)
+
+
+def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return torch.clamp(lhs, min=rhs)  # as torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet
+
+
+def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return torch.clamp(lhs, max=rhs)
+
+
+def _hypot(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if lhs.is_floating_point():
+        return torch.hypot(lhs, rhs)
+    return torch.hypot(lhs.to(torch.float64), rhs.to(torch.float64)).to(lhs.dtype)
+
+
+def _hypot_number(data: Tensor, number: float) -> Tensor:
+    return _hypot(data, torch.full((), number, dtype=data.dtype, device=data.device))
+
+
+def _reversed_divide(data: Tensor, number: float) -> Tensor:
+    return number / data if data.is_floating_point() else _divide(torch.full_like(data, number), data)
+
+
+def _reversed_mod(data: Tensor, number: float) -> Tensor:
+    return _mod(torch.full((), number, dtype=data.dtype, device=data.device), data)
+
+
+def _same_type(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+    """Return a comparison whose answers are 1 and 0 in the type of its first operand."""
+
+    def compare(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+        return test(lhs, rhs).to(lhs.dtype)
+
+    return compare
+
+
+def _logical(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+    """Return a logical function of operands that are true where they are not 0."""
+
+    def combine(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+        return test(lhs != 0, rhs != 0).to(lhs.dtype)
+
+    return combine
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------------
+
+elemwise_add = binary("elemwise_add", "_plus", "_Plus", "_add", compute=torch.add, doc="Sum ``lhs + rhs``.")
+elemwise_sub = binary(
+    "elemwise_sub", "_minus", "_Minus", "_sub", compute=torch.sub, doc="Difference ``lhs - rhs``."
+)
+elemwise_mul = binary("elemwise_mul", "_mul", "_Mul", compute=torch.mul, doc="Product ``lhs * rhs``.")
+elemwise_div = binary(
+    "elemwise_div",
+    "_div",
+    "_Div",
+    compute=_divide,
+    doc="Quotient ``lhs / rhs``; of integers, cut towards 0.",
+    domain=(0.5, 2.0),
+)
+grad_add = binary("_grad_add", compute=torch.add, doc="Sum ``lhs + rhs`` of two gradients.")
+scatter_elemwise_div = binary(
+    "_scatter_elemwise_div", compute=_divide, doc="Quotient ``lhs / rhs``.", domain=(0.5, 2.0)
+)
+mod = binary(
+    "_mod",
+    "_Mod",
+    compute=_mod,
+    doc="Remainder of ``lhs / rhs``, with the sign of ``rhs``; 0 where ``rhs`` is 0.",
+    domain=(0.5, 2.0),
+)
+power = binary("_power", "_Power", compute=_power, doc="``lhs`` to the power of ``rhs``.", domain=(0.5, 2.0))
+maximum = binary(
+    "_maximum", "_Maximum", compute=_maximum, doc="The larger of both; on a tie the gradient goes to ``lhs``."
+)
+minimum = binary(
+    "_minimum", "_Minimum", compute=_minimum, doc="The smaller of both; on a tie the gradient goes to ``lhs``."
+)
+hypot = binary("_hypot", "_Hypot", compute=_hypot, doc="Hypotenuse ``sqrt(lhs**2 + rhs**2)``.", domain=(0.5, 2.0))
+
+broadcast_add = broadcast("broadcast_add", "broadcast_plus", compute=torch.add, doc="Sum ``lhs + rhs``.")
+broadcast_sub = broadcast("broadcast_sub", "broadcast_minus", compute=torch.sub, doc="Difference ``lhs - rhs``.")
+broadcast_mul = broadcast("broadcast_mul", compute=torch.mul, doc="Product ``lhs * rhs``.")
+broadcast_div = broadcast(
+    "broadcast_div", compute=_divide, doc="Quotient ``lhs / rhs``; of integers, cut towards 0.", domain=(0.5, 2.0)
+)
+broadcast_mod = broadcast(
+    "broadcast_mod",
+    compute=_mod,
+    doc="Remainder of ``lhs / rhs``, with the sign of ``rhs``; 0 where ``rhs`` is 0.",
+    domain=(0.5, 2.0),
+)
+broadcast_power = broadcast(
+    "broadcast_power", compute=_power, doc="``lhs`` to the power of ``rhs``.", domain=(0.5, 2.0)
+)
+broadcast_maximum = broadcast(
+    "broadcast_maximum", compute=_maximum, doc="The larger of both; on a tie the gradient goes to ``lhs``."
+)
+broadcast_minimum = broadcast(
+    "broadcast_minimum", compute=_minimum, doc="The smaller of both; on a tie the gradient goes to ``lhs``."
+)
+broadcast_hypot = broadcast(
+    "broadcast_hypot", compute=_hypot, doc="Hypotenuse ``sqrt(lhs**2 + rhs**2)``.", domain=(0.5, 2.0)
+)
+
+plus_scalar = scalar("_plus_scalar", "_PlusScalar", compute=torch.add, doc="Sum ``data + scalar``.")
+minus_scalar = scalar("_minus_scalar", "_MinusScalar", compute=torch.sub, doc="Difference ``data - scalar``.")
+rminus_scalar = scalar(
+    "_rminus_scalar", "_RMinusScalar", compute=lambda data, number: number - data, doc="``scalar - data``."
+)
+mul_scalar = scalar("_mul_scalar", "_MulScalar", compute=torch.mul, doc="Product ``data * scalar``.")
+div_scalar = scalar("_div_scalar", "_DivScalar", compute=_divide, doc="Quotient ``data / scalar``.")
+rdiv_scalar = scalar(
+    "_rdiv_scalar", "_RDivScalar", compute=_reversed_divide, doc="Quotient ``scalar / data``.", domain=(1.0, 2.0)
+)
+mod_scalar = scalar(
+    "_mod_scalar", "_ModScalar", compute=_mod_number, doc="Remainder of ``data / scalar``; 0 for a scalar of 0."
+)
+rmod_scalar = scalar(
+    "_rmod_scalar",
+    "_RModScalar",
+    compute=_reversed_mod,
+    doc="Remainder of ``scalar / data``; 0 where data is 0.",
+    domain=(0.6, 0.9),
+)
+power_scalar = scalar(
+    "_power_scalar", "_PowerScalar", compute=_power, doc="``data`` to the power of ``scalar``.", domain=(0.5, 2.0)
+)
+rpower_scalar = scalar(
+    "_rpower_scalar", "_RPowerScalar", compute=_power_of_number, doc="``scalar`` to the power of ``data``."
+)
+maximum_scalar = scalar(
+    "_maximum_scalar",
+    "_MaximumScalar",
+    compute=lambda data, number: torch.clamp(data, min=number),
+    doc="The larger of ``data`` and ``scalar``; on a tie the gradient is 1.",
+)
+minimum_scalar = scalar(
+    "_minimum_scalar",
+    "_MinimumScalar",
+    compute=lambda data, number: torch.clamp(data, max=number),
+    doc="The smaller of ``data`` and ``scalar``; on a tie the gradient is 1.",
+)
+hypot_scalar = scalar(
+    "_hypot_scalar", "_HypotScalar", compute=_hypot_number, doc="Hypotenuse ``sqrt(data**2 + scalar**2)``."
+)
+scatter_plus_scalar = scalar("_scatter_plus_scalar", compute=torch.add, doc="Sum ``data + scalar``.")
+scatter_minus_scalar = scalar("_scatter_minus_scalar", compute=torch.sub, doc="Difference ``data - scalar``.")
+
+# ---- comparison and logic: no gradient flows through them ---------------------------------------------
+
+_COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
+    ("equal", "Equal", torch.eq, "=="),
+    ("not_equal", "Not_Equal", torch.ne, "!="),
+    ("greater", "Greater", torch.gt, ">"),
+    ("greater_equal", "Greater_Equal", torch.ge, ">="),
+    ("lesser", "Lesser", torch.lt, "<"),
+    ("lesser_equal", "Lesser_Equal", torch.le, "<="),
+)
+_LOGIC: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
+    ("logical_and", "Logical_And", lambda lhs, rhs: lhs & rhs, "and"),
+    ("logical_or", "Logical_Or", lambda lhs, rhs: lhs | rhs, "or"),
+    ("logical_xor", "Logical_Xor", lambda lhs, rhs: lhs ^ rhs, "xor"),
+)
+
+for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
+    for _name, _alias, _test, _sign in _rows:
+        _doc = f"1 where ``{{}} {_sign} {{}}``, else 0, in the type of the array."
+        _compute = _wrap(_test)
+        binary(
+            f"_{_name}", f"_{_alias}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False
+        )
+        broadcast(
+            f"broadcast_{_name}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False
+        )
+        scalar(
+            f"_{_name}_scalar",
+            f"_{_alias.replace('_', '')}Scalar",
+            compute=_compute,
+            doc=_doc.format("data", "scalar"),
+            head_gradient=False,
+        )
+
+# ---- more than two arrays -----------------------------------------------------------------------------
+
+
+@operator("add_n", "ElementWiseSum", count="num_args", alike=True)
+def add_n(*args: Tensor) -> Tensor:
+    """Sum of any number of arrays of one shape.
+
+    >>> add_n(torch.ones(2), torch.ones(2), torch.ones(2))
+    tensor([3., 3.])
+    """
+    if not args:
+        raise ArgumentError("add_n: needs at least one array; got none")
+    first = args[0].shape
+    for tensor in args:
+        if tensor.shape != first:
+            raise ShapeError(f"add_n: all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}")
+    return functools.reduce(torch.add, args)
+
+
+@operator("where", types={"condition": "any"})
+def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Elements of `x` where `condition` is not 0, of `y` elsewhere.
+
+    Shapes
+    ------
+    condition : of x           or (x.shape[0],), which chooses whole rows
+    x, y, out : one shape
+
+    >>> where(torch.tensor([1.0, 0.0]), torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([1, 4])
+    """
+    if x.shape != y.shape:
+        raise ShapeError(f"where: y must have the shape of x, {tuple(x.shape)}; got {tuple(y.shape)}")
+    if condition.shape != x.shape:
+        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
+            raise ShapeError(
+                f"where: condition must have the shape of x, {tuple(x.shape)}, or ({x.shape[0]},); "
+                f"got {tuple(condition.shape)}"
+            )
+        condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
+    return torch.where(condition if condition.dtype is torch.bool else condition != 0, x, y)
+
+
+@where.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    common = merge(shapes.get("x"), shapes.get("y"))
+    return {"x": common, "y": common}
+
+
+@where.shapes_from_outputs
+def _(shapes: Shapes, outputs: list[Shape | None], p: Params) -> Shapes:
+    return {"x": outputs[0], "y": outputs[0]}
+
+
+@operator("_identity_with_attr_like_rhs", alike=True)
+def identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`."""
+    return lhs.view_as(lhs)

@@ -1,0 +1,231 @@
+"""Elements chosen by arrays of indices.
+
+Indices may be of any type; fractions are cut towards 0. Every index is an element of an array, so what is out of
+range is either cut (``clip``), counted around (``wrap``), or an error where the device tells of it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import ParameterError, ShapeError
+from ..params import AtLeast, Params
+from ..shapes import normalize_axis
+from ._spec import Shapes, operator
+
+
+def _within(indices: Tensor, size: int, mode: str) -> Tensor:
+    """Return `indices` as int64 and within ``[0, size)``, as `mode` says."""
+    whole = indices.to(torch.int64)
+    if mode == "clip":
+        return whole.clamp(0, size - 1)
+    return torch.remainder(whole, size) if mode == "wrap" else whole
+
+
+@operator("take", types={"a": "T", "indices": "any", "output": "T"})
+def take(
+    a: Tensor, indices: Tensor, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
+) -> Tensor:
+    """Slices of `a` along an axis at `indices`, whose axes take the place of that axis.
+
+    >>> take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 0, 1]), axis=0)
+    tensor([[3, 4],
+            [1, 2],
+            [3, 4]])
+    """
+    axis = normalize_axis(axis, a.ndim, "take: axis")
+    size = a.shape[axis]
+    where = _within(indices, size, mode)
+    try:
+        chosen = torch.index_select(a, axis, where.reshape(-1))
+    except (IndexError, RuntimeError):
+        raise ParameterError(
+            f"take: indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
+        ) from None
+    return chosen.reshape(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+
+
+@operator("pick", "choose_element_0index", types={"data": "T", "index": "any", "output": "T"})
+def pick(
+    data: Tensor,
+    index: Tensor,
+    *,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+) -> Tensor:
+    """One element along an axis for each position on the others.
+
+    Shapes
+    ------
+    data : (..., C, ...)
+    index : (..., ...)       or with 1 in place of C
+    out : of index           with 1 in place of C when `keepdims`
+
+    >>> pick(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
+    tensor([1, 4])
+    """
+    if axis is None:
+        raise ParameterError("pick: axis must be an int; got None")
+    axis = normalize_axis(axis, data.ndim, "pick: axis")
+    kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
+    dropped = (*data.shape[:axis], *data.shape[axis + 1 :])
+    if index.shape != kept and index.shape != dropped and (dropped or index.numel() != 1):
+        raise ShapeError(f"pick: index must have shape {dropped} or {kept}; got {tuple(index.shape)}")
+    chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(kept))
+    return chosen if keepdims or data.ndim == 1 else chosen.squeeze(axis)
+
+
+@pick.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data, index = shapes["data"], shapes["index"]
+    if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
+        return {}
+    axis = p.axis % len(data)
+    if index is not None and len(index) == len(data):
+        return {"index": (*data[:axis], 1, *data[axis + 1 :])}
+    return {"index": (*data[:axis], *data[axis + 1 :]) or (1,)}
+
+
+@operator("one_hot", types=lambda p: {"indices": "any", "output": p.dtype}, head_gradient=False)
+def one_hot(
+    indices: Tensor,
+    *,
+    depth: Annotated[int, AtLeast(0)],
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range.
+
+    >>> one_hot(torch.tensor([1, 0, 7]), depth=2)
+    tensor([[0., 1.],
+            [1., 0.],
+            [0., 0.]])
+    """
+    hot = indices.to(torch.int64).unsqueeze(-1) == torch.arange(depth, device=indices.device)
+    if on_value == 1.0 and off_value == 0.0:
+        return hot.to(dtype)
+    return torch.where(hot, on_value, off_value).to(dtype)
+
+
+@one_hot.shapes_from_outputs
+def _(shapes: Shapes, outputs, p: Params) -> Shapes:  # noqa: ANN001
+    return {"indices": outputs[0][:-1]} if outputs[0] and len(outputs[0]) > 1 else {}
+
+
+@operator("batch_take", types={"a": "T", "indices": torch.int32, "output": "T"})
+def batch_take(a: Tensor, indices: Tensor) -> Tensor:
+    """One element of each row of a matrix; indices out of range are cut.
+
+    Shapes
+    ------
+    a : (N, C)
+    indices, out : (N,)
+    """
+    if a.ndim != 2 or indices.shape != a.shape[:1]:
+        raise ShapeError(
+            f"batch_take: a must be a matrix (N, C) and indices (N,); got {tuple(a.shape)} and {tuple(indices.shape)}"
+        )
+    return torch.gather(a, 1, _within(indices, a.shape[1], "clip").unsqueeze(1)).squeeze(1)
+
+
+@batch_take.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    return {"indices": shapes["a"][:1]} if shapes["a"] else {}
+
+
+@operator("gather_nd", types={"data": "T", "indices": "any", "output": "T"})
+def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
+    """Elements or slices of `data` at coordinates, which stand in the first axis of `indices`.
+
+    Shapes
+    ------
+    data : (X0, X1, ...)
+    indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
+    out : (Y0, Y1, ..., XM, ...)
+    """
+    return _index(data, indices, "gather_nd")
+
+
+def _index(data: Tensor, indices: Tensor, who: str) -> Tensor:
+    where = _coordinates(indices, tuple(data.shape), who)
+    try:
+        return data[where]
+    except IndexError:
+        raise ParameterError(
+            f"{who}: indices must be within the first {len(where)} axes of data of shape {tuple(data.shape)}"
+        ) from None
+
+
+def _coordinates(indices: Tensor, shape: tuple[int, ...], who: str) -> tuple[Tensor, ...]:
+    if not 0 < indices.shape[0] <= len(shape):
+        raise ShapeError(
+            f"{who}: indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
+            f"got shape {tuple(indices.shape)}"
+        )
+    return indices.to(torch.int64).unbind(0)
+
+
+@operator("scatter_nd", types={"data": "T", "indices": "any", "output": "T"})
+def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]) -> Tensor:
+    """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`.
+
+    Where coordinates occur twice any of the elements may be the one that stays.
+    """
+    return _scattered(data.new_zeros(shape), indices, data, "scatter_nd")
+
+
+@operator("_scatter_set_nd", types={"lhs": "T", "rhs": "T", "indices": "any", "output": "T"})
+def scatter_set_nd(
+    lhs: Tensor, rhs: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]
+) -> Tensor:
+    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
+    return _scattered(lhs, indices, rhs, "_scatter_set_nd")
+
+
+def _scattered(into: Tensor, indices: Tensor, values: Tensor, who: str) -> Tensor:
+    where = _coordinates(indices, tuple(into.shape), who)
+    expected = (*indices.shape[1:], *into.shape[len(where) :])
+    if values.shape != expected:
+        raise ShapeError(f"{who}: data must have shape {expected} to match indices; got {tuple(values.shape)}")
+    try:
+        return torch.index_put(into, where, values)
+    except IndexError:
+        raise ParameterError(f"{who}: indices must be within shape {tuple(into.shape)}") from None
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    """Return how many elements a step along each axis passes; the first size, which may be -1, does not matter."""
+    steps = [1]
+    for size in reversed(shape[1:]):
+        steps.append(steps[-1] * size)
+    return steps[::-1]
+
+
+@operator("_ravel_multi_index", "ravel_multi_index", head_gradient=False)
+def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis."""
+    _ranks(data.shape[0], shape, "_ravel_multi_index")
+    steps = torch.tensor(_strides(shape or ()), dtype=data.dtype, device=data.device)
+    return torch.sum(data.detach() * steps.reshape(-1, *(1,) * (data.ndim - 1)), 0, dtype=data.dtype)
+
+
+@operator("_unravel_index", "unravel_index", head_gradient=False)
+def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
+    _ranks(len(shape or ()), shape, "_unravel_index")
+    rest = data.detach().to(torch.int64)
+    coordinates = []
+    for size in (shape or ())[:0:-1]:
+        coordinates.append(torch.remainder(rest, size))
+        rest = torch.div(rest, size, rounding_mode="floor")
+    return torch.stack([rest, *coordinates[::-1]]).to(data.dtype)
+
+
+def _ranks(rows: int, shape: tuple[int, ...] | None, who: str) -> None:
+    if not shape or len(shape) != rows:
+        raise ShapeError(f"{who}: shape must have one size for each of {rows} rows of coordinates; got {shape}")

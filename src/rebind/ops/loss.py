@@ -1,0 +1,475 @@
+"""Outputs that carry a loss: their gradient is declared, and does not depend on a head gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from ..params import Params
+from ..shapes import Shape
+from ..shapes import size as number_of_elements
+from ._spec import Operator, Shapes, operator
+
+__all__ = [
+    "linear_regression_output",
+    "logistic_regression_output",
+    "mae_regression_output",
+    "make_loss",
+    "softmax_cross_entropy",
+    "softmax_output",
+    "svm_output",
+]
+
+Normalization = Literal["batch", "null", "valid"]
+
+
+# ---- softmax -----------------------------------------------------------------------------------------
+
+
+def _softmax_output(
+    data: Tensor,
+    label: Tensor,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+) -> Tensor:
+    """Softmax whose gradient is that of the cross-entropy between it and `label`.
+
+    The output is the softmax of `data`, of which `label` is no part. The gradient with respect to `data` is
+    ``output - one_hot(label)`` (``output - label`` where `label` has the shape of `data`, as probabilities,
+    which only `grad_scale` scales); what stands behind the output has no influence, unless `out_grad` is set.
+
+    A label outside of the classes is none of them: its instance is pushed away from all classes.
+
+    Parameters
+    ----------
+    grad_scale
+        A factor of the gradient.
+    ignore_label
+        The label whose instances have no gradient, with `use_ignore`.
+    multi_output
+        The classes are on axis 1, and each position along the further axes is predicted by itself. The gradient
+        is then divided by the number of positions too, except with normalization ``'valid'``.
+    use_ignore
+        Heed `ignore_label`.
+    preserve_shape
+        Take the softmax along the last axis instead of over all axes but the first.
+    normalization
+        ``'null'``: no division; ``'batch'``: by the batch size (without `multi_output`, by the number of labels);
+        ``'valid'``: by the number of labels that are not `ignore_label`, even without `use_ignore`.
+    out_grad
+        Multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the output instead, against its
+        documentation.)
+    smooth_alpha
+        Label smoothing: so much of the target goes from the right class to the others, in equal parts.
+        (MXNet 1.9.1 leaves it out with `multi_output`.)
+
+    Shapes
+    ------
+    data, out : (N, C)      with ``multi_output``: (N, C, d1, ...); with ``preserve_shape``: (..., C)
+    label : that of data without the axis of the classes, or that of data
+        With ``multi_output`` also (N, 1, d1, ...) and (N, d1 * d2 ...).
+    """
+    _check_label(data.shape, label.shape, multi_output)
+    if multi_output or data.dim() == 2:
+        return torch.softmax(data, 1)
+    if preserve_shape:
+        return torch.softmax(data, -1)
+    return torch.softmax(data.flatten(1), 1).view_as(data)
+
+
+def _check_label(data: Sequence[int], label: Sequence[int], multi_output: bool) -> None:
+    if multi_output:
+        wanted = (data[0], *data[2:])
+    elif label == data[:-1]:  # by far the most frequent case
+        return
+    else:
+        wanted = tuple(data[:-1])
+    if not _label_fits(tuple(data), tuple(label), multi_output):
+        raise ShapeError(
+            f"SoftmaxOutput: label must have shape {wanted} to match data {tuple(data)}; got {tuple(label)}"
+        )
+
+
+def _label_fits(data: Shape, label: Shape, multi_output: bool) -> bool:
+    if label == data:
+        return True
+    if not multi_output:
+        return label == data[:-1] or label == data[:1]
+    spatial = data[2:]
+    return label in (
+        (data[0], *spatial),
+        (data[0], 1, *spatial),
+        (data[0], number_of_elements(spatial)),
+    )
+
+
+def _softmax_output_gradient(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    """Return ``output - target``, scaled; one new array of the size of the output, whatever the flags."""
+    label, out = inputs[1], outputs[0]
+    if label.shape == out.shape:
+        grad = out - label
+        if p.grad_scale != 1.0:
+            grad.mul_(p.grad_scale)
+        return (grad.mul_(heads[0]) if p.out_grad else grad), None
+
+    # Classes on axis 1 of `grad` from here on: (N, C) or (N, C, positions).
+    if p.multi_output:
+        shape: tuple[int, ...] = (out.shape[0], out.shape[1], -1)
+        index_shape: tuple[int, ...] = (out.shape[0], 1, -1)
+    elif p.preserve_shape:
+        shape, index_shape = (-1, out.shape[-1]), (-1, 1)
+    else:
+        shape, index_shape = (out.shape[0], -1), (out.shape[0], 1)
+    scores = out.reshape(shape)
+    classes = scores.shape[1]
+    label = label.reshape(-1)
+    labels = label.numel()
+    if not p.multi_output and not p.preserve_shape and labels != out.shape[0]:
+        label = label[
+            : out.shape[0]
+        ]  # one softmax for an instance: MXNet takes that many labels from the front
+    label = label.reshape(index_shape)
+    index = label.long()
+    inside = index.clamp(0, classes - 1)
+    right = 1.0
+    if p.smooth_alpha:
+        share = p.smooth_alpha / max(classes - 1, 1)
+        grad, right = scores - share, 1.0 - p.smooth_alpha - share
+    else:
+        grad = scores.clone()
+    hit = (inside == index).to(grad.dtype).mul_(-right)
+    grad.scatter_add_(1, inside, hit)
+
+    if p.use_ignore:
+        grad.masked_fill_(index.eq(int(p.ignore_label)), 0.0)
+    scale = p.grad_scale
+    if p.multi_output and p.normalization != "valid":
+        scale /= max(grad.shape[2], 1)
+    if p.normalization == "batch":
+        scale /= grad.shape[0] if p.multi_output else labels
+    elif p.normalization == "valid":
+        scale = scale / inputs[1].long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
+    if p.normalization == "valid" or scale != 1.0:
+        grad.mul_(scale)
+    grad = grad.view(out.shape)
+    return (grad.mul_(heads[0]) if p.out_grad else grad), None
+
+
+def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:
+    data, label = shapes["data"], shapes.get("label")
+    if data is None or (label is not None and 0 not in label and _label_fits(data, label, p.multi_output)):
+        return {}
+    if p.multi_output:
+        if len(data) < 2:
+            raise ShapeError(f"SoftmaxOutput: data must have 2 axes or more; got shape {data}")
+        # Of the several shapes that are allowed, MXNet makes (N, positions) by itself.
+        if label is not None and len(label) != 2:
+            return {}
+        return {"label": (data[0], 0 if 0 in data[2:] else number_of_elements(data[2:]))}
+    if len(data) < 2:
+        raise ShapeError(f"SoftmaxOutput: data must have 2 axes or more; got shape {data}")
+    if (label is not None and len(label) in (1, len(data)) and len(data) > len(label) + 1) or label == data:
+        return {}
+    return {"label": data[:-1]}
+
+
+def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return {"data": outputs[0]}
+
+
+def _declare_softmax_output(name: str, *aliases: str) -> Operator:
+    op = operator(name, *aliases, head_gradient=lambda p: p.out_grad)(_softmax_output)
+    op.gradient(_softmax_output_gradient)
+    op.fill_shapes(_softmax_output_shapes)
+    op.shapes_from_outputs(_like_first_output)
+    return op
+
+
+softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
+
+
+@operator("softmax_cross_entropy")
+def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
+    """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
+
+    A probability below 1e-8 counts as 1e-8 in the sum; the gradient is ``softmax(data) - one_hot(label)`` anyhow.
+    The label gets no gradient.
+
+    Shapes
+    ------
+    data : (N, C)
+    label : (N,)
+    out : (1,)
+    """
+    classes = data.shape[1]
+    index = label.long().unsqueeze(1)
+    inside = index.clamp(0, classes - 1)
+    chosen = torch.log_softmax(data, 1).gather(1, inside)
+    floor = -18.420680743952367  # log(1e-8), also for a label that is none of the classes
+    chosen = torch.where(inside == index, chosen, floor).clamp(min=floor)
+    return -chosen.sum().view(1)
+
+
+@softmax_cross_entropy.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    data, label = inputs
+    grad = torch.softmax(data, 1)
+    index = label.long().unsqueeze(1)
+    inside = index.clamp(0, data.shape[1] - 1)
+    grad.scatter_add_(1, inside, (inside == index).to(grad.dtype).neg_())
+    return grad.mul_(heads[0]), None
+
+
+@softmax_cross_entropy.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is None:
+        return {}
+    if len(data) != 2:
+        raise ShapeError(f"softmax_cross_entropy: data must have 2 axes, (N, C); got shape {data}")
+    return {"label": data[:1]}
+
+
+# ---- regression --------------------------------------------------------------------------------------
+
+
+def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
+    data, label = shapes["data"], shapes.get("label")
+    if data is None or 0 in data:
+        return {}
+    if label is not None and _regression_label_fits(data, label):
+        return {}
+    return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
+
+
+def _regression_label_fits(data: Shape, label: Shape) -> bool:
+    """Tell whether the shapes are the same but for sizes of 1 after the first axis."""
+    return data[:1] == label[:1] and [n for n in data[1:] if n != 1] == [n for n in label[1:] if n != 1]
+
+
+def _check_regression(who: str, data: Tensor, label: Tensor) -> None:
+    if data.shape != label.shape and not _regression_label_fits(tuple(data.shape), tuple(label.shape)):
+        raise ShapeError(
+            f"{who}: label must have the shape of data {tuple(data.shape)}; got {tuple(label.shape)}"
+        )
+
+
+def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
+    """Divide a gradient, in place, by the number of values for each instance."""
+    scale = p.grad_scale * label.shape[0] / label.numel() if label.numel() else 1.0
+    return (grad.mul_(scale) if scale != 1.0 else grad), None
+
+
+@operator("LinearRegressionOutput", head_gradient=False)
+def linear_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
+    """The data itself, with the gradient of half the squared error.
+
+    The gradient is ``grad_scale * (output - label) / m`` with m values for each instance, whatever stands behind.
+
+    Parameters
+    ----------
+    grad_scale
+        A factor of the gradient.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+    _check_regression("LinearRegressionOutput", data, label)
+    return data
+
+
+@linear_regression_output.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    return _scaled(p, outputs[0] - inputs[1].view_as(outputs[0]), inputs[1])
+
+
+@operator("LogisticRegressionOutput", head_gradient=False)
+def logistic_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
+    """The logistic function of the data, with the gradient of the cross-entropy.
+
+    The gradient is ``grad_scale * (output - label) / m`` with m values for each instance, whatever stands behind.
+
+    Parameters
+    ----------
+    grad_scale
+        A factor of the gradient.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+    _check_regression("LogisticRegressionOutput", data, label)
+    return torch.sigmoid(data)
+
+
+@logistic_regression_output.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    return _scaled(p, outputs[0] - inputs[1].view_as(outputs[0]), inputs[1])
+
+
+@operator("MAERegressionOutput", head_gradient=False)
+def mae_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
+    """The data itself, with the gradient of the absolute error.
+
+    The gradient is ``grad_scale * sign(output - label) / m`` with m values for each instance, whatever stands
+    behind.
+
+    Parameters
+    ----------
+    grad_scale
+        A factor of the gradient.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+    _check_regression("MAERegressionOutput", data, label)
+    return data
+
+
+@mae_regression_output.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    return _scaled(p, (outputs[0] - inputs[1].view_as(outputs[0])).sign_(), inputs[1])
+
+
+for _op in (linear_regression_output, logistic_regression_output, mae_regression_output):
+    _op.fill_shapes(_regression_shapes)
+    _op.shapes_from_outputs(_like_first_output)
+
+
+# ---- others ------------------------------------------------------------------------------------------
+
+
+@operator("MakeLoss", alike=True, head_gradient=False)
+def make_loss(
+    data: Tensor,
+    *,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Normalization = "null",
+) -> Tensor:
+    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever stands behind.
+
+    Parameters
+    ----------
+    grad_scale
+        The gradient.
+    valid_thresh
+        Elements above it are counted by the normalization ``'valid'``.
+    normalization
+        What the gradient is divided by: ``'null'`` nothing; ``'batch'`` the batch size; ``'valid'`` the number of
+        elements above `valid_thresh`, 1 at least.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+    return data
+
+
+@make_loss.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor]:
+    data = inputs[0]
+    if p.normalization == "valid":
+        count = (data > p.valid_thresh).sum().clamp_(min=1)
+        return ((p.grad_scale / count).to(data.dtype).expand_as(data),)
+    return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
+
+
+@operator("SVMOutput", head_gradient=False)
+def svm_output(
+    data: Tensor,
+    label: Tensor,
+    *,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+) -> Tensor:
+    """The data itself, with the gradient of the hinge loss of one class against the rest.
+
+    With t = 1 for the class of `label` and -1 for the others, the loss is the sum over the classes of
+    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. What stands behind
+    the output has no influence on the gradient.
+
+    Parameters
+    ----------
+    margin
+        Distance from 0 that is asked for.
+    regularization_coefficient
+        A factor of the gradient.
+    use_linear
+        Take the loss as it is instead of its square.
+
+    Shapes
+    ------
+    data, out : (..., C)
+    label : that of data without the last axis
+
+    References
+    ----------
+    Tang, Deep Learning using Linear Support Vector Machines.
+    """
+    if label.shape != data.shape[:-1]:
+        raise ShapeError(
+            f"SVMOutput: label must have shape {tuple(data.shape[:-1])} to match data {tuple(data.shape)}; "
+            f"got {tuple(label.shape)}"
+        )
+    return data
+
+
+@svm_output.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    classes = outputs[0].shape[-1]
+    data = outputs[0].reshape(-1, classes)
+    index = inputs[1].reshape(-1, 1).long()
+    inside = index.clamp(0, classes - 1)
+    target = torch.full_like(data, -1.0)
+    target.scatter_add_(1, inside, (inside == index).to(data.dtype).mul_(2.0))
+    distance = p.margin - target * data
+    if p.use_linear:
+        slope = (distance > 0).to(data.dtype).mul_(p.regularization_coefficient)
+    else:
+        slope = distance.clamp_(min=0.0).mul_(2.0 * p.regularization_coefficient)
+    return slope.mul_(target).neg_().view_as(outputs[0]), None
+
+
+@svm_output.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is None:
+        return {}
+    if len(data) < 2:
+        raise ShapeError(f"SVMOutput: data must have 2 axes or more; got shape {data}")
+    return {"label": data[:-1]}
+
+
+svm_output.shapes_from_outputs(_like_first_output)

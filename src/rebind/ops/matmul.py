@@ -1,0 +1,100 @@
+"""Products of matrices and of arrays with more axes.
+
+`forward_stype` chooses a storage type in MXNet; every array is dense here, and it has no effect.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, ShapeError
+from ._spec import operator
+
+StorageType = Literal["csr", "default", "row_sparse"]
+
+
+@operator("dot")
+def dot(
+    lhs: Tensor,
+    rhs: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: StorageType | None = None,
+) -> Tensor:
+    """Product over the last axis of `lhs` and the first of `rhs`.
+
+    With `transpose_a` it is the first axis of `lhs`, with `transpose_b` the last of `rhs`. The product of two
+    vectors has shape ``(1,)``.
+
+    Shapes
+    ------
+    lhs : (..., K)       with ``transpose_a``: (K, ...)
+    rhs : (K, ...)       with ``transpose_b``: (..., K)
+    out : the other axes of lhs, then those of rhs
+    """
+    if lhs.ndim == 2 and rhs.ndim == 2:
+        left, right = lhs.t() if transpose_a else lhs, rhs.t() if transpose_b else rhs
+        if left.shape[1] == right.shape[0]:
+            return torch.mm(left, right)
+    if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
+        raise ShapeError("dot: transpose_a and transpose_b must be False for two vectors")
+    over_left = 0 if transpose_a else lhs.ndim - 1
+    over_right = rhs.ndim - 1 if transpose_b else 0
+    if lhs.shape[over_left] != rhs.shape[over_right]:
+        raise ShapeError(
+            f"dot: axis {over_left} of lhs and axis {over_right} of rhs must be of one size; "
+            f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
+        )
+    out = torch.tensordot(lhs, rhs, ([over_left], [over_right]))
+    return out if out.ndim else out.reshape(1)
+
+
+@operator("batch_dot")
+def batch_dot(
+    lhs: Tensor,
+    rhs: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: StorageType | None = None,
+) -> Tensor:
+    """Product of matrices that stand in the last two axes, for each position on the axes before.
+
+    Shapes
+    ------
+    lhs : (B..., M, K)     with ``transpose_a``: (B..., K, M)
+    rhs : (B..., K, N)     with ``transpose_b``: (B..., N, K)
+    out : (B..., M, N)
+    """
+    left = lhs.transpose(-1, -2) if transpose_a else lhs
+    right = rhs.transpose(-1, -2) if transpose_b else rhs
+    if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
+        raise ShapeError(
+            "batch_dot: lhs and rhs must have three axes or more, alike but for the last two, and fit as matrices; "
+            f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
+        )
+    return torch.matmul(left, right)
+
+
+@operator("khatri_rao", count="num_args")
+def khatri_rao(*args: Tensor) -> Tensor:
+    """Column-wise Kronecker product of matrices.
+
+    Shapes
+    ------
+    args : (M0, N), (M1, N), ...
+    out : (M0 * M1 * ..., N)
+    """
+    if not args:
+        raise ArgumentError("khatri_rao: needs at least one matrix; got none")
+    if any(matrix.ndim != 2 or matrix.shape[1] != args[0].shape[1] for matrix in args):
+        shapes = ", ".join(str(tuple(matrix.shape)) for matrix in args)
+        raise ShapeError(f"khatri_rao: all must be matrices with as many columns; got {shapes}")
+    out = args[0]
+    for matrix in args[1:]:
+        out = (out.unsqueeze(1) * matrix).flatten(0, 1)
+    return out

@@ -1,0 +1,76 @@
+"""What convolution and pooling share: layouts, and parameters that hold one value for each spatial axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import Params
+from ...shapes import Shape
+
+__all__ = ["channels_last", "complaint", "split", "to_channels_first", "to_channels_last"]
+
+LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def channels_last(layout: str | None) -> bool:
+    """Tell whether `layout` (None: the usual one) has the channels as its last axis."""
+    return layout is not None and layout[-1] == "C"
+
+
+def to_channels_first(data: Tensor) -> Tensor:
+    """Return a view of ``(N, ..., C)`` as ``(N, C, ...)``; its memory is what torch calls channels_last."""
+    return data.movedim(-1, 1)
+
+
+def to_channels_last(data: Tensor) -> Tensor:
+    """Return ``(N, C, ...)`` as ``(N, ..., C)``; free of charge after `to_channels_first`."""
+    return data.movedim(1, -1).contiguous()
+
+
+def complaint(p: Params, **names: int) -> str | None:
+    """Return what is wrong with the parameters that have one value for each axis of the kernel, if anything is.
+
+    Parameters
+    ----------
+    p
+        The operator's parameters, with `kernel` among them.
+    **names
+        The other parameters of that kind, and the least value that each allows.
+    """
+    kernel = p.kernel
+    if not 1 <= len(kernel) <= 3:
+        return f"kernel must have 1, 2 or 3 sizes, one for each spatial axis; got {kernel}"
+    if min(kernel) < 1:
+        return f"kernel must be >= 1 in each axis; got {kernel}"
+    for name, least in names.items():
+        values = p[name]
+        if values and len(values) != len(kernel):
+            return f"{name} must have {len(kernel)} values, as many as kernel {kernel}; got {values}"
+        if values and min(values) < least:
+            return f"{name} must be >= {least} in each axis; got {values}"
+    if p.layout is not None and p.layout not in LAYOUTS[len(kernel)]:
+        allowed = " or ".join(map(repr, LAYOUTS[len(kernel)]))
+        return f"layout must be {allowed} for a kernel of {len(kernel)} axes; got {p.layout!r}"
+    return None
+
+
+def split(who: str, shape: Shape, p: Params) -> tuple[int, int, Shape]:
+    """Return batch size, number of channels and spatial sizes of data; ShapeError when the kernel does not fit."""
+    axes = len(p.kernel)
+    if len(shape) != axes + 2:
+        layout = p.get("layout") or LAYOUTS[axes][0]
+        raise ShapeError(
+            f"{who}: data must have {axes + 2} axes ({layout}) for kernel {p.kernel}; got shape {shape}"
+        )
+    if channels_last(p.get("layout")):
+        return shape[0], shape[-1], shape[1:-1]
+    return shape[0], shape[1], shape[2:]
+
+
+def lowest(dtype: torch.dtype) -> Any:
+    """Return the least finite value of a type."""
+    return torch.finfo(dtype).min if dtype.is_floating_point else torch.iinfo(dtype).min

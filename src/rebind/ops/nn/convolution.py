@@ -1,0 +1,280 @@
+"""Convolution and its transpose, in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._spec import Operator, Shapes, operator
+from ._layout import channels_last, complaint, split, to_channels_first, to_channels_last
+
+__all__ = ["convolution", "convolution_v1", "deconvolution"]
+
+Layout = Literal["NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"]
+CudnnTune = Literal["off", "limited_workspace", "fastest"]
+
+# By the number of spatial axes.
+_CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+def _convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...] = (),
+    dilate: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    num_filter: Annotated[int, AtLeast(1)],
+    num_group: Annotated[int, AtLeast(1)] = 1,
+    workspace: Annotated[int, AtLeast(0)] = 1024,
+    no_bias: bool = False,
+    cudnn_tune: CudnnTune | None = None,
+    cudnn_off: bool = False,
+    layout: Layout | None = None,
+) -> Tensor:
+    """Correlation of `data` with a bank of filters in one, two or three dimensions.
+
+    Parameters
+    ----------
+    kernel
+        Sizes of a filter; their number says how many spatial axes there are.
+    stride, dilate
+        Steps between windows and between the elements of a window; 1 when left out.
+    pad
+        Zeros added on both sides of each spatial axis; 0 when left out.
+    num_filter
+        Number of filters: channels of the result.
+    num_group
+        Channels are split into that many groups which do not see each other.
+    no_bias
+        Leave the bias out; the layer then has no such input.
+    layout
+        Order of the axes: ``'NCW'``, ``'NCHW'`` (default), ``'NHWC'``, ``'NCDHW'``, ``'NDHWC'``.
+    workspace, cudnn_tune, cudnn_off
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           with channels last: (N, *spatial, C)
+    weight : (num_filter, C / num_group, *kernel)     with channels last: (num_filter, *kernel, C / num_group)
+    bias : (num_filter,)                              absent when ``no_bias``
+    out : (N, num_filter, *windows)
+        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+    _check_data("Convolution", data, weight, kernel)
+    convolve = _CONVOLUTIONS[len(kernel)]
+    if channels_last(layout):
+        out = convolve(
+            to_channels_first(data),
+            to_channels_first(weight),
+            bias,
+            stride or 1,
+            pad or 0,
+            dilate or 1,
+            num_group,
+        )
+        return to_channels_last(out)
+    return convolve(data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
+
+
+def _check_data(who: str, data: Tensor, weight: Tensor, kernel: Shape) -> None:
+    # torch would take data without a batch axis, and any size of kernel.
+    if data.dim() != len(kernel) + 2:
+        raise ShapeError(
+            f"{who}: data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
+        )
+
+
+def _no_bias(name: str, p: Params) -> bool:
+    return name == "bias" and p.no_bias
+
+
+def _check(p: Params) -> str | None:
+    if p.num_filter % p.num_group:
+        return f"num_filter must be a multiple of num_group {p.num_group}; got {p.num_filter}"
+    return complaint(p, stride=1, dilate=1, pad=0)
+
+
+def _axes(p: Params) -> list[tuple[int, int, int]]:
+    """Return, for each spatial axis, stride, padding, and the extent of the kernel with its dilation."""
+    ones, zeros = (1,) * len(p.kernel), (0,) * len(p.kernel)
+    rows = zip(p.kernel, p.stride or ones, p.dilate or ones, p.pad or zeros, strict=True)
+    return [(s, pad, d * (k - 1) + 1) for k, s, d, pad in rows]
+
+
+def _convolution_shapes(shapes: Shapes, p: Params) -> Shapes:
+    found: dict[str, Shape] = {"bias": (p.num_filter,)}
+    if shapes["data"] is None:
+        return found
+    _, channels, spatial = split("Convolution", shapes["data"], p)
+    if channels % p.num_group:
+        raise ShapeError(
+            f"Convolution: data must have a multiple of num_group {p.num_group} channels; "
+            f"got {channels} in shape {shapes['data']}"
+        )
+    for n, (_, pad, extent) in zip(spatial, _axes(p), strict=True):
+        if n and n + 2 * pad < extent:
+            raise ShapeError(
+                f"Convolution: kernel {p.kernel} (dilate {p.dilate or 1}) must fit into the padded data; "
+                f"got data {shapes['data']} with pad {p.pad or 0}"
+            )
+    inner = (channels // p.num_group,)
+    return found | {
+        "weight": (p.num_filter, *((*p.kernel, *inner) if channels_last(p.layout) else (*inner, *p.kernel)))
+    }
+
+
+def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    data, out = shapes["data"], outputs[0]
+    if data is None or out is None or len(out) != len(data):
+        return {}
+    _, channels, _ = split("Convolution", data, p)
+    batch, _, windows = split("Convolution", out, p)
+    # With a stride of 1 the size of the data follows from that of the result; else it lies within a range.
+    spatial = [
+        n + extent - 1 - 2 * pad if s == 1 and n else 0
+        for n, (s, pad, extent) in zip(windows, _axes(p), strict=True)
+    ]
+    return {"data": (batch, *spatial, channels) if channels_last(p.layout) else (batch, channels, *spatial)}
+
+
+def _declare(name: str) -> Operator:
+    op = operator(name, skip=_no_bias)(_convolution)
+    op.check(_check)
+    op.fill_shapes(_convolution_shapes)
+    op.shapes_from_outputs(_convolution_data)
+    return op
+
+
+convolution = _declare("Convolution")
+convolution_v1 = _declare("Convolution_v1")
+
+
+@operator("Deconvolution", skip=_no_bias)
+def deconvolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...] = (),
+    dilate: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    adj: tuple[int, ...] = (),
+    target_shape: tuple[int, ...] = (),
+    num_filter: Annotated[int, AtLeast(1)],
+    num_group: Annotated[int, AtLeast(1)] = 1,
+    workspace: Annotated[int, AtLeast(0)] = 512,
+    no_bias: bool = True,
+    cudnn_tune: CudnnTune | None = None,
+    cudnn_off: bool = False,
+    layout: Layout | None = None,
+) -> Tensor:
+    """Transpose of a convolution: what a convolution with these parameters does to a gradient.
+
+    Parameters
+    ----------
+    kernel
+        Sizes of a filter; their number says how many spatial axes there are.
+    stride, dilate
+        Steps of the convolution that is transposed; 1 when left out.
+    pad
+        Rows and columns taken away on both sides of the result; 0 when left out.
+    adj
+        Rows and columns added to the end of the result, fewer than `stride`; 0 when left out.
+    target_shape
+        Spatial sizes of the result; `pad` and `adj` are then computed and what is given for them is not used.
+    num_filter
+        Channels of the result.
+    num_group
+        Channels are split into that many groups which do not see each other.
+    no_bias
+        Leave the bias out (the default, other than in Convolution).
+    layout
+        Order of the axes: ``'NCW'``, ``'NCHW'`` (default), ``'NHWC'``, ``'NCDHW'``, ``'NDHWC'``.
+    workspace, cudnn_tune, cudnn_off
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           with channels last: (N, *spatial, C)
+    weight : (C, num_filter / num_group, *kernel)     with channels last: (C, *kernel, num_filter / num_group)
+    bias : (num_filter,)                              absent when ``no_bias``
+    out : (N, num_filter, *sizes)
+        ``sizes = stride (spatial - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, or `target_shape`
+    """
+    _check_data("Deconvolution", data, weight, kernel)
+    last = channels_last(layout)
+    if last:
+        data, weight = to_channels_first(data), to_channels_first(weight)
+    if any(target_shape):
+        pad, adj = _fit(tuple(data.shape[2:]), kernel, stride, dilate, target_shape)
+    transposed = _TRANSPOSED[len(kernel)]
+    out = transposed(data, weight, bias, stride or 1, pad or 0, adj or 0, num_group, dilate or 1)
+    return to_channels_last(out) if last else out
+
+
+def _fit(
+    spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, target: Shape
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the `pad` and `adj` that give a deconvolution the spatial sizes `target`."""
+    ones = (1,) * len(kernel)
+    rows = zip(spatial, kernel, stride or ones, dilate or ones, strict=True)
+    whole = [s * (n - 1) + d * (k - 1) + 1 for n, k, s, d in rows]
+    surplus = [n - wanted for n, wanted in zip(whole, target, strict=True)]
+    if min(surplus) < 0:
+        raise ShapeError(f"Deconvolution: target_shape must be at most {tuple(whole)}; got {target}")
+    if any(n % 2 >= s for n, s in zip(surplus, stride or ones, strict=True)):
+        raise ShapeError(
+            f"Deconvolution: target_shape must differ from {tuple(whole)} by an even number where stride is 1; "
+            f"got {target}"
+        )
+    return tuple((n + 1) // 2 for n in surplus), tuple(n % 2 for n in surplus)
+
+
+@deconvolution.check
+def _(p: Params) -> str | None:
+    if any(p.target_shape):
+        if len(p.target_shape) != len(p.kernel) or 0 in p.target_shape:
+            return (
+                f"target_shape must have {len(p.kernel)} sizes >= 1, as many as kernel; got {p.target_shape}"
+            )
+    elif p.adj and len(p.adj) == len(p.kernel):
+        ones = (1,) * len(p.kernel)
+        if any(a >= s for a, s in zip(p.adj, p.stride or ones, strict=True)):
+            return f"adj must be less than stride {p.stride or ones} in each axis; got {p.adj}"
+    return _check(p) or complaint(p, adj=0)
+
+
+@deconvolution.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    found: dict[str, Shape] = {"bias": (p.num_filter,)}
+    if shapes["data"] is None:
+        return found
+    _, channels, spatial = split("Deconvolution", shapes["data"], p)
+    if channels % p.num_group:
+        raise ShapeError(
+            f"Deconvolution: data must have a multiple of num_group {p.num_group} channels; "
+            f"got {channels} in shape {shapes['data']}"
+        )
+    if any(p.target_shape) and 0 not in spatial:
+        _fit(spatial, p.kernel, p.stride, p.dilate, p.target_shape)
+    inner = (p.num_filter // p.num_group,)
+    return found | {
+        "weight": (channels, *((*p.kernel, *inner) if channels_last(p.layout) else (*inner, *p.kernel)))
+    }
+
+
+@deconvolution.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    data, out = shapes["data"], outputs[0]
+    return {} if data is None or out is None else {"data": (out[0], *data[1:])}

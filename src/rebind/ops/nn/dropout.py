@@ -1,0 +1,72 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ...params import Params
+from ...shapes import Shape
+from .._spec import Shapes, operator
+
+__all__ = ["dropout"]
+
+
+@operator("Dropout", outputs=("output", "mask"), visible=lambda p: 1)
+def dropout(
+    data: Tensor,
+    *,
+    p: float = 0.5,
+    mode: Literal["training", "always"] = "training",
+    axes: tuple[int, ...] = (),
+    cudnn_off: bool | None = False,
+    training: bool = False,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """Zeros in place of randomly chosen elements; the others are scaled up so that the mean stays.
+
+    Parameters
+    ----------
+    p
+        The fraction that is dropped, in [0, 1).
+    mode
+        ``'training'``: only in training; ``'always'``: in inference too (as Monte Carlo dropout needs it).
+    axes
+        Axes along which one draw counts for all: ``(2, 3)`` on NCHW drops whole channels. (MXNet 1.9.1 draws
+        for each element nevertheless when it runs on the CPU.)
+    cudnn_off
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data, out : any, the same
+    mask : that of data, with 1 at `axes`; hidden, and None when nothing is to be dropped
+
+    References
+    ----------
+    Srivastava et al., Dropout: A Simple Way to Prevent Neural Networks from Overfitting.
+    """
+    if not training and mode == "training":
+        return data, None
+    shape: Shape | torch.Size = data.shape
+    if axes:
+        ndim = data.dim()
+        shared = {axis % ndim for axis in axes}
+        shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
+    mask = data.new_empty(shape).bernoulli_(1.0 - p, generator=generator).div_(1.0 - p)
+    return data * mask, mask
+
+
+@dropout.check
+def _(p: Params) -> str | None:
+    if not 0.0 <= p["p"] < 1.0:
+        return f"p must be in [0, 1); got {p['p']}"
+    return None
+
+
+@dropout.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return {"data": outputs[0]}

@@ -1,0 +1,122 @@
+"""Layers that multiply by a matrix: FullyConnected and Embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Annotated
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._spec import Shapes, operator
+
+__all__ = ["embedding", "fully_connected"]
+
+
+@operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
+def fully_connected(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    num_hidden: Annotated[int, AtLeast(1)],
+    no_bias: bool = False,
+    flatten: bool = True,
+) -> Tensor:
+    """Affine map ``data @ weight.T + bias``.
+
+    Parameters
+    ----------
+    num_hidden
+        Size of the last axis of the result.
+    no_bias
+        Leave the bias out; the layer then has no such input.
+    flatten
+        Count all axes of `data` but the first as one; otherwise the map is applied along the last axis.
+
+    Shapes
+    ------
+    data : (N, ...)            with ``flatten=False``: (..., C)
+    weight : (num_hidden, C)   C = product of the trailing axes of data
+    bias : (num_hidden,)       absent when ``no_bias``
+    out : (N, num_hidden)      with ``flatten=False``: (..., num_hidden)
+    """
+    if weight.shape[0] != num_hidden:
+        raise ShapeError(
+            f"FullyConnected: weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}"
+        )
+    if flatten and (dims := data.dim()) != 2:
+        data = data.flatten(1) if dims > 2 else data.reshape(-1, 1)
+    return F.linear(data, weight, bias)
+
+
+@fully_connected.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is None:
+        return {"bias": (p.num_hidden,)}
+    channels = (prod(data[1:]) if p.flatten else data[-1]) if data else 0
+    return {"weight": (p.num_hidden, channels), "bias": (p.num_hidden,)}
+
+
+@fully_connected.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    data, out = shapes["data"], outputs[0]
+    if out is None or data is None:
+        return {}
+    if not p.flatten and len(out) == len(data):
+        return {"data": (*out[:-1], data[-1])}
+    return {"data": (out[0], *data[1:])}
+
+
+@operator(
+    "Embedding",
+    types=lambda p: {"data": "any", "weight": p.dtype, "output": p.dtype},
+)
+def embedding(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    input_dim: Annotated[int, AtLeast(1)],
+    output_dim: Annotated[int, AtLeast(1)],
+    dtype: torch.dtype = torch.float32,
+    sparse_grad: bool = False,
+) -> Tensor:
+    """Rows of `weight` chosen by the indices in `data`.
+
+    An index may be of any type and is cut to an integer; as in MXNet, one outside of the table takes the nearest
+    row (below 0 the first, above the last), where torch raises an error.
+
+    Parameters
+    ----------
+    input_dim
+        Number of rows: the size of the vocabulary.
+    output_dim
+        Size of a row.
+    dtype
+        Type of the weight, when nothing else determines it.
+    sparse_grad
+        Give the gradient as touched rows only; the gradient of a dense array is dense nevertheless.
+
+    Shapes
+    ------
+    data : (...)
+    weight : (input_dim, output_dim)
+    out : (..., output_dim)
+    """
+    return F.embedding(data.long().clamp(0, input_dim - 1), weight)
+
+
+@embedding.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    return {"weight": (p.input_dim, p.output_dim)}
+
+
+@embedding.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return {} if outputs[0] is None else {"data": outputs[0][:-1]}

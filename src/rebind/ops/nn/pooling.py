@@ -1,0 +1,291 @@
+"""Pooling in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import Params
+from ...shapes import Shape
+from .._spec import Shapes, operator
+from ._layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
+
+__all__ = ["pooling", "pooling_v1"]
+
+# By the number of spatial axes.
+_MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_AVERAGE: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+@operator("Pooling")
+def pooling(
+    data: Tensor,
+    *,
+    kernel: tuple[int, ...] = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
+) -> Tensor:
+    """Maximum, mean, sum or p-norm over windows in one, two or three dimensions.
+
+    Parameters
+    ----------
+    kernel
+        Sizes of a window; not needed with `global_pool`.
+    pool_type
+        ``'max'``, ``'avg'``, ``'sum'``, or ``'lp'``: the `p_value`-th root of the sum of powers.
+    global_pool
+        One window over all; `kernel`, `stride`, `pad` and `pooling_convention` have no effect then.
+    pooling_convention
+        How many windows there are. ``'valid'``: those that lie within the padded data; ``'full'``: one more at
+        the end of an axis where something is left over; ``'same'``: as many as ``spatial / stride``, rounded up,
+        which reach beyond the end (`pad` must be 0).
+    stride
+        Steps between windows; 1 when left out.
+    pad
+        What is added on both sides of each spatial axis; 0 when left out. It never is a maximum.
+    p_value
+        1, 2 or 3, for ``'lp'``. Odd powers keep their sign, as in MXNet.
+    count_include_pad
+        Whether ``'avg'`` counts the padding (the default); what lies beyond it is never counted.
+    layout
+        Order of the axes; channels first when left out.
+    cudnn_off
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)      with channels last: (N, *spatial, C)
+    out : (N, C, *windows)       ``windows = (spatial + 2 pad - kernel) / stride + 1``, rounded by the convention
+    """
+    if not global_pool and data.dim() != len(kernel) + 2:  # torch would take data without a batch axis
+        raise ShapeError(
+            f"Pooling: data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
+        )
+    last = channels_last(layout)
+    if last:
+        data = to_channels_first(data)
+    if global_pool:
+        out = _global(data, pool_type, p_value or 1)
+    else:
+        ones, include = (1,) * len(kernel), count_include_pad is None or count_include_pad
+        extent = _extent(
+            data.shape[2:], kernel, stride or ones, pad or (0,) * len(kernel), pooling_convention
+        )
+        out = _windows(data, kernel, stride or ones, extent, pool_type, p_value or 1, include)
+    return to_channels_last(out) if last else out
+
+
+def _global(data: Tensor, pool_type: str, power: int = 1) -> Tensor:
+    if pool_type == "max":
+        # Among equals the first takes the gradient; amax would share it out.
+        return _MAX[data.dim() - 2](data, data.shape[2:])
+    axes = tuple(range(2, data.dim()))
+    if pool_type == "avg":
+        return data.mean(axes, keepdim=True)
+    if pool_type == "sum":
+        return data.sum(axes, keepdim=True)
+    return _root(data.pow(power).sum(axes, keepdim=True), power)
+
+
+# What a pooling does at the borders: the padding of each axis, how many rows of the last window lie beyond it, and
+# whether torch's ceil_mode knows that number of windows.
+_Extent = tuple[Shape, Sequence[int], bool]
+
+
+def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
+    if convention == "valid":
+        return pad, (), True
+    beyond, ceil = [], True
+    for n, k, s, p in zip(spatial, kernel, stride, pad, strict=True):
+        if convention == "full":
+            windows = -(-(n + 2 * p - k) // s) + 1
+            # MXNet lets the last window begin in the padding or behind it; torch leaves that window out.
+            ceil = ceil and (windows - 1) * s < n + p
+        else:
+            windows, ceil = -(-n // s), False
+        beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
+    return pad, beyond if any(beyond) else (), ceil
+
+
+def _windows(
+    data: Tensor,
+    kernel: Shape,
+    stride: Shape,
+    extent: _Extent,
+    pool_type: str,
+    power: int,
+    include: bool,
+) -> Tensor:
+    pad, beyond, ceil = extent
+    axes = len(kernel)
+    # torch takes a padding of up to half the kernel. What it does not take is made real.
+    direct = (ceil or not beyond) and all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
+    ceil = bool(beyond) and direct
+    if pool_type == "max":
+        if not direct:
+            data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
+        return _MAX[axes](data, kernel, stride, pad, 1, ceil)
+    if pool_type == "avg":
+        if direct:
+            return _AVERAGE[axes](data, kernel, stride, pad, ceil, include)
+        counts = _counts(data.shape[2:], kernel, stride, extent, include)
+        total = _sum(_padded(data, extent, 0.0), kernel, stride, (0,) * axes, False)
+        return total / torch.tensor(counts, dtype=data.dtype, device=data.device).view(total.shape[2:])
+    if pool_type == "lp":
+        data = data.pow(power)
+    if not direct:
+        data, pad = _padded(data, extent, 0.0), (0,) * axes
+    out = _sum(data, kernel, stride, pad, ceil)
+    return out if pool_type == "sum" else _root(out, power)
+
+
+def _sum(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
+    if len(kernel) == 1:  # avg_pool1d has no divisor_override
+        return F.avg_pool2d(data.unsqueeze(-2), (1, *kernel), (1, *stride), (0, *pad), ceil, True, 1).squeeze(
+            -2
+        )
+    return _AVERAGE[len(kernel)](data, kernel, stride, pad, ceil, True, 1)
+
+
+def _root(total: Tensor, power: int) -> Tensor:
+    if power == 1:
+        return total
+    if power == 2:
+        return total.sqrt()
+    return total.sign() * total.abs().pow(1 / 3)
+
+
+def _padded(data: Tensor, extent: _Extent, value: Any) -> Tensor:
+    """Return data with its padding, and with what a last window covers beyond, made real."""
+    pad, beyond, _ = extent
+    amounts: list[int] = []
+    for i in reversed(range(len(pad))):  # F.pad begins with the last axis
+        amounts += [pad[i], pad[i] + (beyond[i] if beyond else 0)]
+    return F.pad(data, amounts, value=value)
+
+
+def _counts(spatial: Shape, kernel: Shape, stride: Shape, extent: _Extent, include: bool) -> list[float]:
+    """Return, for all windows in order, what a mean is divided by: 1 at least, so that nothing has mean 0."""
+    pad, beyond, _ = extent
+    counts = [1]
+    for i, (n, k, s) in enumerate(zip(spatial, kernel, stride, strict=True)):
+        p = pad[i]
+        low, high = (-p, n + p) if include else (0, n)
+        stop = n + p + (beyond[i] if beyond else 0) - k + 1
+        sizes = [min(start + k, high) - max(start, low) for start in range(-p, stop, s)]
+        counts = [count * max(size, 0) for count in counts for size in sizes]
+    return [float(max(count, 1)) for count in counts]
+
+
+@pooling.check
+def _(p: Params) -> str | None:
+    if p.pool_type == "lp" and p.p_value not in (1, 2, 3):
+        return f"p_value must be 1, 2 or 3 with pool_type 'lp'; got {p.p_value}"
+    if p.global_pool:
+        return None
+    if p.pooling_convention == "same" and any(p.pad):
+        return f"pad must be 0 with pooling_convention 'same'; got {p.pad}"
+    if not p.kernel:
+        return "kernel must be given unless global_pool is True; got ()"
+    return complaint(p, stride=1, pad=0)
+
+
+@pooling.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    _fits("Pooling", shapes["data"], p)
+    return {}
+
+
+def _fits(who: str, data: Shape | None, p: Params) -> None:
+    if data is None:
+        return
+    if p.global_pool:
+        if not 3 <= len(data) <= 5:
+            raise ShapeError(f"{who}: data must have 3, 4 or 5 axes; got shape {data}")
+        return
+    spatial = split(who, data, p)[2]
+    if p.pooling_convention != "same":
+        pads = p.pad or (0,) * len(spatial)
+        if any(n and n + 2 * pad < k for n, k, pad in zip(spatial, p.kernel, pads, strict=True)):
+            raise ShapeError(
+                f"{who}: kernel {p.kernel} must fit into the padded data; "
+                f"got data {data} with pad {p.pad or 0}"
+            )
+
+
+@operator("Pooling_v1")
+def pooling_v1(
+    data: Tensor,
+    *,
+    kernel: tuple[int, ...] = (),
+    pool_type: Literal["avg", "max", "sum"] = "max",
+    global_pool: bool = False,
+    pooling_convention: Literal["full", "valid"] = "valid",
+    stride: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+) -> Tensor:
+    """Maximum, mean or sum over windows in two dimensions: the old form of `Pooling`.
+
+    Its padding is made of zeros that take part in a maximum, and its mean always divides by the size of the
+    kernel, also where a window reaches beyond the data.
+
+    Parameters
+    ----------
+    kernel
+        Sizes of a window; not needed with `global_pool`.
+    pool_type
+        ``'max'``, ``'avg'`` or ``'sum'``.
+    global_pool
+        One window over all; `kernel`, `stride` and `pad` have no effect then.
+    pooling_convention
+        ``'valid'``: windows within the padded data; ``'full'``: one more where something is left over.
+    stride
+        Steps between windows; 1 when left out.
+    pad
+        Zeros added on both sides of each spatial axis; none when left out.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    out : (N, C, *windows)
+    """
+    if global_pool:
+        return _global(data, pool_type)
+    if any(pad):
+        data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
+    extent = _extent(data.shape[2:], kernel, stride or (1, 1), (0, 0), pooling_convention)
+    if pool_type == "max":
+        return _windows(data, kernel, stride or (1, 1), extent, "max", 1, True)
+    out = _windows(data, kernel, stride or (1, 1), extent, "sum", 1, True)
+    return out if pool_type == "sum" else out / prod(kernel)
+
+
+@pooling_v1.check
+def _(p: Params) -> str | None:
+    if p.global_pool:
+        return None
+    if len(p.kernel) != 2:
+        return f"kernel must have 2 sizes; got {p.kernel}. Pooling takes 1 to 3."
+    return complaint(Params(p, layout=None), stride=1, pad=0)
+
+
+@pooling_v1.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is not None and len(data) != 4:
+        raise ShapeError(f"Pooling_v1: data must have 4 axes (NCHW); got shape {data}")
+    _fits("Pooling_v1", data, p)
+    return {}

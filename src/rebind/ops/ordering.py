@@ -1,0 +1,78 @@
+"""Sorting. Elements that are equal keep their order, on every device."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from ..params import Params
+from ..shapes import normalize_axis
+from ._spec import TypeSlots, operator
+
+
+def _topk_outputs(p: Params) -> tuple[str, ...]:
+    return {"both": ("output0", "output1"), "value": ("output0",)}.get(p.ret_typ, ("output",))
+
+
+def _topk_types(p: Params) -> TypeSlots:
+    return {"both": {"output1": p.dtype}, "indices": {"output": p.dtype}}.get(p.ret_typ, {})
+
+
+@operator(
+    "topk",
+    outputs=_topk_outputs,
+    types=_topk_types,
+    head_gradient=lambda p: p.ret_typ in ("both", "value"),
+)
+def topk(
+    data: Tensor,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one.
+
+    `ret_typ` asks for their positions (in `dtype`), their values, both, or a mask of data's shape; a `k` below 1
+    means all.
+
+    >>> topk(torch.tensor([3.0, 1.0, 2.0]), k=2, ret_typ="value")
+    tensor([3., 2.])
+    """
+    values = data.reshape(-1) if axis is None else data
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "topk: axis")
+    size = values.shape[along]
+    if k > size:
+        raise ShapeError(f"topk: k must be at most {size}, the size of the axis; got {k}")
+    count = k if k > 0 else size
+    ordered, positions = torch.sort(values, dim=along, descending=not is_ascend, stable=True)
+    positions = positions.narrow(along, 0, count)
+    if ret_typ == "indices":
+        return positions.to(dtype)
+    if ret_typ == "mask":
+        return torch.zeros_like(values).scatter_(along, positions, 1).reshape(data.shape)
+    ordered = ordered.narrow(along, 0, count)
+    return ordered if ret_typ == "value" else (ordered, positions.to(dtype))
+
+
+@operator("sort", outputs=("output0",))
+def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tensor:
+    """`data` sorted along an axis, flattened without one."""
+    values = data.reshape(-1) if axis is None else data
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "sort: axis")
+    return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[0]
+
+
+@operator("argsort", types=lambda p: {"output": p.dtype}, head_gradient=False)
+def argsort(
+    data: Tensor, *, axis: int | None = -1, is_ascend: bool = True, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """Positions that sort `data` along an axis, the flattened array without one."""
+    values = data.reshape(-1) if axis is None else data
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "argsort: axis")
+    return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[1].to(dtype)

@@ -1,0 +1,251 @@
+"""Reductions: sums, products, extremes and norms along axes.
+
+As in MXNet 1.x there is no array without axes: what is reduced along all of them has shape ``(1,)``. No axis,
+``axis=None`` or ``()``, means all; `exclude` reduces the axes that are not named. Results have data's type.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from ..params import Between, Params
+from ..shapes import normalize_axis
+from ._spec import Operator, operator
+
+__all__ = ["REDUCTIONS", "Reduction", "reduced_axes"]
+
+Axes = tuple[int, ...] | None
+
+
+class Reduction(NamedTuple):
+    """A row of the family."""
+
+    op: Operator
+    numpy_name: str
+
+
+REDUCTIONS: list[Reduction] = []
+
+
+@functools.lru_cache(maxsize=4096)
+def reduced_axes(ndim: int, axis: Axes, exclude: bool, who: str) -> tuple[int, ...]:
+    """Return the axes to reduce, in order.
+
+    >>> reduced_axes(3, (-1,), False, "sum"), reduced_axes(3, (1,), True, "sum"), reduced_axes(3, None, False, "sum")
+    ((2,), (0, 2), (0, 1, 2))
+    """
+    if not axis:
+        return tuple(range(ndim))
+    named = {normalize_axis(a, ndim, f"{who}: axis") for a in axis}
+    if len(named) != len(axis):
+        raise ShapeError(f"{who}: axis must not name an axis twice; got {axis}")
+    return tuple(a for a in range(ndim) if (a in named) != exclude)
+
+
+def _reduction(
+    name: str, *aliases: str, compute: Callable[[Tensor, tuple[int, ...], bool], Tensor], doc: str, numpy_name: str
+) -> Operator:
+    """Make a reduction of `compute`, which takes data, axes (at least one) and keepdims."""
+
+    def function(data: Tensor, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
+        axes = reduced_axes(data.ndim, axis, exclude, name)
+        out = compute(data, axes, keepdims) if axes else data.view_as(data)
+        return out if out.ndim else out.reshape(1)
+
+    function.__doc__ = doc
+    function.__name__ = function.__qualname__ = name
+    made = operator(name, *aliases)(function)
+    REDUCTIONS.append(Reduction(made, numpy_name))
+    return made
+
+
+# ---- what computes ------------------------------------------------------------------------------------
+
+
+def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return torch.sum(data, axes, keepdim=keepdims, dtype=data.dtype)
+
+
+def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if data.is_floating_point():
+        return torch.mean(data, axes, keepdim=keepdims)
+    count = 1
+    for axis in axes:
+        count *= data.shape[axis]
+    return torch.div(torch.sum(data, axes, keepdim=keepdims), count, rounding_mode="trunc").to(data.dtype)
+
+
+def _prod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if len(axes) == 1:
+        return torch.prod(data, axes[0], keepdim=keepdims, dtype=data.dtype)
+    kept = [axis for axis in range(data.ndim) if axis not in axes]
+    out = torch.prod(data.permute(*kept, *axes).flatten(len(kept)), -1, dtype=data.dtype)
+    return out.reshape([1 if a in axes else n for a, n in enumerate(data.shape)]) if keepdims else out
+
+
+def _nansum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if not data.is_floating_point():
+        return _sum(data, axes, keepdims)
+    return torch.nansum(data, axes, keepdim=keepdims)
+
+
+def _nanprod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return _prod(data.masked_fill(torch.isnan(data), 1), axes, keepdims)
+
+
+def _max(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return torch.amax(data, axes, keepdim=keepdims)
+
+
+def _min(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return torch.amin(data, axes, keepdim=keepdims)
+
+
+# ---- the table ----------------------------------------------------------------------------------------
+
+sum = _reduction("sum", "sum_axis", compute=_sum, doc="Sum along axes.", numpy_name="sum")
+mean = _reduction(
+    "mean", compute=_mean, doc="Mean along axes; of integers, cut towards 0.", numpy_name="mean"
+)
+prod = _reduction("prod", compute=_prod, doc="Product along axes.", numpy_name="prod")
+nansum = _reduction("nansum", compute=_nansum, doc="Sum along axes, nan counting as 0.", numpy_name="nansum")
+nanprod = _reduction(
+    "nanprod", compute=_nanprod, doc="Product along axes, nan counting as 1.", numpy_name="nanprod"
+)
+max = _reduction(
+    "max",
+    "max_axis",
+    compute=_max,
+    doc="Largest element along axes; each of several largest gets the whole gradient.",
+    numpy_name="max",
+)
+min = _reduction(
+    "min",
+    "min_axis",
+    compute=_min,
+    doc="Smallest element along axes; each of several smallest gets the whole gradient.",
+    numpy_name="min",
+)
+square_sum = _reduction(
+    "_square_sum",
+    compute=lambda data, axes, keepdims: _sum(torch.square(data), axes, keepdims),
+    doc="Sum of squares along axes.",
+    numpy_name="",
+)
+
+
+def _extreme_gradient(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    """Give each extreme element the head gradient, where torch would share it among them."""
+    (data,), (out,), (head,) = inputs, outputs, heads
+    axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False), "max")
+    kept = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
+    return ((data == out.reshape(kept)) * head.reshape(kept),)
+
+
+max.gradient(_extreme_gradient)
+min.gradient(_extreme_gradient)
+
+
+@operator("norm", types=lambda p: {"output": p.out_dtype} if p.out_dtype else {})
+def norm(
+    data: Tensor,
+    *,
+    ord: Annotated[int, Between(1, 2)] = 2,
+    axis: Axes = None,
+    out_dtype: torch.dtype | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares.
+
+    Different from MXNet, where it is nan, the gradient of the second at 0 is 0.
+    """
+    axes = reduced_axes(data.ndim, axis, False, "norm")
+    values = data if data.is_floating_point() else data.to(torch.float64)
+    out = torch.linalg.vector_norm(values, ord, axes, keepdim=keepdims).to(out_dtype or data.dtype)
+    return out if out.ndim else out.reshape(1)
+
+
+# ---- positions ----------------------------------------------------------------------------------------
+
+
+def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool, who: str) -> Tensor:
+    """Return the position of an extreme in data's type."""
+    if axis is None:
+        out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
+    else:
+        out = find(data, normalize_axis(axis, data.ndim, f"{who}: axis"), keepdim=keepdims)
+    out = out.to(data.dtype)
+    return out if out.ndim else out.reshape(1)
+
+
+@operator("argmax", head_gradient=False)
+def argmax(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
+    return _position(torch.argmax, data, axis, keepdims, "argmax")
+
+
+@operator("argmin", head_gradient=False)
+def argmin(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
+    return _position(torch.argmin, data, axis, keepdims, "argmin")
+
+
+@operator("argmax_channel", head_gradient=False)
+def argmax_channel(data: Tensor) -> Tensor:
+    """Position of the largest element along axis 1, in data's type.
+
+    Shapes
+    ------
+    data : (N, C, ...)
+    out : (N, ...)
+    """
+    return _position(torch.argmax, data, 1, False, "argmax_channel")
+
+
+# ---- several results, and running sums ----------------------------------------------------------------
+
+
+@operator("moments", outputs=("output0", "output1"))
+def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and variance along axes; all of them where MXNet asks for their names."""
+    along = reduced_axes(data.ndim, axes, False, "moments")
+    mean_kept = torch.mean(data, along, keepdim=True)
+    variance = torch.mean(torch.square(data - mean_kept), along, keepdim=keepdims)
+    average = mean_kept if keepdims else mean_kept.squeeze(along)
+    return (average, variance) if average.ndim else (average.reshape(1), variance.reshape(1))
+
+
+@operator("cumsum", types=lambda p: {"output": p.dtype} if p.dtype else {})
+def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = None) -> Tensor:
+    """Running sum along an axis, of the flattened array without one."""
+    if axis is None:
+        return torch.cumsum(a.reshape(-1), 0, dtype=dtype or a.dtype)
+    return torch.cumsum(a, normalize_axis(axis, a.ndim, "cumsum: axis"), dtype=dtype or a.dtype)
+
+
+@operator("all_finite", types={"data": "any", "output": torch.float32}, head_gradient=False)
+def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
+    """1 when no element is infinite or nan, else 0. `init_output` has no effect."""
+    return torch.isfinite(data).all().reshape(1).to(torch.float32)
+
+
+@operator(
+    "multi_all_finite", count="num_arrays", types={"*": "any", "output": torch.float32}, head_gradient=False
+)
+def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
+    """1 when no element of any array is infinite or nan, else 0. `init_output` has no effect."""
+    return torch.stack([torch.isfinite(tensor).all() for tensor in data]).all().reshape(1).to(torch.float32)
+
+
+@operator("multi_sum_sq", count="num_arrays", types={"*": "T", "output": torch.float32})
+def multi_sum_sq(*data: Tensor) -> Tensor:
+    """Sum of squares of each array."""
+    return torch.stack([torch.sum(torch.square(tensor.to(torch.float32))) for tensor in data])

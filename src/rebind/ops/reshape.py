@@ -1,0 +1,661 @@
+"""Operators that move elements about and compute nothing: shapes, axes, repetition, joining and parting.
+
+Many return views of their input; whether a result may share memory with it is for the callers to decide.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import prod
+from typing import Annotated, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..errors import ArgumentError, ShapeError
+from ..params import AtLeast, Params
+from ..shapes import Shape, normalize_axis
+from ._spec import Shapes, operator
+
+__all__ = ["reshape_target"]
+
+# ---- reshape ------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False, who: str = "Reshape") -> Shape:
+    """Return the shape that `codes` make of `shape`.
+
+    ====  ===================================================================================
+    code  what it gives
+    ====  ===================================================================================
+    n>0   n; a source axis is passed over
+    0     the size of the source axis
+    -1    what is left, once; a source axis is passed over
+    -2    all source axes that are left
+    -3    the product of the next two source axes
+    -4    the source axis parted into the next two codes, one of which may be -1
+    ====  ===================================================================================
+
+    With `reverse` source axes and codes are matched from the right; the answer is in the usual order.
+
+    Raises
+    ------
+    ShapeError
+        When the codes ask for more axes than there are, or the sizes do not fit.
+
+    Examples
+    --------
+    >>> reshape_target((2, 3, 4), (-3, 0)), reshape_target((2, 3, 4), (0, -4, -1, 3, -2))
+    ((6, 4), (2, 1, 3, 4))
+    >>> reshape_target((10, 5, 4), (-1, 0)), reshape_target((10, 5, 4), (-1, 0), reverse=True)
+    ((40, 5), (50, 4))
+    """
+    source, pending = (shape[::-1], codes[::-1]) if reverse else (shape, codes)
+    target: list[int] = []
+    at = position = 0  # the next source axis, the next code
+    asked = f"shape={codes}{' from the right' if reverse else ''}"
+
+    def take(count: int) -> Sequence[int]:
+        nonlocal at
+        if at + count > len(source):
+            raise ShapeError(f"{who}: {asked} needs more axes than data has; got {shape}")
+        at += count
+        return source[at - count : at]
+
+    while position < len(pending):
+        code = pending[position]
+        position += 1
+        if code == 0:
+            target += take(1)
+        elif code == -2:
+            target += take(len(source) - at)
+        elif code == -3:
+            target.append(prod(take(2)))
+        elif code == -4:
+            target += _parted(take(1)[0], pending[position : position + 2], who, asked)
+            position += 2
+        elif code == -1 or code > 0:
+            at = min(at + 1, len(source))
+            target.append(code)
+        else:
+            raise ShapeError(f"{who}: codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}")
+    if reverse:
+        target.reverse()
+    return _filled(target, prod(shape), who, f"{asked} must fit data of shape {shape}")
+
+
+def _parted(size: int, parts: Sequence[int], who: str, asked: str) -> Sequence[int]:
+    """Return the two parts of an axis, one of which may be -1."""
+    if len(parts) == 2:
+        first, second = parts
+        if first == -1 and second > 0:
+            first = size // second
+        elif second == -1 and first > 0:
+            second = size // first
+        if first > 0 and second > 0 and first * second == size:
+            return first, second
+        if size == 0 and 0 <= min(first, second):
+            return first, second
+    raise ShapeError(f"{who}: in {asked} two sizes, one of which may be -1, must follow -4 and part {size}")
+
+
+def _filled(target: list[int], total: int, who: str, demand: str) -> Shape:
+    """Return `target` with its -1 replaced so that it holds `total` elements."""
+    if target.count(-1) > 1:
+        raise ShapeError(f"{who}: shape must hold -1 at most once; {demand}")
+    if -1 in target:
+        known = -prod(target)
+        if (total % known if known else total) != 0:
+            raise ShapeError(f"{who}: {demand}; got {total} elements for {known}")
+        target[target.index(-1)] = total // known if known else 0
+    if prod(target) != total:
+        raise ShapeError(f"{who}: {demand}; got {total} elements for {prod(target)}")
+    return tuple(target)
+
+
+@functools.lru_cache(maxsize=1024)
+def _legacy_target(shape: Shape, target: tuple[int, ...], keep_highest: bool) -> Shape:
+    """Return the shape that ``target_shape`` of old makes: one 0 is what is left."""
+    wanted = list(target)
+    if keep_highest and wanted:
+        wanted[0] = shape[0]
+        wanted[1:] = [n or -1 for n in wanted[1:]]
+    else:
+        wanted = [n or -1 for n in wanted]
+    return _filled(wanted, prod(shape), "Reshape", f"target_shape={target} must fit data of shape {shape}")
+
+
+@operator("Reshape", "reshape")
+def reshape(
+    data: Tensor,
+    *,
+    shape: tuple[int, ...] = (),
+    reverse: bool = False,
+    target_shape: tuple[int, ...] = (),
+    keep_highest: bool = False,
+) -> Tensor:
+    """`data` in another shape, its elements in the same order.
+
+    Codes in `shape` stand for source axes: 0 copies one, -1 is what is left, -2 copies all that are left, -3
+    joins two, -4 parts one into the next two codes; with `reverse` they are matched from the right.
+    `target_shape` and `keep_highest` are MXNet's older way: one 0 is what is left. Different from MXNet, a shape
+    that does not fit is always an error.
+
+    >>> reshape(torch.zeros(2, 3, 4), shape=(-3, 0)).shape
+    torch.Size([6, 4])
+    """
+    if shape:
+        return data.reshape(reshape_target(tuple(data.shape), shape, reverse))
+    if target_shape:
+        return data.reshape(_legacy_target(tuple(data.shape), target_shape, keep_highest))
+    raise ShapeError(f"Reshape: shape must be given; got () for data of shape {tuple(data.shape)}")
+
+
+@reshape.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return {"data": _complete(shapes["data"], outputs[0])}
+
+
+def _complete(shape: Shape | None, other: Shape | None) -> Shape | None:
+    """Return `shape` with its one unknown size such that it holds as many elements as `other`."""
+    if shape is None or other is None or 0 in other or shape.count(0) != 1:
+        return shape
+    known = prod(n for n in shape if n)
+    return tuple(n or prod(other) // known for n in shape) if prod(other) % known == 0 else shape
+
+
+@operator("Flatten", "flatten")
+def flatten(data: Tensor) -> Tensor:
+    """`data` as a matrix: all axes but the first become one.
+
+    Shapes
+    ------
+    data : (N, ...)
+    out : (N, product of the others)
+    """
+    return data.flatten(1) if data.ndim > 1 else data.reshape(-1, 1)
+
+
+@flatten.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    data, out = shapes["data"], outputs[0]
+    if data and out and len(out) == 2:
+        data = (data[0] or out[0], *data[1:])
+    return {"data": _complete(data, out)}
+
+
+@operator("reshape_like", types={"lhs": "T", "rhs": "any", "output": "T"})
+def reshape_like(
+    lhs: Tensor,
+    rhs: Tensor,
+    *,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+) -> Tensor:
+    """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`.
+
+    >>> reshape_like(torch.zeros(30, 7), torch.zeros(15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2).shape
+    torch.Size([15, 2, 7])
+    """
+    first, last = _axis_range(lhs_begin, lhs_end, lhs.ndim, "lhs")
+    start, stop = _axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
+    target = (*lhs.shape[:first], *rhs.shape[start:stop], *lhs.shape[last:])
+    if prod(target) != lhs.numel():
+        raise ShapeError(f"reshape_like: lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
+    return lhs.reshape(target)
+
+
+def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
+    """Return the range of axes from `begin` to `end`, both of which may count from the end."""
+    first = 0 if begin is None else normalize_axis(begin, ndim, f"reshape_like: {side}_begin")
+    last = ndim if end is None else end + ndim if end < 0 else end
+    if not first <= last <= ndim:
+        raise ShapeError(f"reshape_like: {side}_end must be in [{first}, {ndim}]; got {end}")
+    return first, last
+
+
+# ---- axes ---------------------------------------------------------------------------------------------
+
+
+@operator("expand_dims")
+def expand_dims(data: Tensor, *, axis: int) -> Tensor:
+    """`data` with a new axis of size 1 before position `axis`."""
+    if not -data.ndim - 1 <= axis <= data.ndim:
+        raise ShapeError(
+            f"expand_dims: axis must be in [{-data.ndim - 1}, {data.ndim}] for data of {data.ndim} axes; got {axis}"
+        )
+    return data.unsqueeze(axis)
+
+
+@expand_dims.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not -len(out) <= p.axis < len(out):
+        return {}
+    axis = p.axis % len(out)
+    return {"data": out[:axis] + out[axis + 1 :]}
+
+
+@operator("squeeze")
+def squeeze(data: Tensor, *, axis: tuple[int, ...] | None = None) -> Tensor:
+    """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
+    if axis is None:
+        out = data.squeeze()
+    else:
+        axes = [normalize_axis(a, data.ndim, "squeeze: axis") for a in axis]
+        if len(set(axes)) != len(axes):
+            raise ShapeError(f"squeeze: axis must not name an axis twice; got {axis}")
+        if any(data.shape[a] != 1 for a in axes):
+            raise ShapeError(f"squeeze: axes {axis} must be of size 1; got data of shape {tuple(data.shape)}")
+        out = data.squeeze(axes)
+    return out if out.ndim else out.reshape(1)
+
+
+@operator("transpose")
+def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
+    """`data` with its axes in the order `axes`, by default reversed."""
+    if not axes:
+        return data.permute(*range(data.ndim - 1, -1, -1))
+    if len(axes) != data.ndim or len({axis % data.ndim for axis in axes}) != data.ndim:
+        raise ShapeError(
+            f"transpose: axes must name each of the {data.ndim} axes of data once; got {axes} for {tuple(data.shape)}"
+        )
+    return data.permute(axes)
+
+
+@transpose.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None:
+        return {}
+    if not p.axes:
+        return {"data": out[::-1]}
+    if sorted(axis % len(out) for axis in p.axes) != list(range(len(out))):
+        return {}
+    data = [0] * len(out)
+    for position, axis in enumerate(p.axes):
+        data[axis] = out[position]
+    return {"data": tuple(data)}
+
+
+@operator("SwapAxis", "swapaxes")
+def swapaxes(data: Tensor, *, dim1: int = 0, dim2: int = 0) -> Tensor:
+    """`data` with two axes exchanged."""
+    if not (-data.ndim <= dim1 < data.ndim and -data.ndim <= dim2 < data.ndim):
+        normalize_axis(dim1, data.ndim, "SwapAxis: dim1")
+        normalize_axis(dim2, data.ndim, "SwapAxis: dim2")
+    return data.transpose(dim1, dim2)
+
+
+@swapaxes.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not (-len(out) <= p.dim1 < len(out) and -len(out) <= p.dim2 < len(out)):
+        return {}
+    data = list(out)
+    data[p.dim1], data[p.dim2] = data[p.dim2], data[p.dim1]
+    return {"data": tuple(data)}
+
+
+@operator("reverse", "flip", alike=True)
+def reverse(data: Tensor, *, axis: tuple[int, ...]) -> Tensor:
+    """`data` with the order along some axes reversed."""
+    return torch.flip(data, [normalize_axis(a, data.ndim, "reverse: axis") for a in axis])
+
+
+@operator("depth_to_space")
+def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> Tensor:
+    """Channels rearranged into blocks of space.
+
+    Shapes
+    ------
+    data : (N, C * block_size**2, H, W)
+    out : (N, C, H * block_size, W * block_size)
+    """
+    n, c, h, w = _four_axes(data, "depth_to_space")
+    if c % block_size**2:
+        raise ShapeError(f"depth_to_space: channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
+    parts = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
+    return parts.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
+
+
+@operator("space_to_depth")
+def space_to_depth(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> Tensor:
+    """Blocks of space rearranged into channels; undoes `depth_to_space`.
+
+    Shapes
+    ------
+    data : (N, C, H * block_size, W * block_size)
+    out : (N, C * block_size**2, H, W)
+    """
+    n, c, h, w = _four_axes(data, "space_to_depth")
+    if h % block_size or w % block_size:
+        raise ShapeError(f"space_to_depth: height and width must be multiples of {block_size}; got {h} and {w}")
+    parts = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
+    return parts.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
+
+
+def _four_axes(data: Tensor, who: str) -> torch.Size:
+    if data.ndim != 4:
+        raise ShapeError(f"{who}: data must have four axes (N, C, H, W); got shape {tuple(data.shape)}")
+    return data.shape
+
+
+@operator("diag")
+def diag(data: Tensor, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
+    if data.ndim == 1:
+        return torch.diag(data, k)
+    first = normalize_axis(axis1, data.ndim, "diag: axis1")
+    second = normalize_axis(axis2, data.ndim, "diag: axis2")
+    if first == second:
+        raise ShapeError(f"diag: axis1 and axis2 must be two axes; got {axis1} and {axis2}")
+    if not -data.shape[first] < k < data.shape[second]:
+        raise ShapeError(f"diag: k must name a diagonal of data of shape {tuple(data.shape)}; got {k}")
+    return torch.diagonal(data, k, first, second)
+
+
+# ---- repetition ---------------------------------------------------------------------------------------
+
+
+@operator("broadcast_to")
+def broadcast_to(data: Tensor, *, shape: tuple[int, ...] = ()) -> Tensor:
+    """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
+    if len(shape) != data.ndim:
+        raise ShapeError(f"broadcast_to: shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}")
+    return _expanded(data, [n or m for n, m in zip(shape, data.shape, strict=True)], "broadcast_to")
+
+
+@operator("broadcast_axis", "broadcast_axes")
+def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int, ...] = ()) -> Tensor:
+    """`data` repeated along some axes of size 1, up to the sizes given for them."""
+    if len(axis) != len(size):
+        raise ShapeError(f"broadcast_axis: size must have one number for each axis; got {axis} and {size}")
+    target = list(data.shape)
+    for a, n in zip(axis, size, strict=True):
+        a = normalize_axis(a, data.ndim, "broadcast_axis: axis")
+        if data.shape[a] != 1:
+            raise ShapeError(f"broadcast_axis: axis {a} must be of size 1; got data of shape {tuple(data.shape)}")
+        target[a] = n
+    return data.expand(target)
+
+
+@operator("broadcast_like", types={"lhs": "T", "rhs": "any", "output": "T"})
+def broadcast_like(
+    lhs: Tensor,
+    rhs: Tensor,
+    *,
+    lhs_axes: tuple[int, ...] | None = None,
+    rhs_axes: tuple[int, ...] | None = None,
+) -> Tensor:
+    """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
+    if lhs_axes is None and rhs_axes is None:
+        if lhs.ndim != rhs.ndim:
+            raise ShapeError(
+                f"broadcast_like: rhs must have as many axes as lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}"
+            )
+        return _expanded(lhs, rhs.shape, "broadcast_like")
+    if not lhs_axes or not rhs_axes or len(lhs_axes) != len(rhs_axes):
+        raise ShapeError(f"broadcast_like: lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}")
+    target = list(lhs.shape)
+    for left, right in zip(lhs_axes, rhs_axes, strict=True):
+        left = normalize_axis(left, lhs.ndim, "broadcast_like: lhs_axes")
+        target[left] = rhs.shape[normalize_axis(right, rhs.ndim, "broadcast_like: rhs_axes")]
+    return _expanded(lhs, target, "broadcast_like")
+
+
+def _expanded(data: Tensor, target: Sequence[int], who: str) -> Tensor:
+    try:
+        return data.expand(target)
+    except RuntimeError:
+        raise ShapeError(
+            f"{who}: data of shape {tuple(data.shape)} must broadcast to {tuple(target)}: sizes equal or 1"
+        ) from None
+
+
+@operator("tile")
+def tile(data: Tensor, *, reps: tuple[Annotated[int, AtLeast(0)], ...]) -> Tensor:
+    """`data` laid side by side, ``reps`` times along each axis."""
+    return torch.tile(data, reps)
+
+
+@operator("repeat")
+def repeat(data: Tensor, *, repeats: Annotated[int, AtLeast(0)], axis: int | None = None) -> Tensor:
+    """Each element, or each slice along `axis`, repeated; without an axis, of the flattened array.
+
+    >>> repeat(torch.tensor([1, 2]), repeats=2)
+    tensor([1, 1, 2, 2])
+    """
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    axis = normalize_axis(axis, data.ndim, "repeat: axis")
+    spread = data.unsqueeze(axis + 1).expand(*data.shape[: axis + 1], repeats, *data.shape[axis + 1 :])
+    return spread.flatten(axis, axis + 1)
+
+
+_PAD_MODES = {"constant": "constant", "edge": "replicate", "reflect": "reflect"}
+
+
+@operator("Pad", "pad")
+def pad(
+    data: Tensor,
+    *,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: tuple[Annotated[int, AtLeast(0)], ...],
+    constant_value: float = 0.0,
+) -> Tensor:
+    """`data` with a border: of a constant, of the nearest element, or of a mirror image.
+
+    `pad_width` holds two numbers for each axis, before and after. Only the modes ``edge`` and ``reflect`` ask
+    for four or five axes, the first two of which keep their sizes; MXNet asks for it always.
+    """
+    if len(pad_width) != 2 * data.ndim:
+        raise ShapeError(f"Pad: pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}")
+    if mode == "constant":
+        return F.pad(data, _last_axis_first(pad_width), value=constant_value)
+    if data.ndim not in (4, 5) or any(pad_width[:4]):
+        raise ShapeError(
+            f"Pad: mode {mode!r} pads all but the first two of four or five axes; "
+            f"got data of shape {tuple(data.shape)} and pad_width {pad_width}"
+        )
+    if mode == "reflect" and any(pad_width[2 * a + side] >= n for a, n in enumerate(data.shape) for side in (0, 1) if a > 1):
+        raise ShapeError(f"Pad: mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}")
+    return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])
+
+
+def _last_axis_first(pad_width: tuple[int, ...]) -> list[int]:
+    return [n for at in range(len(pad_width) - 2, -1, -2) for n in pad_width[at : at + 2]]
+
+
+@pad.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or len(p.pad_width) != 2 * len(out):
+        return {}
+    return {"data": tuple(n and n - sum(p.pad_width[2 * axis : 2 * axis + 2]) for axis, n in enumerate(out))}
+
+
+# ---- joining and parting ------------------------------------------------------------------------------
+
+
+@operator("Concat", "concat", count="num_args")
+def concat(*data: Tensor, dim: int = 1) -> Tensor:
+    """Arrays joined along an axis they have.
+
+    >>> concat(torch.zeros(2, 3), torch.ones(2, 1), dim=1).shape
+    torch.Size([2, 4])
+    """
+    try:
+        return torch.cat(data, dim)
+    except (RuntimeError, IndexError) as error:
+        raise _concat_error("Concat", data, dim) or error from None
+
+
+def _concat_error(who: str, data: Sequence[Tensor], dim: int) -> Exception | None:
+    """Return the error for arrays that do not fit together."""
+    if not data:
+        return ArgumentError(f"{who}: needs at least one array; got none")
+    first = tuple(data[0].shape)
+    if not -len(first) <= dim < len(first):
+        return ShapeError(f"{who}: dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}")
+    axis = dim % len(first)
+    for position, tensor in enumerate(data):
+        shape = tuple(tensor.shape)
+        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis):
+            return ShapeError(f"{who}: arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}")
+    return None
+
+
+def _alike_but_for(axis: int, shapes: Sequence[Shape | None], ndim: int) -> list[int]:
+    """Return sizes that shapes of `ndim` axes have in common, 0 at `axis` and where none is known."""
+    common = [0] * ndim
+    for shape in shapes:
+        if shape is not None and len(shape) == ndim:
+            common = [a or b for a, b in zip(common, shape, strict=True)]
+    common[axis] = 0
+    return common
+
+
+@concat.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    known = next((shape for shape in shapes.values() if shape), None)
+    if known is None or not -len(known) <= p.dim < len(known):
+        return {}
+    axis = p.dim % len(known)
+    common = _alike_but_for(axis, list(shapes.values()), len(known))
+    return {name: _with(common, axis, shape[axis] if shape and len(shape) == len(known) else 0)
+            for name, shape in shapes.items()}  # fmt: skip
+
+
+@concat.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not -len(out) <= p.dim < len(out):
+        return {}
+    axis = p.dim % len(out)
+    sizes = {name: shape[axis] if shape and len(shape) == len(out) else 0 for name, shape in shapes.items()}
+    unknown = [name for name, size in sizes.items() if not size]
+    if out[axis] and len(unknown) == 1:
+        sizes[unknown[0]] = max(out[axis] - sum(sizes.values()), 0)
+    return {name: _with(list(out), axis, size) for name, size in sizes.items()}
+
+
+def _with(shape: list[int], axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+@operator("_rnn_param_concat", count="num_args")
+def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
+    """Arrays joined along an axis; what RNN layers use to pack their parameters."""
+    try:
+        return torch.cat(data, dim)
+    except (RuntimeError, IndexError) as error:
+        raise _concat_error("_rnn_param_concat", data, dim) or error from None
+
+
+@operator("stack", count="num_args")
+def stack(*data: Tensor, axis: int = 0) -> Tensor:
+    """Arrays of one shape joined along a new axis."""
+    try:
+        return torch.stack(data, axis)
+    except (RuntimeError, IndexError) as error:
+        if not data:
+            raise ArgumentError("stack: needs at least one array; got none") from None
+        normalize_axis(axis, data[0].ndim + 1, "stack: axis")
+        if len({tensor.shape for tensor in data}) > 1:
+            shapes = ", ".join(str(tuple(tensor.shape)) for tensor in data)
+            raise ShapeError(f"stack: all arrays must have one shape; got {shapes}") from None
+        raise error
+
+
+@stack.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    known = next((shape for shape in shapes.values() if shape), None)
+    if known is None:
+        return {}
+    common = [0] * len(known)
+    for shape in shapes.values():
+        if shape is not None and len(shape) == len(known):
+            common = [a or b for a, b in zip(common, shape, strict=True)]
+    return dict.fromkeys(shapes, tuple(common))
+
+
+@stack.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not -len(out) <= p.axis < len(out):
+        return {}
+    axis = p.axis % len(out)
+    return dict.fromkeys(shapes, out[:axis] + out[axis + 1 :])
+
+
+@operator(
+    "SliceChannel",
+    "split",
+    outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
+)
+def slice_channel(
+    data: Tensor, *, num_outputs: Annotated[int, AtLeast(1)], axis: int = 1, squeeze_axis: bool = False
+) -> Tensor | tuple[Tensor, ...]:
+    """`data` parted along an axis into equal parts.
+
+    With `squeeze_axis` the axis is dropped from each part, which then must be of size 1.
+    """
+    axis = normalize_axis(axis, data.ndim, "SliceChannel: axis")
+    size = data.shape[axis]
+    if size % num_outputs or (squeeze_axis and size != num_outputs):
+        demand = "equal to num_outputs, with squeeze_axis," if squeeze_axis else f"a multiple of num_outputs={num_outputs}"
+        raise ShapeError(f"SliceChannel: size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}")
+    if squeeze_axis:
+        parts = data.unbind(axis)
+        if data.ndim == 1:
+            parts = tuple(part.reshape(1) for part in parts)
+    else:
+        parts = data.chunk(num_outputs, axis)
+    return parts[0] if num_outputs == 1 else parts
+
+
+@slice_channel.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    known = next((shape for shape in outputs if shape), None)
+    if known is None:
+        return {}
+    ndim = len(known) + p.squeeze_axis
+    if not -ndim <= p.axis < ndim:
+        return {}
+    axis = p.axis % ndim
+    if p.squeeze_axis:
+        return {"data": (*known[:axis], p.num_outputs, *known[axis:])}
+    return {"data": _with(list(known), axis, known[axis] * p.num_outputs)}
+
+
+@operator(
+    "_split_v2",
+    outputs=lambda p: _split_names(p.sections or len(p.indices)),
+)
+def split_v2(
+    data: Tensor, *, indices: tuple[int, ...], axis: int = 1, squeeze_axis: bool = False, sections: int = 0
+) -> Tensor | tuple[Tensor, ...]:
+    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+    axis = normalize_axis(axis, data.ndim, "_split_v2: axis")
+    size = data.shape[axis]
+    if sections:
+        if size % sections:
+            raise ShapeError(f"_split_v2: size of axis {axis} must be a multiple of sections={sections}; got {size}")
+        parts: Sequence[Tensor] = data.chunk(sections, axis)
+    else:
+        parts = data.tensor_split(list(indices[1:]), axis)
+    if squeeze_axis:
+        if any(part.shape[axis] != 1 for part in parts):
+            raise ShapeError(f"_split_v2: squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}")
+        parts = [part.squeeze(axis) if part.ndim > 1 else part for part in parts]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _split_names(count: int) -> tuple[str, ...]:
+    return ("output",) if count == 1 else tuple(f"output{i}" for i in range(count))

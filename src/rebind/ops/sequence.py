@@ -1,0 +1,146 @@
+"""Operators on sequences of different lengths in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ..errors import ShapeError
+from ..params import Between, Params
+from ..shapes import Shape
+from ._spec import Operator, Shapes, operator
+
+__all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
+
+TimeAxis = Annotated[int, Between(0, 1)]
+
+
+def _no_lengths(name: str, p: Params) -> bool:
+    return name == "sequence_length" and not p.use_sequence_length
+
+
+def _steps(data: Tensor, lengths: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Return the numbers of the steps and the lengths, both shaped to be spread over the first two axes of data."""
+    steps = torch.arange(data.shape[axis], device=data.device)
+    return steps.unsqueeze(1 - axis), lengths.long().unsqueeze(axis)
+
+
+@operator("SequenceMask", skip=_no_lengths, types={"sequence_length": "any"})
+def sequence_mask(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    *,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: TimeAxis = 0,
+) -> Tensor:
+    """Replace what lies beyond the end of each sequence by `value`.
+
+    Parameters
+    ----------
+    use_sequence_length
+        Take `sequence_length` as an input; without it nothing is replaced.
+    value
+        What takes the place of the padding.
+    axis
+        The axis of time, 0 or 1; the batch is on the other one.
+
+    Shapes
+    ------
+    data, out : (T, N, ...)      with ``axis=1``: (N, T, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``
+    """
+    if sequence_length is None or not use_sequence_length:
+        return data
+    steps, lengths = _steps(data, sequence_length, axis)
+    beyond = steps >= lengths
+    return data.masked_fill(beyond.view(*beyond.shape, *(1,) * (data.dim() - 2)), value)
+
+
+@operator("SequenceLast", skip=_no_lengths, types={"sequence_length": "any"})
+def sequence_last(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    *,
+    use_sequence_length: bool = False,
+    axis: TimeAxis = 0,
+) -> Tensor:
+    """Take the last step of each sequence.
+
+    Parameters
+    ----------
+    use_sequence_length
+        Take `sequence_length` as an input; without it all sequences are of full length.
+    axis
+        The axis of time, 0 or 1; the batch is on the other one.
+
+    Shapes
+    ------
+    data : (T, N, ...)           with ``axis=1``: (N, T, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``; each 1 at least
+    out : (N, ...)
+    """
+    if sequence_length is None or not use_sequence_length:
+        return data.select(axis, -1)
+    last = sequence_length.long() - 1
+    batch = torch.arange(data.shape[1 - axis], device=data.device)
+    return data[last, batch] if axis == 0 else data[batch, last]
+
+
+@operator("SequenceReverse", skip=_no_lengths, types={"sequence_length": "any"})
+def sequence_reverse(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    *,
+    use_sequence_length: bool = False,
+    axis: Annotated[int, Between(0, 0)] = 0,
+) -> Tensor:
+    """Turn the steps of each sequence around, leaving the padding where it is.
+
+    Parameters
+    ----------
+    use_sequence_length
+        Take `sequence_length` as an input; without it all sequences are of full length.
+    axis
+        The axis of time: 0.
+
+    Shapes
+    ------
+    data, out : (T, N, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``
+    """
+    if sequence_length is None or not use_sequence_length:
+        return data.flip(0)
+    steps, lengths = _steps(data, sequence_length, 0)
+    source = torch.where(steps < lengths, lengths - 1 - steps, steps)
+    return data[source, torch.arange(data.shape[1], device=data.device)]
+
+
+def _declare_shapes(op: Operator, keeps_shape: bool) -> None:
+    @op.fill_shapes
+    def _(shapes: Shapes, p: Params) -> Shapes:
+        data = shapes["data"]
+        if data is None:
+            return {}
+        if len(data) < 2:
+            raise ShapeError(
+                f"{op.name}: data must have 2 axes or more, time and batch first; got shape {data}"
+            )
+        return {"sequence_length": (data[1 - p.axis],)} if p.use_sequence_length else {}
+
+    @op.shapes_from_outputs
+    def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+        if keeps_shape:
+            return {"data": outputs[0]}
+        data, out = shapes["data"], outputs[0]
+        if data is None or out is None:
+            return {}
+        return {"data": (*out[: p.axis], data[p.axis], *out[p.axis :])}
+
+
+_declare_shapes(sequence_mask, True)
+_declare_shapes(sequence_reverse, True)
+_declare_shapes(sequence_last, False)

@@ -1,0 +1,207 @@
+"""Element-wise functions of one array.
+
+Integer arrays are computed in floating point where the function asks for it, and cut towards 0 to their own type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..params import Params
+from ._spec import operator
+from ._tables import unary
+
+# ---- what torch lacks ---------------------------------------------------------------------------------
+
+
+def _round(data: Tensor) -> Tensor:
+    whole = torch.trunc(data)
+    return torch.where(torch.abs(data - whole) >= 0.5, whole + torch.sign(data), whole)
+
+
+def _rint(data: Tensor) -> Tensor:
+    below = torch.floor(data)
+    return torch.where(data - below > 0.5, below + 1, below)
+
+
+def _on_floats(compute):  # noqa: ANN001, ANN202
+    """Return `compute` for floating types; integers are whole already."""
+
+    def whole(data: Tensor) -> Tensor:
+        return compute(data) if data.is_floating_point() else data.clone()
+
+    return whole
+
+
+def _cbrt(data: Tensor) -> Tensor:
+    if not data.is_floating_point():
+        return _cbrt(data.to(torch.float64))
+    return torch.sign(data) * torch.pow(torch.abs(data), 1.0 / 3.0)
+
+
+def _gamma(data: Tensor) -> Tensor:
+    if not data.is_floating_point():
+        return _gamma(data.to(torch.float64))
+    size = torch.exp(torch.lgamma(data))
+    negative = data < 0  # between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined
+    odd = torch.remainder(torch.floor(data), 2) == 1
+    size = torch.where(negative & odd, -size, size)
+    return torch.where(negative & (torch.floor(data) == data), torch.nan, size)
+
+
+def _logical_not(data: Tensor) -> Tensor:
+    return (data == 0).to(data.dtype)
+
+
+# ---- the table ----------------------------------------------------------------------------------------
+
+relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")
+sigmoid = unary("sigmoid", compute=torch.sigmoid, doc="``1 / (1 + exp(-data))``.")
+softsign = unary("softsign", compute=lambda data: data / (1 + torch.abs(data)), doc="``data / (1 + |data|)``.")
+negative = unary("negative", compute=torch.neg, doc="``-data``.")
+reciprocal = unary("reciprocal", compute=torch.reciprocal, doc="``1 / data``.", domain=(0.5, 2.0))
+abs_ = unary("abs", compute=torch.abs, doc="Absolute value; its gradient at 0 is 0.", domain=(0.5, 2.0))
+sign = unary("sign", compute=torch.sign, doc="-1, 0 or 1, as the sign is.", domain=(0.5, 2.0))
+square = unary("square", compute=torch.square, doc="``data ** 2``.")
+sqrt = unary("sqrt", compute=torch.sqrt, doc="Square root.", domain=(0.5, 4.0))
+rsqrt = unary("rsqrt", compute=torch.rsqrt, doc="``1 / sqrt(data)``.", domain=(0.5, 4.0))
+cbrt = unary("cbrt", compute=_cbrt, doc="Cube root, of negative numbers too.", domain=(0.5, 4.0))
+rcbrt = unary("rcbrt", compute=lambda data: 1 / _cbrt(data), doc="``1 / cbrt(data)``.", domain=(0.5, 4.0))
+exp = unary("exp", compute=torch.exp, doc="``e ** data``.")
+expm1 = unary("expm1", compute=torch.expm1, doc="``e ** data - 1``, exact near 0.")
+log = unary("log", compute=torch.log, doc="Natural logarithm.", domain=(0.5, 4.0))
+log2 = unary("log2", compute=torch.log2, doc="Logarithm to base 2.", domain=(0.5, 4.0))
+log10 = unary("log10", compute=torch.log10, doc="Logarithm to base 10.", domain=(0.5, 4.0))
+log1p = unary("log1p", compute=torch.log1p, doc="``log(1 + data)``, exact near 0.", domain=(-0.5, 4.0))
+erf = unary("erf", compute=torch.erf, doc="Error function.")
+erfinv = unary("erfinv", compute=torch.erfinv, doc="Inverse of the error function.", domain=(-0.9, 0.9))
+gamma = unary("gamma", compute=_gamma, doc="Gamma function.", domain=(0.5, 4.0))
+gammaln = unary("gammaln", compute=torch.lgamma, doc="Logarithm of ``|gamma(data)|``.", domain=(0.5, 4.0))
+
+sin = unary("sin", compute=torch.sin, doc="Sine of radians.")
+cos = unary("cos", compute=torch.cos, doc="Cosine of radians.")
+tan = unary("tan", compute=torch.tan, doc="Tangent of radians.", domain=(-1.0, 1.0))
+arcsin = unary("arcsin", compute=torch.asin, doc="Inverse sine, in radians.", domain=(-0.9, 0.9))
+arccos = unary("arccos", compute=torch.acos, doc="Inverse cosine, in radians.", domain=(-0.9, 0.9))
+arctan = unary("arctan", compute=torch.atan, doc="Inverse tangent, in radians.")
+degrees = unary("degrees", compute=lambda data: data * (180 / math.pi), doc="Radians as degrees.")
+radians = unary("radians", compute=lambda data: data * (math.pi / 180), doc="Degrees as radians.")
+sinh = unary("sinh", compute=torch.sinh, doc="Hyperbolic sine.")
+cosh = unary("cosh", compute=torch.cosh, doc="Hyperbolic cosine.")
+tanh = unary("tanh", compute=torch.tanh, doc="Hyperbolic tangent.")
+arcsinh = unary("arcsinh", compute=torch.asinh, doc="Inverse hyperbolic sine.")
+arccosh = unary("arccosh", compute=torch.acosh, doc="Inverse hyperbolic cosine.", domain=(1.5, 4.0))
+arctanh = unary("arctanh", compute=torch.atanh, doc="Inverse hyperbolic tangent.", domain=(-0.9, 0.9))
+
+# No gradient flows through what is flat between its steps.
+floor = unary("floor", compute=_on_floats(torch.floor), doc="Largest whole number not above.", head_gradient=False)
+ceil = unary("ceil", compute=_on_floats(torch.ceil), doc="Smallest whole number not below.", head_gradient=False)
+trunc = unary("trunc", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
+fix = unary("fix", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
+round_ = unary(
+    "round", compute=_on_floats(_round), doc="Nearest whole number; halves go away from 0.", head_gradient=False
+)
+rint = unary("rint", compute=_on_floats(_rint), doc="Nearest whole number; halves go down.", head_gradient=False)
+logical_not = unary(
+    "logical_not", compute=_logical_not, doc="1 where data is 0, else 0.", head_gradient=False
+)
+zeros_like = unary("zeros_like", compute=torch.zeros_like, doc="Zeros of data's shape.", head_gradient=False)
+ones_like = unary("ones_like", compute=torch.ones_like, doc="Ones of data's shape.", head_gradient=False)
+
+# Views: whether a result may share memory with its input is for the callers to decide.
+identity = unary("_copy", "identity", compute=lambda data: data.view_as(data), doc="`data` as it is.")
+copyto = unary("_copyto", compute=lambda data: data.view_as(data), doc="`data` as it is.")
+block_grad = unary(
+    "BlockGrad",
+    "stop_gradient",
+    compute=torch.detach,
+    doc="`data` as it is; no gradient flows back through it.",
+    head_gradient=False,
+)
+
+# ---- with parameters ----------------------------------------------------------------------------------
+
+
+@operator("make_loss", alike=True, outputs=("loss",), head_gradient=False)
+def make_loss(data: Tensor) -> Tensor:
+    """`data` as it is, as something to minimise: its gradient is 1, whatever the gradient of the output."""
+    return data.view_as(data)
+
+
+@make_loss.gradient
+def _(p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]) -> Sequence[Tensor]:
+    return (torch.ones_like(inputs[0]),)
+
+
+@operator("hard_sigmoid", alike=True)
+def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0."""
+    return F.hardtanh(data * alpha + beta, 0.0, 1.0)
+
+
+@operator("clip", alike=True)
+def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
+    """`data` cut to [a_min, a_max]; at both ends the gradient is 1.
+
+    >>> clip(torch.tensor([-3.0, 0.5, 3.0]), a_min=-1.0, a_max=1.0)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if not data.is_floating_point():
+        bounds = torch.iinfo(data.dtype)
+        a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
+    return torch.clamp(data, a_min, a_max)
+
+
+@operator("smooth_l1", alike=True)
+def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
+    """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``.
+
+    Elsewhere ``|data| - 1 / (2 * scalar**2)``.
+    """
+    if not data.is_floating_point():
+        return smooth_l1(data.to(torch.float64), scalar=scalar).to(data.dtype)
+    squared = scalar * scalar
+    bound = 1 / squared if squared else math.inf
+    size = torch.abs(data)
+    return torch.where(size < bound, 0.5 * squared * torch.square(data), size - 0.5 * bound)
+
+
+_NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
+
+
+@operator("Cast", "cast", alike=True, types=lambda p: {"data": "any", "output": p.dtype})
+def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
+    """`data` in another type; what is cut off is cut towards 0.
+
+    Different from MXNet, no gradient flows through an integer type.
+    """
+    if dtype in _NARROW and data.is_floating_point():
+        return data.to(torch.int64).to(dtype)  # what does not fit wraps around, on every device
+    return data.to(dtype)
+
+
+@operator("amp_cast", alike=True, types={"data": "any", "output": "any"})
+def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
+    """`data` in another floating type; integers stay as they are."""
+    return data.to(dtype) if data.is_floating_point() else data.view_as(data)
+
+
+@operator("shape_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
+def shape_array(data: Tensor) -> Tensor:
+    """Shape of `data`, as an int64 array.
+
+    >>> shape_array(torch.zeros(2, 3))
+    tensor([2, 3])
+    """
+    return torch.tensor(data.shape, dtype=torch.int64, device=data.device)
+
+
+@operator("size_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
+def size_array(data: Tensor) -> Tensor:
+    """Number of elements of `data`, as an int64 array of one element."""
+    return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)

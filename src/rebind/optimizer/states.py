@@ -1,0 +1,297 @@
+"""The ``.states`` format of MXNet: pickled optimizer states, read and written without running anything.
+
+The content is a pickle of ``{index: state}``, or of ``(that, optimizer)``. A state is None, an array or a tuple of
+states. An array is pickled as ``NDArray(None)`` with the attribute ``handle``, a bytearray with the array as it
+stands in a ``.params`` file. Optimizers and schedules are pickled as their classes with their attributes.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from typing import Any
+
+import numpy as np
+
+from .. import lr_scheduler
+from ..errors import FormatError
+from ..ndarray import NDArray, load_frombuffer, serialization
+from .base import Optimizer, optimizers
+
+__all__ = ["read_states", "write_states"]
+
+_NDARRAY = "mxnet.ndarray.ndarray"
+_OPTIMIZER = "mxnet.optimizer.optimizer"
+_SCHEDULER = "mxnet.lr_scheduler"
+_SCHEDULERS = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
+_MOST_ARRAYS = 64  # in the state of one weight
+
+
+# ---- writing ----------------------------------------------------------------------------------------------
+
+
+def write_states(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
+    """Return the content of a ``.states`` file."""
+    buffer = io.BytesIO()
+    _Pickler(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))
+    return buffer.getvalue()
+
+
+class _Name:
+    """A class by its name alone, which need not be importable here."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self) -> None:  # pickle wants a callable; it is never called
+        raise NotImplementedError
+
+
+class _Pickler(pickle._Pickler):  # type: ignore[name-defined]
+    """Writes our objects under MXNet's names. (pickle's own Pickler in C refuses names that it cannot import.)"""
+
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+
+    def save_name(self, name: _Name) -> None:
+        """Write a class."""
+        self.save(name.module)
+        self.save(name.name)
+        self.write(pickle.STACK_GLOBAL)
+        self.memoize(name)
+
+    dispatch[_Name] = save_name
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how a value is put together again."""
+        if isinstance(value, NDArray):
+            return _named(_NDARRAY, "NDArray"), (None,), {"handle": bytearray(array_to_bytes(value))}
+        if isinstance(value, (Optimizer, lr_scheduler.LRScheduler)):
+            return _pickled_object(value)
+        if isinstance(value, np.generic):
+            return _named("builtins", type(value.item()).__name__), (value.item(),)
+        return NotImplemented
+
+
+_names: dict[tuple[str, str], _Name] = {}
+
+
+def _named(module: str, name: str) -> _Name:
+    return _names.setdefault((module, name), _Name(module, name))
+
+
+def _pickled_object(value: Any) -> tuple:
+    kind = type(value)
+    attributes = dict(vars(value))
+    module = kind.__module__
+    if isinstance(value, Optimizer):
+        attributes["allow_np_array"] = False  # which 1.9.1 looks for
+        attributes.setdefault("aggregate_num", value.aggregate_num)
+        module = _OPTIMIZER if _is_ours(kind) else module
+    elif _is_ours(kind):
+        module = _SCHEDULER
+    create = _named("copyreg", "_reconstructor")
+    return create, (_named(module, kind.__qualname__), _named("builtins", "object"), None), attributes
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def array_to_bytes(array: NDArray) -> bytes:
+    """Return an array as it stands in a ``.params`` file."""
+    return b"".join(bytes(part) for part in serialization._array_parts(array))
+
+
+# ---- reading ----------------------------------------------------------------------------------------------
+
+
+def read_states(content: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
+    """Return the states in the content of a ``.states`` file, and the optimizer if it is there.
+
+    Raises
+    ------
+    FormatError
+        When the content is no such file, or holds something that does not belong there.
+    """
+    try:
+        found = _Unpickler(io.BytesIO(content)).load()
+    except FormatError:
+        raise
+    except Exception as error:  # a damaged pickle raises whatever it comes upon
+        raise FormatError(
+            f"optimizer states: must be a .states file; got what cannot be read: {error}"
+        ) from None
+    optimizer = None
+    if isinstance(found, tuple) and len(found) == 2:
+        found, record = found
+        optimizer = _optimizer_from(record)
+    if not isinstance(found, dict):
+        raise FormatError(f"optimizer states: must be a dict from index to state; got {type(found).__name__}")
+    return {_checked_index(index): _state_from(state, index) for index, state in found.items()}, optimizer
+
+
+class _Record:
+    """An object of a file as plain data: the name of its class, and its attributes."""
+
+    kind = ""
+
+    def __init__(self, *_: Any) -> None:
+        self.attributes: dict[str, Any] = {}
+
+    def __setstate__(self, attributes: Any) -> None:
+        if not isinstance(attributes, dict):
+            raise FormatError(
+                f"optimizer states: {self.kind} must have attributes; got {type(attributes).__name__}"
+            )
+        self.attributes = attributes
+
+
+def _record(kind: str) -> type[_Record]:
+    return type("_Record", (_Record,), {"kind": kind})
+
+
+class _ArrayRecord(_Record):
+    kind = "NDArray"
+
+
+def _bytearray(content: Any = b"", encoding: str = "latin-1") -> bytes:
+    # bytearray itself would take a number too, and as much memory as it says.
+    if isinstance(content, str) and encoding == "latin-1":
+        return content.encode(encoding)
+    if isinstance(content, (bytes, bytearray)):
+        return bytes(content)
+    raise FormatError(f"optimizer states: an array's content must be bytes; got {type(content).__name__}")
+
+
+def _reconstructor(kind: Any, base: Any = None, state: Any = None) -> _Record:
+    if not (isinstance(kind, type) and issubclass(kind, _Record)):
+        raise FormatError("optimizer states: only optimizers and schedules are objects")
+    return kind()
+
+
+def _number(value: Any = 0) -> Any:
+    if not isinstance(value, (bool, int, float)):
+        raise FormatError(f"optimizer states: must be a number; got {type(value).__name__}")
+    return value
+
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    (_NDARRAY, "NDArray"): _ArrayRecord,
+    ("mxnet.ndarray", "NDArray"): _ArrayRecord,  # before 1.0
+    **{
+        (module, name): value
+        for module in ("builtins", "__builtin__")
+        for name, value in (
+            ("bytearray", _bytearray),
+            ("object", object),
+            ("int", _number),
+            ("float", _number),
+            ("bool", _number),
+        )
+    },
+    ("_codecs", "encode"): _bytearray,
+    ("copyreg", "_reconstructor"): _reconstructor,
+    ("copy_reg", "_reconstructor"): _reconstructor,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes plain data of a pickle; a name that is not in the list is an error before anything is called."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what stands for a class or function of the file."""
+        allowed = _ALLOWED.get((module, name))
+        if allowed is not None:
+            return allowed
+        if name in _SCHEDULERS or name in optimizers:
+            # By its name alone: a schedule or optimizer of a user's own has any module.
+            return _record(name)
+        raise FormatError(
+            f"optimizer states: may hold arrays, numbers, optimizers and schedules; got {module}.{name}. "
+            "If it is an optimizer of your own, register it before loading."
+        )
+
+
+def _checked_index(index: Any) -> Any:
+    if not isinstance(index, (int, str, tuple)):
+        raise FormatError(
+            f"optimizer states: an index must be a number or a name; got {type(index).__name__}"
+        )
+    return index
+
+
+def _state_from(value: Any, index: Any) -> Any:
+    arrays = 0
+
+    def convert(part: Any, depth: int) -> Any:
+        nonlocal arrays
+        if part is None:
+            return None
+        if isinstance(part, (tuple, list)) and depth < 4:
+            return type(part)(convert(each, depth + 1) for each in part)
+        arrays += 1  # a small file could name one tuple very often
+        if isinstance(part, _ArrayRecord) and arrays <= _MOST_ARRAYS:
+            return _array_from(part.attributes.get("handle"), index)
+        if isinstance(part, (bool, int, float)):
+            return part
+        raise FormatError(
+            f"optimizer states: a state must be arrays, numbers or None; got {type(part).__name__} for {index!r}"
+        )
+
+    return convert(value, 0)
+
+
+def _array_from(handle: Any, index: Any) -> NDArray | None:
+    if handle is None:
+        return None
+    if not isinstance(handle, (bytes, bytearray)):
+        raise FormatError(
+            f"optimizer states: the array of {index!r} must be bytes; got {type(handle).__name__}"
+        )
+    # The bytes of one array are a file with that array alone, but for the file's head and end.
+    content = struct.pack("<QQQ", 0x112, 0, 1) + handle + struct.pack("<Q", 0)
+    (array,) = load_frombuffer(content)
+    return array  # type: ignore[return-value]
+
+
+def _optimizer_from(record: Any) -> Optimizer:
+    if not isinstance(record, _Record) or record.kind not in optimizers:
+        raise FormatError(
+            f"optimizer states: the second part must be an optimizer; got {type(record).__name__}"
+        )
+    attributes = dict(record.attributes)
+    kind = optimizers[record.kind]
+    if isinstance(attributes.get("lr_scheduler"), _Record):
+        attributes["lr_scheduler"] = _schedule_from(attributes["lr_scheduler"])
+    attributes.pop("allow_np_array", None)
+    for name, value in attributes.items():
+        _check_plain(value, f"{record.kind}.{name}")
+    counts = attributes.get("_all_index_update_counts")
+    optimizer = kind.__new__(kind)
+    vars(optimizer).update(
+        vars(kind()) if "__dataclass_fields__" in vars(kind) else {}
+    )  # what an older file lacks
+    vars(optimizer).update(attributes)
+    if isinstance(counts, dict) and counts:  # the counts in use are one of the dicts in this one
+        optimizer._index_update_count = counts.get(0, next(iter(counts.values())))
+    return optimizer
+
+
+def _schedule_from(record: _Record) -> lr_scheduler.LRScheduler:
+    if record.kind not in _SCHEDULERS:
+        raise FormatError(f"optimizer states: no learning-rate schedule {record.kind!r}")
+    kind = _SCHEDULERS[record.kind]
+    schedule = kind.__new__(kind)
+    for name, value in record.attributes.items():
+        _check_plain(value, f"{record.kind}.{name}")
+    vars(schedule).update(record.attributes)
+    return schedule
+
+
+def _check_plain(value: Any, who: str) -> None:
+    """Check that a value is plain data; what is nested is only ever read by name or index."""
+    if not isinstance(
+        value, (bool, int, float, str, dict, list, tuple, type(None), lr_scheduler.LRScheduler)
+    ):
+        raise FormatError(f"optimizer states: {who} must be a number or a text; got {type(value).__name__}")

@@ -1,0 +1,139 @@
+"""`Updater`: the states of a set of weights, and the files that they are kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..device import Device
+from ..errors import ArgumentError, ShapeError
+from ..ndarray import NDArray
+from .base import Optimizer
+from .states import read_states, write_states
+
+__all__ = ["Updater", "get_updater"]
+
+
+class Updater:
+    """Updates weights with an optimizer and keeps their states, by index.
+
+    ``updater(index, grad, weight)`` takes one index and its arrays, or lists of them: weights that are given
+    together are updated together, which is faster. States are made at the first update of a weight.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rebind.ndarray import NDArray
+    >>> from rebind.optimizer import create
+    >>> updater = Updater(create("sgd", learning_rate=0.5, momentum=0.9))
+    >>> weight = NDArray(torch.ones(2))
+    >>> updater(0, NDArray(torch.ones(2)), weight)
+    >>> weight.asnumpy().tolist(), updater.states[0].asnumpy().tolist()
+    ([0.5, 0.5], [-0.5, -0.5])
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentError(
+                f"Updater: optimizer must be an Optimizer; got {optimizer!r}. Use optimizer.create()."
+            )
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        #: Which states were checked against their weights; those from a file were not.
+        self.states_synced: dict[Any, bool] = {}
+
+    @property
+    def aggregate_updates(self) -> bool:
+        """Whether weights given together are updated together."""
+        return self.optimizer.takes_lists
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update one weight, or several, in place.
+
+        Parameters
+        ----------
+        index
+            An index (a number or a name), or a list of them.
+        grad, weight
+            The gradient and the weight; lists when `index` is one.
+        """
+        if not isinstance(index, (list, tuple)):
+            index, grad, weight = [index], [grad], [weight]
+        elif not len(index) == len(grad) == len(weight):
+            raise ArgumentError(
+                f"Updater: there must be a gradient and a weight for each index; "
+                f"got {len(index)} indices, {len(grad)} gradients and {len(weight)} weights"
+            )
+        states, synced = self.states, self.states_synced
+        for i, each in zip(index, weight, strict=True):
+            if not synced.get(i):
+                self._make_ready(i, each)
+        found = [states[i] for i in index]
+        update = self.optimizer.update_multi_precision
+        if self.optimizer.takes_lists:
+            update(list(index), list(weight), list(grad), found)
+        else:
+            for i, one_weight, one_grad, state in zip(index, weight, grad, found, strict=True):
+                update(i, one_weight, one_grad, state)
+
+    def _make_ready(self, index: Any, weight: NDArray) -> None:
+        if index in self.states:
+            for each in _arrays(self.states[index]):
+                if each.size == weight.size and each.shape != weight.shape:
+                    raise ShapeError(
+                        f"Updater: the state of weight {index!r} must have its shape, {weight.shape}; "
+                        f"got {each.shape}. Are the states of another network?"
+                    )
+            self.states[index] = self.sync_state_context(self.states[index], weight.context)
+        else:
+            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+        self.states_synced[index] = True
+
+    def sync_state_context(self, state: Any, context: Device) -> Any:
+        """Return `state` with its arrays on a device."""
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, (list, tuple)):
+            return type(state)(self.sync_state_context(each, context) for each in state)
+        return state
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """Return the states as the content of a ``.states`` file of MXNet.
+
+        Parameters
+        ----------
+        dump_optimizer
+            Whether to put the optimizer's settings and counts in too.
+        """
+        return write_states(self.states, self.optimizer if dump_optimizer else None)
+
+    def set_states(self, states: bytes) -> None:
+        """Take states, and the optimizer if it is there, from the content of a ``.states`` file.
+
+        Nothing in the file is run: what is not an array, a number, a text or an optimizer's settings is refused.
+
+        Raises
+        ------
+        FormatError
+            When the content is no such file, or holds something else.
+        """
+        self.states, optimizer = read_states(states)
+        self.states_synced = {}
+        if optimizer is not None:
+            self.optimizer = optimizer
+
+
+def get_updater(optimizer: Optimizer) -> Callable[..., None]:
+    """Return an `Updater` with the optimizer."""
+    return Updater(optimizer)
+
+
+def _arrays(state: Any) -> list[NDArray]:
+    if isinstance(state, NDArray):
+        return [state]
+    return [each for part in state for each in _arrays(part)] if isinstance(state, (list, tuple)) else []

@@ -1,0 +1,245 @@
+"""Parameters of operators: from annotations to parsing, checking and printing.
+
+An operator's function annotates its parameters with ordinary types. `Parameter.from_annotation` turns each
+annotation into a parser that takes a Python value or the string that stands in a symbol's JSON.
+
+====================================  ==============================================================
+annotation                            accepts
+====================================  ==============================================================
+``int``, ``float``, ``bool``, ``str``  the value, a NumPy scalar, or its text
+``Literal['a', 'b']``                 one of the words
+``torch.dtype``                       a name, NumPy type or torch dtype
+``tuple[int, ...]``                   an int, a sequence of ints, or text such as ``(3, 3)``
+``tuple[float, ...]``                 likewise for floats
+``tuple[int | None, ...]``            likewise, with None for "to the end" (`slice`)
+``X | None``                          also None and the text ``None``
+``Annotated[X, AtLeast(1)]``          X within bounds, for each element of a tuple
+====================================  ==============================================================
+"""
+
+from __future__ import annotations
+
+import ast
+import numbers
+import operator
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+import torch
+
+from . import dtypes
+from .errors import DTypeError, ParameterError
+
+__all__ = ["REQUIRED", "AtLeast", "Between", "Parameter", "Params", "format_value"]
+
+
+class _Required:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A lower bound, itself allowed."""
+
+    bound: float
+
+    def allows(self, value: float) -> bool:
+        """Tell whether `value` is within the bound."""
+        return value >= self.bound
+
+    def __str__(self) -> str:
+        return f">= {self.bound}"
+
+
+@dataclass(frozen=True)
+class Between:
+    """Bounds, themselves allowed."""
+
+    low: float
+    high: float
+
+    def allows(self, value: float) -> bool:
+        """Tell whether `value` is within the bounds."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"in [{self.low}, {self.high}]"
+
+
+class Params(dict[str, Any]):
+    """Parsed parameters of one node: a dict whose keys can be read as attributes."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its name, default, parser, and how its type reads in messages and documentation."""
+
+    name: str
+    default: Any
+    type_text: str
+    convert: Callable[[Any], Any]
+    annotation: Any = None
+
+    @classmethod
+    def from_annotation(cls, name: str, annotation: Any, default: Any = REQUIRED) -> Parameter:
+        """Build the parameter that `annotation` describes."""
+        text, convert = _converter(annotation)
+        return cls(name, default, text, convert, annotation)
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+    def parse(self, value: Any, who: str) -> Any:
+        """Return the parsed `value`; a ParameterError names `who`, the parameter, what holds and what came."""
+        try:
+            return self.convert(value)
+        except (ValueError, TypeError, DTypeError):
+            raise ParameterError(f"{who}: {self.name} must be {self.type_text}; got {value!r}") from None
+
+
+def format_value(value: Any) -> str:
+    """Return the text of a parameter as it stands in a symbol's JSON: strings as they are, tuples of plain ints.
+
+    >>> format_value((np.int64(3), 3)), format_value(True), format_value(np.float32), format_value(0.9)
+    ('(3, 3)', 'True', 'float32', '0.9')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (tuple, list)):
+        parts = [format_value(item) for item in value]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        return str(value.item())
+    if isinstance(value, (torch.dtype, np.dtype)) or (isinstance(value, type) and value not in (int, bool)):
+        return dtypes.name(value)
+    return str(value)
+
+
+# The annotations are few; each has one small converter below. A converter raises ValueError, TypeError or
+# DTypeError for what it cannot take.
+
+
+def _converter(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
+    """Return the text for messages and the converter of an annotation."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        text, convert = _converter(arguments[0])
+        bounds = arguments[1:]
+        return f"{text} {' and '.join(map(str, bounds))}", _bounded(convert, bounds)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, arguments))}", _one_of(arguments)
+    if origin in (Union, types.UnionType):
+        inner = [argument for argument in arguments if argument is not type(None)]
+        text, convert = _converter(inner[0] if len(inner) == 1 else Union[tuple(inner)])  # noqa: UP007
+        if len(inner) == len(arguments):
+            raise TypeError(f"no rule for parameters annotated {annotation}")
+        return f"{text} or None", lambda value: None if _is_none(value) else convert(value)
+    if origin is tuple:
+        element = arguments[0]
+        element_text, convert = _converter(element)
+        return f"a tuple of {element_text.removeprefix('an ').removeprefix('a ')}s", _tuple_of(convert)
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    raise TypeError(f"no rule for parameters annotated {annotation!r}")
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "None")
+
+
+def _to_int(value: Any) -> int:
+    if isinstance(value, str):
+        text = value.strip()
+        if text in ("True", "False", "true", "false"):  # what other languages' front ends write for 1 and 0
+            return int(text in ("True", "true"))
+        return int(text.rstrip("L"))
+    if isinstance(value, numbers.Real) and not hasattr(value, "__index__") and float(value).is_integer():
+        return int(value)
+    return operator.index(value)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, (str, numbers.Real, np.generic)) or getattr(value, "ndim", None) == 0:
+        return float(value)
+    raise TypeError
+
+
+_WORDS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _to_bool(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(_WORDS.get(value.lower(), None) if value.lower() in _WORDS else int(value))
+    if isinstance(value, (bool, np.bool_, numbers.Integral)):
+        return bool(value)
+    raise TypeError
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError
+
+
+_SIMPLE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
+    int: ("an int", _to_int),
+    float: ("a float", _to_float),
+    bool: ("a bool", _to_bool),
+    str: ("a string", _to_text),
+    torch.dtype: (
+        f"a dtype ({', '.join(row.name for row in dtypes.DTYPES)})",
+        dtypes.torch_dtype,
+    ),
+}
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        if value in words:
+            return value
+        raise ValueError
+
+    return convert
+
+
+def _tuple_of(convert: Callable[[Any], Any]) -> Callable[[Any], tuple]:
+    def parse(value: Any) -> tuple:
+        if isinstance(value, str):
+            value = ast.literal_eval(value.strip().replace("L", ""))
+        if isinstance(value, (numbers.Number, type(None))):
+            value = (value,)
+        if isinstance(value, (str, dict, set)):
+            raise TypeError
+        return tuple(convert(item) for item in value)
+
+    return parse
+
+
+def _bounded(convert: Callable[[Any], Any], bounds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    def checked(value: Any) -> Any:
+        parsed = convert(value)
+        elements = parsed if isinstance(parsed, tuple) else () if parsed is None else (parsed,)
+        if not all(bound.allows(element) for bound in bounds for element in elements):
+            raise ValueError
+        return parsed
+
+    return checked

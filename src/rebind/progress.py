@@ -1,0 +1,133 @@
+"""A progress bar for training, in a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from . import config
+from .errors import ParameterError
+
+__all__ = ["Progress"]
+
+_REFRESH_SECONDS = 0.1  # reading a metric waits for the device, so it is not done for every batch
+
+
+class Progress:
+    """Shows the epoch, batches, metrics, samples per second and the time left; quiet when nobody watches.
+
+    Parameters
+    ----------
+    epochs
+        How many epochs there will be.
+    wanted
+        True, False, or None for the option ``REBIND_PROGRESS`` (by default: in a terminal only).
+    logger
+        Its lines, if they go to the terminal, are printed above the bar.
+    """
+
+    def __init__(self, epochs: int, wanted: bool | None, logger: Any = logging) -> None:
+        self._epochs = epochs
+        self._active = _is_wanted(wanted)
+        self._stack = contextlib.ExitStack()
+        self._bar: Any = None
+        self._batches: int | None = None
+
+    def __enter__(self) -> Progress:
+        if self._active:
+            self._bar = self._stack.enter_context(_make_bar())
+            self._stack.enter_context(_handlers_write_above())
+            self._task = self._bar.add_task("", total=None, speed="", values="")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stack.close()
+
+    def begin_epoch(self, epoch: int, data: Any) -> None:
+        """Start over for an epoch of `data`."""
+        if not self._active:
+            return
+        self._seen = self._samples = 0
+        self._last = self._started = time.monotonic()
+        total = _number_of_batches(data) or self._batches
+        self._bar.reset(self._task, total=total, description=f"Epoch {epoch}", speed="", values="")
+
+    def advance(self, samples: int, metric: Any) -> None:
+        """Count one batch."""
+        if not self._active:
+            return
+        self._seen += 1
+        self._samples += samples
+        now = time.monotonic()
+        if now - self._last < _REFRESH_SECONDS:
+            return
+        self._last = now
+        values = "  ".join(f"{name} {value:.4f}" for name, value in metric.get_global_name_value())
+        speed = f"{self._samples / (now - self._started):,.0f} samples/s"
+        self._bar.update(self._task, completed=self._seen, values=values, speed=speed)
+
+    def end_epoch(self) -> None:
+        """Remember how many batches an epoch has."""
+        if self._active:
+            self._batches = self._seen
+
+
+def _is_wanted(wanted: bool | None) -> bool:
+    if wanted is not None:
+        return wanted
+    option = config.get("REBIND_PROGRESS")
+    if option not in ("auto", "on", "off"):
+        raise ParameterError(f"environment variable REBIND_PROGRESS: must be auto, on or off; got {option!r}")
+    return option == "on" or (option == "auto" and sys.stderr.isatty())
+
+
+def _make_bar() -> Any:
+    # Imported here, so that importing rebind does not pay for what only a terminal needs.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    return RichProgress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[values]}", style="cyan"),
+        TextColumn("{task.fields[speed]}", style="green"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+@contextlib.contextmanager
+def _handlers_write_above() -> Iterator[None]:
+    """Let log lines that go to the terminal pass through the bar, which then redraws itself below them.
+
+    While a bar is shown rich stands in for the standard streams; handlers that took hold of the originals before
+    would write into the middle of it.
+    """
+    originals = {id(sys.__stderr__): "stderr", id(sys.__stdout__): "stdout"}
+    changed = []
+    loggers = [logging.getLogger(), *(x for x in logging.root.manager.loggerDict.values() if hasattr(x, "handlers"))]
+    for logger in loggers:
+        for handler in logger.handlers:  # type: ignore[union-attr]
+            name = originals.get(id(getattr(handler, "stream", None)))
+            if name is not None and isinstance(handler, logging.StreamHandler):
+                changed.append((handler, handler.stream))
+                handler.setStream(getattr(sys, name))
+    try:
+        yield
+    finally:
+        for handler, stream in changed:
+            handler.setStream(stream)
+
+
+def _number_of_batches(data: Any) -> int | None:
+    try:
+        return len(data)
+    except TypeError:
+        return None

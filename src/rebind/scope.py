@@ -1,0 +1,105 @@
+"""Scopes of a `with` statement that names and attributes of symbols come from."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import ArgumentError
+
+__all__ = ["AttrScope", "NameManager", "Prefix"]
+
+
+class NameManager:
+    """Names for symbols that the user gave none: ``convolution0``, ``convolution1``, ...
+
+    ``with NameManager():`` starts counting anew.
+
+    Examples
+    --------
+    >>> names = NameManager()
+    >>> names.get(None, 'convolution'), names.get(None, 'convolution'), names.get('conv1', 'convolution')
+    ('convolution0', 'convolution1', 'conv1')
+    """
+
+    def __init__(self) -> None:
+        self._counter: dict[str, int] = {}
+        self._tokens: list[contextvars.Token] = []
+
+    def get(self, name: str | None, hint: str) -> str:
+        """Return `name` if there is one, else the next automatic name for `hint`."""
+        if name:
+            return name
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
+        return f"{hint}{number}"
+
+    def __enter__(self) -> NameManager:
+        self._tokens.append(_names.set(self))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _names.reset(self._tokens.pop())
+
+    @classmethod
+    def current(cls) -> NameManager:
+        """Return the innermost manager."""
+        return _names.get(_default_names)
+
+
+class Prefix(NameManager):
+    """A manager that puts `prefix` before every name, given names too.
+
+    >>> with Prefix('stage1_'):
+    ...     NameManager.current().get('conv', 'convolution')
+    'stage1_conv'
+    """
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+
+    def get(self, name: str | None, hint: str) -> str:
+        """Return the prefixed name."""
+        return self._prefix + super().get(name, hint)
+
+
+class AttrScope:
+    """Attributes (strings) for every symbol made inside of ``with AttrScope(...)``; inner scopes add to outer.
+
+    >>> with AttrScope(ctx_group='dev1'):
+    ...     AttrScope.current().get({'lr_mult': '2'})
+    {'ctx_group': 'dev1', 'lr_mult': '2'}
+    """
+
+    def __init__(self, **attributes: str) -> None:
+        for key, value in attributes.items():
+            if not isinstance(value, str):
+                raise ArgumentError(f"AttrScope: attribute {key!r} must be a string; got {value!r}")
+        self._own = attributes
+        self._attr: dict[str, str] = dict(attributes)
+        self._tokens: list[contextvars.Token] = []
+
+    def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
+        """Return the scope's attributes with those in `attr` added; the latter win."""
+        return {**self._attr, **(attr or {})}
+
+    def __enter__(self) -> AttrScope:
+        self._attr = {**AttrScope.current()._attr, **self._own}
+        self._tokens.append(_attributes.set(self))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _attributes.reset(self._tokens.pop())
+
+    @classmethod
+    def current(cls) -> AttrScope:
+        """Return the innermost scope."""
+        return _attributes.get(_no_attributes)
+
+
+_names: contextvars.ContextVar[NameManager] = contextvars.ContextVar("rebind_names")
+_attributes: contextvars.ContextVar[AttrScope] = contextvars.ContextVar("rebind_attributes")
+_default_names = NameManager()
+_no_attributes = AttrScope()

@@ -1,0 +1,58 @@
+"""Shapes as MXNet writes them: 0 is an unknown size, None an unknown number of axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from math import prod
+from typing import Any, TypeAlias
+
+from .errors import ShapeError
+
+__all__ = ["Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+def as_shape(value: Any, who: str = "shape") -> Shape:
+    """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints >= 0."""
+    try:
+        shape = (operator.index(value),)
+    except TypeError:
+        try:
+            shape = tuple(operator.index(n) for n in value)
+        except TypeError:
+            raise ShapeError(f"{who}: must be an int or a sequence of ints; got {value!r}") from None
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"{who}: sizes must be >= 0; got {shape}")
+    return shape
+
+
+def is_known(shape: Shape | None) -> bool:
+    """Tell whether every size is known."""
+    return shape is not None and 0 not in shape
+
+
+def merge(first: Shape | None, second: Shape | None) -> Shape | None:
+    """Return what both shapes together say; ValueError when they contradict each other.
+
+    >>> merge((0, 5), (2, 0))
+    (2, 5)
+    """
+    if first is None or second is None or first == second:
+        return second if first is None else first
+    if len(first) != len(second) or any(a and b and a != b for a, b in zip(first, second, strict=True)):
+        raise ValueError(f"{first} and {second} differ")
+    return tuple(a or b for a, b in zip(first, second, strict=True))
+
+
+def size(shape: Iterable[int]) -> int:
+    """Return the number of elements."""
+    return prod(shape)
+
+
+def normalize_axis(axis: int, ndim: int, who: str) -> int:
+    """Return `axis` counted from the front; an axis outside of ``[-ndim, ndim)`` is a ShapeError."""
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{who}: must be in [{-ndim}, {ndim}) for an array of {ndim} axes; got {axis}")
+    return axis % ndim

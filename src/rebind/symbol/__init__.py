@@ -1,0 +1,20 @@
+"""Networks: `mx.sym`. Functions for all operators are made from the table of operators (`ops`)."""
+
+from types import SimpleNamespace
+
+from . import random
+from .creation import arange, eye, full, hypot, linspace, maximum, minimum, ones, pow, power, zeros
+from .functions import make_functions
+from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
+
+__all__ = [
+    "Group", "Symbol", "Variable", "arange", "eye", "fromjson", "full", "hypot", "linspace", "load", "load_json",
+    "maximum", "minimum", "ones", "pow", "power", "random", "var", "zeros",
+]  # fmt: skip
+
+_functions = make_functions()
+# The operators whose names begin with an underscore, and all others: ``sym._internal._plus_scalar``.
+_internal = SimpleNamespace(**_functions)
+_public = {name: function for name, function in _functions.items() if name not in __all__}
+globals().update(_public)
+__all__ += [name for name in _public if not name.startswith("_")]

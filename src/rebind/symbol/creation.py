@@ -1,0 +1,89 @@
+"""Symbols without inputs, and functions of symbols and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import find
+from .symbol import Symbol, combine, compose
+from ..errors import ArgumentError
+
+__all__ = ["arange", "eye", "full", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "zeros"]
+
+
+def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of zeros; a size that is 0 follows from the consumers.
+
+    >>> import rebind as mx
+    >>> (mx.sym.zeros((0, 2)) + mx.sym.var('x')).infer_shape(x=(3, 2))[1]
+    [(3, 2)]
+    """
+    return compose(find("_zeros"), "_zeros", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
+
+
+def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol of ones."""
+    return compose(find("_ones"), "_ones", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
+
+
+def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol in which every element is `val`."""
+    given = {"shape": shape, "dtype": dtype or "float32", "value": float(val)}
+    return compose(find("_full"), "_full", (), {**given, **kwargs})
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """Return a symbol of evenly spaced values in ``[start, stop)``, each `repeat` times."""
+    given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return compose(find("_arange"), "_arange", (), {**given, "name": name, "dtype": dtype or "float32"})
+
+
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
+) -> Symbol:
+    """Return a symbol of `num` evenly spaced values."""
+    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return compose(find("_linspace"), "_linspace", (), {**given, "name": name, "dtype": dtype or "float32"})
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return a symbol with ones on the `k`-th diagonal."""
+    return compose(find("_eye"), "_eye", (), {"N": N, "M": M, "k": k, "dtype": dtype or "float32", **kwargs})
+
+
+def _two(names: tuple[str, str, str], left: Any, right: Any) -> Symbol:
+    result = combine(*names, left, right)
+    if result is NotImplemented:
+        raise ArgumentError(f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}")
+    return result
+
+
+def maximum(left: Any, right: Any) -> Symbol:
+    """Return the larger of two symbols, or of a symbol and a number, element by element."""
+    return _two(("_Maximum", "_MaximumScalar", "_MaximumScalar"), left, right)
+
+
+def minimum(left: Any, right: Any) -> Symbol:
+    """Return the smaller of two symbols, or of a symbol and a number, element by element."""
+    return _two(("_Minimum", "_MinimumScalar", "_MinimumScalar"), left, right)
+
+
+def hypot(left: Any, right: Any) -> Symbol:
+    """Return ``sqrt(left ** 2 + right ** 2)``, element by element."""
+    return _two(("_Hypot", "_HypotScalar", "_HypotScalar"), left, right)
+
+
+def power(base: Any, exp: Any) -> Symbol:
+    """Return ``base ** exp``, element by element."""
+    return _two(("_Power", "_PowerScalar", "_RPowerScalar"), base, exp)
+
+
+pow = power

@@ -1,0 +1,755 @@
+"""`Symbol`: the user's handle on a graph."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import numbers
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import dtypes, files
+from ..device import Device, as_device
+from ..errors import ArgumentError, FormatError, NameLookupError, ParameterError, ShapeError, near_names
+from ..executor import Executor, arrays_by_name, read_grad_req
+from ..graph import Entry, Graph, Inferred, Node, infer_shapes, infer_types, rewrite
+from ..graph import symbol_json
+from ..ndarray import NDArray
+from ..ops import Operator, find
+from ..ops.frontend import bind_arguments
+from ..ops.methods import FLUENT_METHODS
+from ..params import format_value
+from ..scope import AttrScope, NameManager
+from ..shapes import Shape, is_known
+
+__all__ = ["Group", "Symbol", "Variable", "compose", "fromjson", "load", "load_json", "var"]
+
+# What an operator says of the initial values of its auxiliary states, when it makes their variables.
+_STATE_INIT = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+
+
+class Symbol:
+    """A network, or a part of one: outputs of a graph.
+
+    Symbols are made by `var` and by operators, and are not changed by use. ``symbol(data=other)`` puts another symbol
+    in the place of an argument.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> data = mx.sym.var('data')
+    >>> net = mx.sym.FullyConnected(data, num_hidden=10, name='fc')
+    >>> net.list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
+    >>> net.infer_shape(data=(2, 5))[1]
+    [(2, 10)]
+    """
+
+    __slots__ = ("__weakref__", "_graph")
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __init__(self, outputs: Sequence[Entry]) -> None:
+        self._graph = Graph(outputs)
+
+    @classmethod
+    def _of(cls, graph: Graph) -> Symbol:
+        symbol = cls.__new__(cls)
+        symbol._graph = graph
+        return symbol
+
+    # ---- what it is --------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str | None:
+        """The name; None for a group of several symbols."""
+        nodes = {id(entry.node): entry.node for entry in self._graph.outputs}
+        return next(iter(nodes.values())).name if len(nodes) == 1 else None
+
+    def __repr__(self) -> str:
+        if self.name is None:
+            return f"<Symbol group [{', '.join(entry.node.name for entry in self._graph.outputs)}]>"
+        return f"<Symbol {self.name}>"
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the arguments: inputs, labels and parameters."""
+        return [node.name for node in self._graph.arguments]
+
+    def list_outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return list(self._graph.output_names)
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Return the names of the auxiliary states, such as moving averages."""
+        return [node.name for node in self._graph.auxiliary]
+
+    def list_inputs(self) -> list[str]:
+        """Return the names of arguments and auxiliary states, in the order of the graph."""
+        return [node.name for node in self._graph.variables]
+
+    @property
+    def num_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self._graph.outputs)
+
+    def __len__(self) -> int:
+        return len(self._graph.outputs)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("Symbol: has no truth value, since it has no value before it is bound")
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        """Return one output, by number or by name, or several by a slice."""
+        outputs = self._graph.outputs
+        if isinstance(index, str):
+            # By the output's full name, or by that of its node when it is the only one.
+            names = self.list_outputs()
+            found = [i for i, name in enumerate(names) if name == index]
+            found = found or [i for i, entry in enumerate(outputs) if entry.node.name == index]
+            if not found:
+                raise NameLookupError(f"Symbol: no output {index!r}{near_names(index, names)}")
+            if len(found) > 1:
+                raise NameLookupError(f"Symbol: {len(found)} outputs are named {index!r}; use a number")
+            return Symbol([outputs[found[0]]])
+        if isinstance(index, slice):
+            return Symbol(outputs[index])
+        if not -len(outputs) <= index < len(outputs):
+            raise IndexError(f"Symbol: an output's number must be below {len(outputs)}; got {index}")
+        return Symbol([outputs[index]])
+
+    def get_internals(self) -> Symbol:
+        """Return a symbol whose outputs are all outputs of all nodes."""
+        return Symbol._of(self._graph.internals)
+
+    def get_children(self) -> Symbol | None:
+        """Return the inputs of the outputs' nodes; None for a variable."""
+        nodes = {id(entry.node): entry.node for entry in self._graph.outputs}
+        children = [entry for node in nodes.values() for entry in node.inputs]
+        return Symbol(children) if children else None
+
+    # ---- attributes --------------------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """Return an attribute or parameter as text; None when it is not set."""
+        if self.name is None:
+            return None
+        return self.name if key == "name" else self.list_attr().get(key)
+
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Return the attributes and parameters of this symbol's node."""
+        if recursive:
+            raise ArgumentError("Symbol.list_attr: takes no recursive=True; use attr_dict()")
+        return _shown(self._graph.outputs[0].node)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Return the attributes and parameters of all nodes that have some, by the node's name."""
+        return {node.name: shown for node in self._graph.nodes if (shown := _shown(node))}
+
+    def _set_attr(self, **kwargs: str) -> None:
+        node = self._graph.outputs[0].node
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ParameterError(f"Symbol: attribute {key!r} must be a string; got {value!r}")
+            node.attributes[symbol_json.hide(key)] = value
+
+    # ---- composition -------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """Return a copy in which other symbols stand in the place of arguments.
+
+        Parameters
+        ----------
+        *args
+            For the first arguments, in order.
+        name
+            A new name for the copy.
+        **kwargs
+            By the argument's name.
+        """
+        arguments = self.list_arguments()
+        if args and kwargs:
+            raise ArgumentError("Symbol: compose takes symbols by position or by name, not both")
+        if len(args) > len(arguments):
+            raise ArgumentError(f"Symbol: compose takes at most {len(arguments)} symbols; got {len(args)}")
+        given = {**dict(zip(arguments, args, strict=False)), **kwargs}
+        entries = {}
+        for key, symbol in given.items():
+            if key not in arguments:
+                raise NameLookupError(f"Symbol: no argument {key!r}{near_names(key, arguments)}")
+            entries[key] = _single(symbol, key)
+        last = self._graph.outputs[0].node
+
+        def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+            if node.is_variable and node.name in entries:
+                return [entries[node.name]]
+            if name is not None and node is last:
+                renamed = Node(node.operator, name, inputs, node.params, node.given, node.attributes)
+                return [Entry(renamed, i) for i in range(len(renamed.output_names))]
+            return None
+
+        return Symbol._of(rewrite(self._graph, replace))
+
+    def __copy__(self) -> Symbol:
+        def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry]:
+            copied = node.with_inputs(inputs)
+            return [Entry(copied, i) for i in range(len(copied.output_names))]
+
+        return Symbol._of(rewrite(self._graph, replace))
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple:
+        return load_json, (self.tojson(),)
+
+    # ---- inference ---------------------------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[list | None, list | None, list | None]:
+        """Return the shapes of arguments, outputs and auxiliary states, from those of some arguments.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Shapes in the order of `list_arguments`, or by name. A size may be 0 (unknown).
+
+        Returns
+        -------
+        tuple of three lists
+            Three times None, with a warning that names the arguments in question, when not all shapes follow.
+        """
+        result = self.infer_shape_partial(*args, **kwargs)
+        unknown = [
+            name
+            for names, shapes in zip(
+                (self.list_arguments(), self.list_outputs(), self.list_auxiliary_states()), result, strict=True
+            )
+            for name, shape in zip(names, shapes, strict=True)
+            if not is_known(shape) or not shape
+        ]
+        if unknown:
+            logging.getLogger(__name__).warning(
+                "Symbol.infer_shape: shapes do not follow for %s", ", ".join(unknown[:8])
+            )
+            return None, None, None
+        return result
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
+        """Return the shapes as far as they follow: 0 for an unknown size, () for a wholly unknown shape."""
+        given = {
+            name: tuple(int(n) for n in shape)
+            for name, shape in self._named("infer_shape", args, kwargs).items()
+            if shape is not None and len(tuple(shape))
+        }
+        found = infer_shapes(self._graph, given)
+        return tuple([() if s is None else s for s in part] for part in _three(found))  # type: ignore[return-value]
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[list | None, list | None, list | None]:
+        """Return the types of arguments, outputs and auxiliary states, from those of some arguments.
+
+        What does not follow counts as float32, MXNet's default.
+        """
+        found = _three(self._types(self._named("infer_type", args, kwargs)))
+        return tuple([dtypes.numpy_type(t) for t in part] for part in found)  # type: ignore[return-value]
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
+        """Return the types as far as they follow, None elsewhere."""
+        found = _three(infer_types(self._graph, self._named("infer_type", args, kwargs)))
+        return tuple([None if t is None else dtypes.numpy_type(t) for t in part] for part in found)  # type: ignore[return-value]
+
+    def _types(self, given: Mapping[str, Any]) -> Inferred:
+        """Infer types; arguments whose type does not follow are float32."""
+        known = {name: dtype for name, dtype in given.items() if dtype is not None}
+        found = infer_types(self._graph, known)
+        for node, dtype in zip(self._graph.variables, map(found.of, map(Entry, self._graph.variables)), strict=True):
+            if dtype is None:
+                known[node.name] = torch.float32
+                found = infer_types(self._graph, known)
+        return found
+
+    def _named(self, who: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        if args and kwargs:
+            raise ArgumentError(f"Symbol.{who}: takes values by position or by name, not both")
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise ArgumentError(f"Symbol.{who}: takes at most {len(names)} values; got {len(args)}")
+        known = {node.name for node in self._graph.variables}
+        for name in kwargs:
+            if name not in known:
+                raise NameLookupError(f"Symbol.{who}: no argument {name!r}{near_names(name, known)}")
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+
+    # ---- files -------------------------------------------------------------------------------------------
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """Return the symbol as JSON, letter for letter as MXNet 1.9.1 writes it."""
+        return symbol_json.dumps(self._graph)
+
+    def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
+        """Write the symbol to a JSON file, which appears whole or not at all."""
+        with files.atomic_write(fname) as file:
+            file.write(self.tojson(remove_amp_cast).encode())
+
+    def debug_str(self) -> str:
+        """Return a text that lists the nodes and their inputs, in the form of MXNet's."""
+        lines = ["Symbol Outputs:"]
+        lines += [
+            f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(self._graph.outputs)
+        ]
+        for node in self._graph.nodes:
+            if node.operator is None:
+                lines.append(f"Variable:{node.name}")
+                continue
+            lines += ["--------------------", f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
+            lines += [
+                f"\targ[{i}]={entry.node.name}({entry.index})"
+                + (f" version={int(entry.node in self._graph.auxiliary)}" if entry.node.is_variable else "")
+                for i, entry in enumerate(node.inputs)
+            ]
+            said = {**node.attributes, **node.given}
+            if said:
+                lines += ["Attrs:", *(f"\t{key}={said[key]}" for key in sorted(said))]
+        return "\n".join(lines) + "\n"
+
+    # ---- binding -----------------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        ctx: Device,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
+        """Return an executor that works on the caller's own arrays.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        args
+            All arguments: a list in the order of `list_arguments`, or a dict.
+        args_grad
+            Arrays that gradients are written to: a list with None in it, a dict with some of the names, or None.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        aux_states
+            The auxiliary states, a list or a dict.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_exec
+            Accepted; torch's allocator shares memory by itself.
+
+        Raises
+        ------
+        ParameterError
+            When an array is missing; it is a ValueError and names all that are.
+        """
+        device = as_device(ctx, "Symbol.bind: ctx")
+        names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+        arguments = arrays_by_name("Symbol.bind: args", args, names)
+        states = arrays_by_name("Symbol.bind: aux_states", aux_states, aux_names)
+        missing = [n for n in names if n not in arguments] + [n for n in aux_names if n not in states]
+        if missing:
+            raise ParameterError(f"Symbol.bind: arrays are missing for {', '.join(map(repr, missing))}")
+        grads = arrays_by_name("Symbol.bind: args_grad", args_grad, names)
+        requests = read_grad_req(grad_req, names)
+        return Executor.bound(self, device, arguments, grads, requests, states, group2ctx)
+
+    def simple_bind(
+        self,
+        ctx: Device,
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, NDArray] | None = None,
+        **kwargs: Any,
+    ) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        type_dict
+            Types by name; what does not follow from them is float32.
+        stype_dict
+            Kinds of storage by name; only ``'default'``.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_arg_names, shared_exec
+            Arguments whose arrays are taken from another executor (all of the same shape, when no names are given).
+        shared_buffer
+            Arrays by name to use when they are large enough, and to which new ones are added.
+        **kwargs
+            Shapes by name of argument.
+        """
+        device = as_device(ctx, "Symbol.simple_bind: ctx")
+        for name, stype in (stype_dict or {}).items():
+            if stype != "default":
+                raise ParameterError(f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}")
+        names = self.list_arguments()
+        shapes, types = self._resolve(kwargs, type_dict or {})
+        requests = read_grad_req(grad_req, names)
+        groups = dict(group2ctx or {})
+        place = {
+            node.name: groups.get(node.attributes.get("__ctx_group__", ""), device) for node in self._graph.variables
+        }
+
+        def make(name: str) -> NDArray:
+            tensor = torch.zeros(shapes[name], dtype=types[name], device=place[name].torch)
+            return NDArray(tensor, place[name])
+
+        shared = shared_exec.arg_dict if shared_exec is not None else {}
+        shared_grads = shared_exec.grad_dict if shared_exec is not None else {}
+        args: dict[str, NDArray] = {}
+        grads: dict[str, NDArray] = {}
+        for name in names:
+            allowed = shared_arg_names is None or name in shared_arg_names
+            old = shared.get(name) if allowed else None
+            if old is not None and (old.shape != shapes[name] or old.tensor.dtype is not types[name]):
+                if shared_arg_names is not None:
+                    raise ShapeError(
+                        f"Symbol.simple_bind: shared argument {name!r} must have shape {shapes[name]}; got {old.shape}"
+                    )
+                old = None
+            if old is None and shared_buffer is not None and name not in requests_of_parameters(requests, kwargs):
+                args[name] = _from_buffer(shared_buffer, name, shapes[name], types[name], place[name])
+            else:
+                args[name] = make(name) if old is None else old
+            if requests[name] != "null" and types[name].is_floating_point:
+                reused = shared_grads.get(name) if old is not None else None
+                grads[name] = make(name) if reused is None else reused
+        old_aux = shared_exec.aux_dict if shared_exec is not None else {}
+        aux = {}
+        for name in self.list_auxiliary_states():
+            state = old_aux.get(name)
+            aux[name] = state if state is not None and state.shape == shapes[name] else make(name)
+        return Executor.bound(self, device, args, grads, requests, aux, groups)
+
+    def _resolve(self, given: Mapping[str, Any], type_dict: Mapping[str, Any]) -> tuple[dict, dict]:
+        """Return shapes and types of all variables; an error lists what does not follow."""
+        variables = self._graph.variables
+        types_found = self._types(self._named("simple_bind", (), type_dict))
+        wanted = {name: tuple(int(n) for n in shape) for name, shape in self._named("simple_bind", (), given).items()}
+        found = infer_shapes(self._graph, wanted, types_found)
+        shapes = {node.name: found.of(Entry(node)) for node in variables}
+        unknown = [f"{name} {shape or '?'}" for name, shape in shapes.items() if not is_known(shape)]
+        if unknown:
+            raise ShapeError(
+                f"Symbol.simple_bind: shapes do not follow from {dict(wanted)}: {', '.join(unknown)}. "
+                "Give them as keywords, or in var(shape=...)."
+            )
+        return shapes, {node.name: types_found.of(Entry(node)) for node in variables}
+
+    def _bind(
+        self,
+        device: Device,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        static_alloc: bool = False,
+    ) -> Executor:
+        """Return an executor as MXNet 2.0 makes it: with copies of the arguments."""
+        return Executor(self, device, args, args_grad, grad_req, aux_states, static_alloc)
+
+    def _simple_bind(self, device: Device, grad_req: Any = "write", **kwargs: Any) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs."""
+        return self.simple_bind(device, grad_req, **kwargs)
+
+    def eval(self, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
+        """Bind to the given arrays, run forward, and return the outputs.
+
+        >>> import rebind as mx
+        >>> a, b = mx.sym.var('a'), mx.sym.var('b')
+        >>> (a + b).eval(a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))[0].asnumpy()
+        array([2., 2.], dtype=float32)
+        """
+        return self.bind(as_device(ctx, "Symbol.eval: ctx"), kwargs, grad_req="null").forward()
+
+    # ---- arithmetic --------------------------------------------------------------------------------------
+
+    def __neg__(self) -> Symbol:
+        return self.__mul__(-1.0)  # type: ignore[attr-defined, operator]
+
+    def __abs__(self) -> Symbol:
+        return compose(find("abs"), "abs", (self,), {})
+
+    def astype(self, dtype: Any) -> Symbol:
+        """Return the symbol converted to `dtype`."""
+        return compose(find("Cast"), "cast", (self,), {"dtype": dtype})
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Symbol:
+        """Return the symbol in another shape; see the operator `Reshape` for the codes."""
+        if shape:
+            kwargs["shape"] = shape[0] if isinstance(shape[0], (tuple, list)) else shape
+        return compose(find("Reshape"), "reshape", (self,), kwargs)
+
+
+def requests_of_parameters(requests: Mapping[str, str], inputs: Mapping[str, Any]) -> set[str]:
+    """Return the names that are no inputs: they never live in a shared buffer."""
+    return set(requests) - set(inputs)
+
+
+def _from_buffer(
+    buffer: dict[str, NDArray], name: str, shape: Shape, dtype: torch.dtype, device: Device
+) -> NDArray:
+    old = buffer.get(name)
+    size = int(np.prod(shape))
+    if old is not None and old.tensor.dtype is dtype and old.device == device and old.size >= size:
+        return old if old.shape == shape else old._alias(old.tensor.reshape(-1)[:size].reshape(shape))
+    made = NDArray(torch.zeros(shape, dtype=dtype, device=device.torch), device)
+    buffer[name] = made
+    return made
+
+
+def _three(found: Inferred) -> tuple[tuple, tuple, tuple]:
+    return found.arguments, found.outputs, found.auxiliary
+
+
+def _shown(node: Node) -> dict[str, str]:
+    """Return a node's parameters and attributes as users see them: hidden keys in both forms."""
+    shown = dict(node.given)
+    for key, value in node.attributes.items():
+        shown[key] = value
+        plain = key.removeprefix("__").removesuffix("__")
+        if plain in symbol_json.HIDDEN_KEYS:
+            shown[plain] = value
+    return shown
+
+
+def _single(symbol: Any, who: str) -> Entry:
+    if not isinstance(symbol, Symbol):
+        raise ArgumentError(f"{who}: must be a Symbol; got {symbol!r}")
+    outputs = symbol._graph.outputs
+    if len(outputs) != 1:
+        raise ArgumentError(
+            f"{who}: must be a symbol with one output; {symbol!r} has {len(outputs)}. Choose one with [i]."
+        )
+    return outputs[0]
+
+
+# ---- making symbols ------------------------------------------------------------------------------------------
+
+
+def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Symbol:
+    """Apply an operator to symbols; what is missing among its inputs becomes a variable.
+
+    Parameters
+    ----------
+    op
+        The operator.
+    hint
+        What automatic names begin with.
+    args, kwargs
+        As the user gave them: inputs, parameters, `name`, `attr`, and attributes such as ``lr_mult``.
+    """
+    name = kwargs.pop("name", None)
+    attr = kwargs.pop("attr", None)
+    kwargs.pop("out", None)
+    inputs, given = bind_arguments(op, args, kwargs, Symbol)
+    for key, value in (attr or {}).items():
+        if not isinstance(value, (str, numbers.Number)):
+            raise ParameterError(f"{op.name}: attribute {key!r} must be a string; got {value!r}")
+    given, others = symbol_json.split_attributes(op, {**AttrScope.current().get(None), **(attr or {}), **given})
+    for key in others:
+        if not (key.startswith("__") and key.endswith("__")):
+            op.parse({**given, key: others[key]})  # raises, and names what is known
+    if op.count is not None and given.get(op.count) is None:
+        given[op.count] = sum(len(symbol) for symbol in inputs)
+    p = op.parse(given)
+    full_name = NameManager.current().get(name, hint)
+    texts = {key: format_value(value) for key, value in given.items()}
+    attributes = {key: format_value(value) for key, value in others.items()}
+    if op.variadic:
+        entries = [entry for symbol in inputs for entry in symbol._graph.outputs]
+        node = Node(op, full_name, entries, p, texts, attributes)
+    else:
+        wanted = op.inputs_for(p)
+        entries = []
+        for input_name, symbol in zip(op.input_names, inputs, strict=True):
+            if input_name not in wanted:
+                continue
+            if symbol is not None:
+                entries.append(_single(symbol, f"{op.name} {full_name!r}: {input_name}"))
+                continue
+            # As in MXNet, the variable carries what is said of its operator.
+            said = {**texts, **attributes}
+            if input_name in op.aux_names and input_name in _STATE_INIT:
+                said.setdefault("__init__", _STATE_INIT[input_name])
+            entries.append(Entry(Node(None, f"{full_name}_{input_name}", attributes=said)))
+        node = Node(op, full_name, entries, p, texts, attributes)
+    return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
+
+
+def var(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: Any = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
+    """Return a variable: an input, a label or a parameter.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    attr
+        Attributes.
+    shape, dtype
+        What is known of it; a size may be 0.
+    lr_mult, wd_mult
+        Factors of the learning rate and of weight decay.
+    init
+        An initializer, or its text, which wins over the module's.
+    stype
+        The kind of storage.
+    **kwargs
+        Further attributes; their names begin and end with two underscores.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> mx.sym.var('w', shape=(2, 3), lr_mult=0.5).attr('lr_mult')
+    '0.5'
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
+    said: dict[str, str] = {}
+    for key, text in AttrScope.current().get(attr).items():
+        if not isinstance(text, str):
+            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
+        said[symbol_json.hide(key)] = text
+    if shape is not None:
+        said["__shape__"] = format_value(shape)
+    if lr_mult is not None:
+        said["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        said["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        said["__dtype__"] = str(dtypes.flag(dtype))
+    if init is not None:
+        said["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        said["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ParameterError(
+                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
+            )
+        said[key] = str(value)
+    return Symbol([Entry(Node(None, name, attributes=said))])
+
+
+Variable = var
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802  (MXNet's name)
+    """Return one symbol with the outputs of several.
+
+    >>> import rebind as mx
+    >>> mx.sym.Group([mx.sym.var('a'), mx.sym.var('b')]).list_outputs()
+    ['a', 'b']
+    """
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(symbol, Symbol) for symbol in symbols):
+        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
+    return Symbol([entry for symbol in symbols for entry in symbol._graph.outputs])
+
+
+def load_json(json_str: str) -> Symbol:
+    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote."""
+    if not isinstance(json_str, str):
+        raise ArgumentError(f"sym.load_json: must be a string; got {type(json_str).__name__}")
+    return Symbol._of(symbol_json.loads(json_str))
+
+
+fromjson = load_json
+
+
+def load(fname: str | os.PathLike) -> Symbol:
+    """Return the symbol in a JSON file."""
+    with open(fname, encoding="utf-8") as file:
+        try:
+            text = file.read()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{os.fspath(fname)}: a symbol must be UTF-8 text; {error}") from None
+    return Symbol._of(symbol_json.loads(text, os.fspath(fname)))
+
+
+# ---- arithmetic: for each sign the operators for two symbols, for a number on the right, and on the left ---------
+# They have several names in MXNet; these are the ones that automatic names come from.
+
+_SIGNS: dict[str, tuple[str, str, str | None]] = {
+    "add": ("_Plus", "_PlusScalar", "_PlusScalar"),
+    "sub": ("_Minus", "_MinusScalar", "_RMinusScalar"),
+    "mul": ("_Mul", "_MulScalar", "_MulScalar"),
+    "truediv": ("_Div", "_DivScalar", "_RDivScalar"),
+    "mod": ("_Mod", "_ModScalar", "_RModScalar"),
+    "pow": ("_Power", "_PowerScalar", "_rpower_scalar"),
+    "eq": ("_equal", "_equal_scalar", None),
+    "ne": ("_not_equal", "_not_equal_scalar", None),
+    "gt": ("_greater", "_greater_scalar", None),
+    "ge": ("_greater_equal", "_greater_equal_scalar", None),
+    "lt": ("_lesser", "_lesser_scalar", None),
+    "le": ("_lesser_equal", "_lesser_equal_scalar", None),
+}
+
+
+def combine(pair: str, scalar: str, reverse: str | None, left: Any, right: Any) -> Any:
+    """Return an operator applied to two symbols, or to a symbol and a number; else NotImplemented."""
+    if isinstance(left, Symbol) and isinstance(right, Symbol):
+        return compose(find(pair), pair.lower(), (left, right), {})
+    first = isinstance(left, Symbol)
+    symbol, number = (left, right) if first else (right, left)
+    name = scalar if first else reverse
+    if not isinstance(number, (numbers.Number, np.number)) or not isinstance(symbol, Symbol) or name is None:
+        return NotImplemented
+    return compose(find(name), name.lower(), (symbol,), {"scalar": number})
+
+
+def _forward(names: tuple[str, str, str | None]) -> Callable[[Symbol, Any], Any]:
+    return lambda self, other: combine(*names, self, other)
+
+
+def _reflected(names: tuple[str, str, str | None]) -> Callable[[Symbol, Any], Any]:
+    return lambda self, other: combine(*names, other, self)
+
+
+for _sign, _names in _SIGNS.items():
+    setattr(Symbol, f"__{_sign}__", _forward(_names))
+    if _names[2] is not None:
+        setattr(Symbol, f"__r{_sign}__", _reflected(_names))
+
+
+def _method(op: Operator, name: str) -> Callable[..., Symbol]:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+        return compose(op, name.lower(), (self, *args), kwargs)
+
+    functools.update_wrapper(method, op.function)
+    method.__name__, method.__qualname__ = name, f"Symbol.{name}"
+    return method
+
+
+for _name in FLUENT_METHODS:
+    if _name not in vars(Symbol):
+        setattr(Symbol, _name, _method(find(_name), _name))

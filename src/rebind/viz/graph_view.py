@@ -1,0 +1,150 @@
+"""A symbol as pictures and tables see it: read from its JSON and its shapes, both public."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+__all__ = ["Entry", "GraphView", "Node", "looks_like_parameter", "read_symbol"]
+
+Shape = tuple[int, ...]
+
+# The endings by which MXNet tells a network's parameters from its inputs; `_parameters` is a fused RNN's.
+PARAMETER_ENDINGS = (
+    "_weight",
+    "_bias",
+    "_beta",
+    "_gamma",
+    "_moving_var",
+    "_moving_mean",
+    "_running_var",
+    "_running_mean",
+    "_parameters",
+)
+
+
+def looks_like_parameter(name: str) -> bool:
+    """Whether a variable of this name is taken for a parameter rather than an input.
+
+    >>> looks_like_parameter("conv1_weight"), looks_like_parameter("data")
+    (True, False)
+    """
+    return name.endswith(PARAMETER_ENDINGS)
+
+
+class Entry(NamedTuple):
+    """One output of one node."""
+
+    node: int
+    output: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator or, with ``op == "null"``, a variable."""
+
+    name: str
+    op: str
+    attrs: Mapping[str, str]
+    inputs: tuple[Entry, ...]
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether nothing computes this node."""
+        return self.op == "null"
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """Nodes in an order in which sources come first, with what is known of shapes and types.
+
+    Attributes
+    ----------
+    shapes, types
+        By name of output, as ``symbol.get_internals().list_outputs()`` gives them; empty when not asked for.
+    auxiliary
+        Names of the auxiliary states.
+    """
+
+    nodes: tuple[Node, ...]
+    heads: tuple[Entry, ...]
+    auxiliary: frozenset[str]
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def shape(self, entry: Entry) -> Shape | None:
+        """Return the shape of an output, if known."""
+        return self._find(self.shapes, entry)
+
+    def type(self, entry: Entry) -> str | None:
+        """Return the name of an output's type, if known."""
+        return self._find(self.types, entry)
+
+    def _find(self, table: Mapping[str, Any], entry: Entry) -> Any:
+        """Look an output up by the names that it may have: `fc1_output`, `slice0_output2`, `lstm_state`."""
+        name = self.nodes[entry.node].name
+        if self.nodes[entry.node].is_variable:
+            return table.get(name)
+        usual = [f"{name}_output{entry.output}"]
+        if entry.output == 0:
+            usual.insert(0, f"{name}_output")
+        for candidate in usual:
+            if candidate in table:
+                return table[candidate]
+        longer = tuple(f"{n.name}_" for n in self.nodes if n.name.startswith(f"{name}_"))
+        own = [key for key in table if key.startswith(f"{name}_") and not key.startswith(longer)]
+        own = [key for key in own if key not in {node.name for node in self.nodes}]
+        return table[own[entry.output]] if entry.output < len(own) else None
+
+
+def read_symbol(
+    symbol: Any,
+    *,
+    who: str,
+    shape: Mapping[str, Sequence[int]] | None,
+    dtype: Mapping[str, Any] | None = None,
+) -> GraphView:
+    """Read what a symbol tells about itself.
+
+    Raises
+    ------
+    TypeError
+        If `symbol` is no symbol, or `shape` or `dtype` no mapping.
+    ValueError
+        If the given shapes leave some output's shape unknown.
+    """
+    if not hasattr(symbol, "tojson"):
+        raise TypeError(f"{who}: symbol must be a Symbol; got {type(symbol).__name__}")
+    for argument, value in (("shape", shape), ("dtype", dtype)):
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(f"{who}: {argument} must be a dict from input name to {argument}; got {value!r}")
+    graph = json.loads(symbol.tojson())
+    nodes = tuple(
+        Node(
+            name=node["name"],
+            op=node["op"],
+            attrs=node.get("attrs", {}),
+            inputs=tuple(Entry(*entry[:2]) for entry in node["inputs"]),
+        )
+        for node in graph["nodes"]
+    )
+    heads = tuple(Entry(*entry[:2]) for entry in graph["heads"])
+    shapes, types = {}, {}
+    if shape is not None or dtype is not None:
+        internals = symbol.get_internals()
+        names = internals.list_outputs()
+        if shape is not None:
+            found = internals.infer_shape(**shape)[1]
+            if found is None:
+                missing = ", ".join(repr(n.name) for n in nodes if n.is_variable and n.name not in shape)
+                raise ValueError(
+                    f"{who}: shape must name enough inputs to know all shapes; got {dict(shape)!r}. "
+                    f"Other variables are {missing}."
+                )
+            shapes = {name: tuple(known) for name, known in zip(names, found)}
+        if dtype is not None:
+            found = internals.infer_type(**dtype)[1] or ()
+            types = {name: getattr(known, "__name__", str(known)) for name, known in zip(names, found)}
+    return GraphView(nodes, heads, frozenset(symbol.list_auxiliary_states()), shapes, types)

@@ -1,0 +1,88 @@
+"""Writing a picture as PDF, PNG or whatever else matplotlib writes (extra ``viz``)."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import Any
+
+from rebind.viz.extras import matplotlib_figure
+from rebind.viz.picture import (
+    ARROW,
+    HEADING_SIZE,
+    KINDS,
+    LABEL_SIZE,
+    LINE_HEIGHT,
+    LINE_SIZE,
+    MARGIN,
+    PADDING_Y,
+    TITLE_SIZE,
+    Box,
+    Picture,
+    corner_radius,
+)
+
+__all__ = ["write_page"]
+
+POINTS = 72.0  # a unit of the picture is a point of the page
+INK, TEXT, DETAIL, FAINT = "#8c959f", "#1f2328", "#424a53", "#57606a"
+FONT_SCALE = 0.92  # matplotlib's own font is wider than a browser's
+
+
+def write_page(picture: Picture, path: str | FilePath, *, dots_per_inch: int = 144) -> None:
+    """Write a picture to `path`; its suffix names the format."""
+    figure = matplotlib_figure(
+        (picture.width / POINTS, picture.height / POINTS), who="plot_network", dpi=dots_per_inch
+    )
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_xlim(-picture.left, picture.width - picture.left)
+    axes.set_ylim(picture.height - picture.top, -picture.top)
+    axes.axis("off")
+    if picture.heading:
+        place = MARGIN - picture.left, MARGIN + HEADING_SIZE * 0.75 - picture.top
+        axes.text(*place, picture.heading, fontsize=HEADING_SIZE * FONT_SCALE, weight="bold", color=TEXT)
+    _edges(axes, picture)
+    for box in picture.boxes:
+        _box(axes, box, picture)
+    for label in picture.labels:
+        anchor = {"start": "left", "middle": "center", "end": "right"}[label.anchor]
+        axes.text(label.x, label.y, label.text, ha=anchor, fontsize=LABEL_SIZE * FONT_SCALE, color=FAINT)
+    figure.savefig(path, dpi=dots_per_inch)
+
+
+def _edges(axes: Any, picture: Picture) -> None:
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
+    for start, leave, arrive, end in picture.bars:
+        middle = (leave.y + arrive.y) / 2
+        points = [start, leave, (leave.x, middle), (arrive.x, middle), arrive, end]
+        axes.add_patch(PathPatch(Path(points, codes), fill=False, edgecolor=INK, linewidth=1.3))
+    for x, y in picture.heads:
+        axes.add_patch(Polygon([(x, y), (x - 4, y - ARROW), (x + 4, y - ARROW)], facecolor=INK))
+
+
+def _box(axes: Any, box: Box, picture: Picture) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    width, height = picture.sizes[box.key]
+    x, y = picture.layout.centres[box.key]
+    fill, border = KINDS[box.kind]
+    style = f"round,pad=0,rounding_size={corner_radius(box, height)}"
+    axes.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            boxstyle=style,
+            facecolor=box.fill or fill,
+            edgecolor=box.border or border,
+            linewidth=1.2,
+        )
+    )
+    baseline = y - height / 2 + PADDING_Y + LINE_HEIGHT * 0.76
+    for i, text in enumerate([box.title, *box.lines]):
+        font = {"fontsize": LINE_SIZE * FONT_SCALE, "color": box.text or DETAIL}
+        if i == 0:
+            font = {"fontsize": TITLE_SIZE * FONT_SCALE, "weight": "bold", "color": box.text or TEXT}
+        axes.text(x, baseline + i * LINE_HEIGHT, text, ha="center", **font)

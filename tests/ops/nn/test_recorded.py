@@ -1,0 +1,113 @@
+"""The layers give the numbers that MXNet 1.9.1 gave (recorded by `record.py`)."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import rebind.ops.loss
+import rebind.ops.nn
+import rebind.ops.sequence  # noqa: F401
+from rebind.ops import find
+
+FORWARD, BACKWARD = 1e-5, 1e-4  # relative to the largest number of an array
+
+
+def load():
+    with np.load(Path(__file__).with_name("recorded.npz")) as file:
+        arrays = defaultdict(lambda: defaultdict(dict))
+        for key in file.files:
+            if key != "cases":
+                number, kind, name = key.split("/")
+                arrays[int(number)][kind][name] = file[key]
+        return [(op, p, arrays[number]) for number, op, p in json.loads(str(file["cases"]))]
+
+
+CASES = load()
+
+
+def close(found, wanted, tolerance, what):
+    found = found.detach().numpy()
+    assert found.shape == wanted.shape, what
+    assert found.dtype == wanted.dtype, what
+    scale = max(1.0, np.abs(wanted[np.abs(wanted) < 1e30]).max(initial=0.0))
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+
+
+@pytest.mark.parametrize("index", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
+def test_as_recorded(index):
+    name, given, recorded = CASES[index]
+    op = find(name)
+    p = op.parse(given)
+    inputs = {k: torch.from_numpy(v.copy()) for k, v in recorded["in"].items()}
+    for k in recorded["grad"]:
+        inputs[k].requires_grad_()
+    tensors = [inputs[k] for k in op.inputs_for(p)]
+    keywords = op.keywords(p)
+    visible = op.visible_outputs(p)
+
+    def run(training):
+        mode = {"training": training} if "training" in op.modes else {}
+        out = op(*tensors, **keywords, **mode)
+        return out if isinstance(out, tuple) else (out,)
+
+    what = f"{name} {given}"
+    for i, out in enumerate(run(False)[:visible]):
+        close(out, recorded["infer"][str(i)], FORWARD, f"{what}: output {i} in inference")
+    outs = run(True)
+    heads = [torch.from_numpy(recorded["head"][str(i)]) for i in range(visible)]
+    for i, out in enumerate(outs[:visible]):
+        close(out, recorded["train"][str(i)], FORWARD, f"{what}: output {i} in training")
+    differentiable = [(o, h) for o, h in zip(outs, heads, strict=False) if o.requires_grad]
+    if differentiable:
+        torch.autograd.backward([o for o, _ in differentiable], [h for _, h in differentiable])
+    for k, wanted in recorded["grad"].items():
+        grad = inputs[k].grad
+        close(
+            torch.zeros_like(inputs[k]) if grad is None else grad,
+            wanted,
+            BACKWARD,
+            f"{what}: gradient of {k}",
+        )
+    for k, new in zip(op.aux_names, outs[len(op.outputs_for(p)) :], strict=False):
+        close(inputs[k] if new is None else new, recorded["aux"][k], FORWARD, f"{what}: new {k}")
+
+
+@pytest.mark.parametrize("index", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
+def test_shapes_on_meta(index):
+    """The meta run gives shapes and types of the outputs; the rules give those of the parameters."""
+    name, given, recorded = CASES[index]
+    op = find(name)
+    p = op.parse(given)
+    names = op.inputs_for(p)
+    tensors = [
+        torch.empty(recorded["in"][k].shape, dtype=torch.from_numpy(recorded["in"][k]).dtype, device="meta")
+        for k in names
+    ]
+    for training in (False, True):
+        mode = {"training": training} if "training" in op.modes else {}
+        out = op(*tensors, **op.keywords(p), **mode)
+        outs = out if isinstance(out, tuple) else (out,)
+        kind = "train" if training else "infer"
+        for i in range(op.visible_outputs(p)):
+            assert tuple(outs[i].shape) == recorded[kind][str(i)].shape
+            assert str(outs[i].dtype) == f"torch.{recorded[kind][str(i)].dtype}"
+    shapes = {k: tuple(recorded["in"][k].shape) for k in names}
+    filled = op.filled_shapes(shapes, p)
+    for k, shape in filled.items():
+        if k in shapes:
+            assert shape == shapes[k], k
+    # Nothing is claimed that a half-known shape does not say.
+    nothing = dict.fromkeys(names)
+    for half in (nothing, nothing | {"data": (0,) * len(shapes["data"])}):
+        for k, shape in op.filled_shapes(half, p).items():
+            if k in shapes and k != "label":  # of several that are allowed it names the first
+                assert all(a in (0, b) for a, b in zip(shape, shapes[k], strict=True)), (k, shape)
+    outputs = [recorded["infer"][str(i)].shape for i in range(op.visible_outputs(p))]
+    for known in (nothing, nothing | {"data": (0, *shapes["data"][1:])}, shapes):
+        for k, shape in op.shapes_of_inputs(known, outputs, p).items():
+            if shape is not None:
+                assert all(a in (0, b) for a, b in zip(shape, shapes[k], strict=True)), (k, shape)

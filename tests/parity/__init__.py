@@ -1,0 +1,1 @@
+"""Comparisons with the real MXNet: what it computes and writes, recorded."""
