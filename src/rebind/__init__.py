@@ -6,7 +6,7 @@
 
 from . import (
     autograd, callback, checkpoint, config, context, errors, executor, initializer, io, kvstore, lr_scheduler, metric,
-    model, module, ndarray, optimizer, random, scope, symbol, viz,
+    model, module, ndarray, optimizer, random, scope, symbol, util, viz,
 )  # fmt: skip
 from ._version import __version__
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
@@ -31,5 +31,5 @@ __all__ = [
     "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned", "current_context",
     "current_device", "errors", "executor", "gpu", "init", "initializer", "io", "kv", "kvstore", "lr_scheduler",
     "metric", "mod", "model", "module", "name", "nd", "ndarray", "num_gpus", "optimizer", "random", "scope", "sym",
-    "symbol", "visualization", "viz",
+    "symbol", "util", "visualization", "viz",
 ]  # fmt: skip

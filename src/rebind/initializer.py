@@ -91,6 +91,7 @@ class InitDesc(str):
     def __new__(
         cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Initializer | None = None
     ) -> InitDesc:
+        """Make the name, with its attributes."""
         self = super().__new__(cls, name)
         self.attrs = attrs or {}
         self.global_init = global_init
@@ -148,7 +149,7 @@ class Initializer:
         return f"{type(self).__name__}({settings})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.dumps() == other.dumps()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.dumps() == other.dumps()
 
     def __hash__(self) -> int:
         return hash(self.dumps())

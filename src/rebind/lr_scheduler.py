@@ -6,6 +6,7 @@ far it has come: `FactorScheduler` and `MultiFactorScheduler` never go back to a
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -194,7 +195,7 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentError(f"{self._who}: step must be a list of numbers of updates; got {step!r}")
-        if step[0] < 1 or any(a >= b for a, b in zip(step, step[1:])):
+        if step[0] < 1 or any(a >= b for a, b in itertools.pairwise(step)):
             raise ParameterError(f"{self._who}: step must be rising numbers >= 1; got {step}")
         _check_factor(factor, self._who)
         self.step = list(step)

@@ -218,12 +218,17 @@ def _lstm_step(
 
 
 def autoencoder(mx: Any) -> Any:
-    """A convolutional autoencoder with four heads: two regressions, a penalty and the code itself."""
-    net = mx.sym.var("data")
+    """A convolutional autoencoder with heads of all kinds: two regressions, a penalty, values to look at.
+
+    The operator with a learnt slope stands first: between other operators MXNet 1.9.1 writes the gradient of its
+    input over the head gradient, from which it then computes a wrong gradient of the slope (finite differences
+    show it).
+    """
+    net = mx.sym.LeakyReLU(mx.sym.var("data"), act_type="prelu", name="prelu0")
     net = mx.sym.Convolution(net, kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=4, name="enc1")
     net = mx.sym.LeakyReLU(net, act_type="leaky", slope=0.1, name="leaky1")
     net = mx.sym.Convolution(net, kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=6, name="enc2")
-    net = mx.sym.LeakyReLU(net, act_type="prelu", name="prelu2")
+    net = mx.sym.LeakyReLU(net, act_type="gelu", name="gelu2")
     code = mx.sym.FullyConnected(net, num_hidden=8, name="code")
     net = mx.sym.LeakyReLU(code, act_type="elu", slope=0.3, name="elu3")
     net = mx.sym.FullyConnected(net, num_hidden=6 * 3 * 3, name="expand")

@@ -25,6 +25,9 @@ RTOL_GRADIENT = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-9}
 #: These are series or quotients of large numbers: float32 versions agree to fewer digits than elsewhere.
 WIDER = {"gamma": 20.0, "gammaln": 20.0, "erfinv": 20.0}
 
+#: Cases whose gradient 1.9.1 gets wrong: the derivative, as finite differences give it, stands in for the record.
+WRONG_GRADIENTS = {"LeakyReLU(act_type=selu)": "below zero it is not the derivative: 0.161 at -2, where that is 0.238"}
+
 NAMES = [name for name, case in CASES.items() if case.operator not in LATER]
 
 
@@ -66,6 +69,9 @@ def compare(actual: np.ndarray, reference: list[Any], rtols: dict[str, float], c
     expected = PACK.get(reference)
     assert actual.dtype == expected.dtype, f"{what}: type {actual.dtype}, MXNet has {expected.dtype}"
     rtol = rtols.get(str(expected.dtype), 0.0) * WIDER.get(case.operator, 1.0)
+    if rtol:  # MXNet computes softmax(dtype='float64') of float32 in float32: no result has more digits than its inputs
+        given = [str(PACK.get(argument).dtype) for argument in MANIFEST[case.name]["arguments"].values()]
+        rtol = max([rtol, *(rtols.get(dtype, 0.0) for dtype in given)])
     assert_close(actual, expected, rtol=rtol, what=what)
 
 
@@ -86,12 +92,30 @@ def test_operator(name: str) -> None:
         return
     heads = [to_rebind(PACK.get(reference)) for reference in entry["heads"]]
     executor.backward(heads or None)
+    if name in WRONG_GRADIENTS:
+        assert_derivative(executor, heads)
+        return
     for key, reference in entry["gradients"].items():
         compare(
             executor.grad_dict[key].asnumpy(), reference, RTOL_GRADIENT, case, f"{name}: gradient of {key}"
         )
     for key, reference in entry["states_after"].items():
         compare(executor.aux_dict[key].asnumpy(), reference, RTOL_FORWARD, case, f"{name}: state {key}")
+
+
+def assert_derivative(executor: Any, heads: list[Any]) -> None:
+    """Compare the gradient of the only argument with central differences of the outputs, times the heads."""
+    ((key, gradient),) = executor.grad_dict.items()
+    computed, value = gradient.asnumpy(), executor.arg_dict[key].asnumpy()
+    step = 1e-2
+    for index in np.ndindex(*value.shape):
+        moved = []
+        for sign in (1, -1):
+            near = value.copy()
+            near[index] += sign * step
+            outputs = executor.forward(is_train=False, **{key: near})
+            moved.append(sum(float((o.asnumpy() * h.asnumpy()).sum()) for o, h in zip(outputs, heads, strict=True)))
+        assert abs((moved[0] - moved[1]) / (2 * step) - computed[index]) < 0.02
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,7 +16,7 @@ from ..device import Device, as_device
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, near_names
 from ..graph import Entry, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
-from ..shapes import Shape
+from ..shapes import Shape, is_known
 from .lower import Plan, entry_needs_head_gradient, lower
 
 __all__ = ["Executor", "GRAD_REQS", "arrays_by_name", "read_grad_req"]
@@ -263,8 +263,11 @@ class Executor:
             self._complete()
         if self._monitor is not None:
             return self._forward_monitored(is_train)
-        outputs, record = self._run(lower(self._graph, bool(is_train), self._device, self._groups))
+        outputs, record = self._run(self._plan(self._graph, is_train))
         return self._keep(outputs, record)
+
+    def _plan(self, graph: Graph, is_train: bool) -> Plan:
+        return lower(graph, bool(is_train), self._device, self._groups, self._sizes)
 
     def _keep(self, values: Sequence[Tensor], record: _Pass) -> list[NDArray]:
         """Show new values through the outputs, and remember the pass."""
@@ -363,7 +366,7 @@ class Executor:
         after = generator.get_state()
         if record.random_state is not None:
             generator.set_state(record.random_state)
-        _, self._last = self._run(lower(self._graph, record.training, self._device, self._groups))
+        _, self._last = self._run(self._plan(self._graph, record.training))
         generator.set_state(after)
         return self._last
 
@@ -450,6 +453,16 @@ class Executor:
         shapes, types = self._known()
         self._inferred_types = infer_types(self._graph, types)
         self._inferred = infer_shapes(self._graph, shapes, self._inferred_types)
+        self._sizes = {}
+        for node in self._graph.nodes:
+            if node.operator is not None and 0 in (node.params.get("shape") or ()) and not node.inputs:
+                shape = self._inferred.of(Entry(node))
+                if not is_known(shape):
+                    raise ShapeError(
+                        f"{node.operator.name} {node.name!r}: its shape {node.params.shape} does not follow from the "
+                        "arrays; give it in full"
+                    )
+                self._sizes[node.name] = shape
 
     def _make_outputs(self) -> None:
         self._outputs = []
@@ -553,7 +566,7 @@ class Executor:
         assert self._monitor is not None
         callback, monitor_all = self._monitor
         tapped = self._tapped_graph()
-        values, record = self._run(lower(tapped, bool(is_train), self._device, self._groups))
+        values, record = self._run(self._plan(tapped, is_train))
         count = len(self._graph.outputs)
         taps = dict(zip(tapped.outputs[count:], values[count:], strict=True))
         told: set[str] = set()

@@ -19,6 +19,7 @@ from ..device import Device
 from ..errors import MXNetError
 from ..graph import Entry, Graph, Node
 from ..ndarray.compute import explain
+from ..shapes import Shape
 
 __all__ = ["Plan", "lower"]
 
@@ -47,13 +48,19 @@ class Plan:
 
     def blame(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
         """Return `error`, which `run` raised, as one that names the node that failed and its inputs."""
-        return _Blame(self.code).find(error, generator, tensors)
+        return _find_failure(self.code, error, (generator, *tensors))
 
 
 _plans: weakref.WeakKeyDictionary[Graph, dict[Any, Plan]] = weakref.WeakKeyDictionary()
 
 
-def lower(graph: Graph, training: bool, device: Device, groups: Mapping[str, Device] | None = None) -> Plan:
+def lower(
+    graph: Graph,
+    training: bool,
+    device: Device,
+    groups: Mapping[str, Device] | None = None,
+    sizes: Mapping[str, Shape] | None = None,
+) -> Plan:
     """Return the plan of `graph`; made at the first call for a mode, then kept as long as the graph.
 
     Parameters
@@ -66,17 +73,22 @@ def lower(graph: Graph, training: bool, device: Device, groups: Mapping[str, Dev
         Where it runs.
     groups
         For a node with the attribute ``ctx_group``, the device that its group runs on.
+    sizes
+        For a node that makes an array of a shape that it does not wholly know (``zeros(shape=(0, 200))``), the shape.
     """
     plans = _plans.setdefault(graph, {})
-    key = (training, device.torch, tuple(sorted((group, d.torch) for group, d in (groups or {}).items())))
+    places = tuple(sorted((group, str(place.torch)) for group, place in (groups or {}).items()))
+    key = (training, device.torch, places, tuple((sizes or {}).items()))
     plan = plans.get(key)
     if plan is None:
-        code = fx.GraphModule({}, _trace(graph, training, device, groups or {}))
+        code = fx.GraphModule({}, _trace(graph, training, device, groups or {}, sizes or {}))
         plan = plans[key] = Plan(graph, training, code, code.forward)
     return plan
 
 
-def _trace(graph: Graph, training: bool, device: Device, groups: Mapping[str, Device]) -> fx.Graph:
+def _trace(
+    graph: Graph, training: bool, device: Device, groups: Mapping[str, Device], sizes: Mapping[str, Shape]
+) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
     values: dict[tuple[int, int], fx.Node | None] = {}
@@ -93,7 +105,9 @@ def _trace(graph: Graph, training: bool, device: Device, groups: Mapping[str, De
         inputs = [values[id(entry.node), entry.index] for entry in node.inputs]
         if several_devices:
             inputs = [code.call_method("to", (value, place.torch)) for value in inputs]
-        keywords: dict[str, Any] = op.keywords(node.params)
+        keywords: dict[str, Any] = dict(op.keywords(node.params))
+        if node.name in sizes:
+            keywords["shape"] = sizes[node.name]
         if "training" in op.modes:
             keywords["training"] = training
         if "generator" in op.modes:
@@ -130,29 +144,35 @@ def _all_inputs(node: Node, present: Sequence[Any]) -> list[Any]:
     return found
 
 
-class _Blame(fx.Interpreter):
-    """Runs a plan again, node by node, to see where it fails."""
-
-    def find(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
+def _find_failure(code: fx.GraphModule, error: Exception, arguments: Sequence[Any]) -> Exception:
+    """Run a plan's code again, node by node, and return what fails as an error that names the node."""
+    values: dict[fx.Node, Any] = {}
+    rest = iter(arguments)
+    for step in code.graph.nodes:
+        if step.op == "output":
+            break
+        if step.op == "placeholder":
+            values[step] = next(rest)
+            continue
+        args = fx.map_arg(step.args, values.__getitem__)
+        keywords = fx.map_arg(step.kwargs, values.__getitem__)
         try:
             with torch.no_grad():
-                self.run(generator, *tensors)
-        except Exception as found:  # whatever it is, it is handed on, with a name
-            return found
-        return error
-
-    def run_node(self, n: fx.Node) -> Any:
-        node: Node | None = n.meta.get("node")
-        try:
-            return super().run_node(n)
-        except Exception as error:
+                if step.op == "call_method":
+                    values[step] = getattr(args[0], step.target)(*args[1:], **keywords)
+                else:
+                    values[step] = step.target(*args, **keywords)
+        except Exception as found:
+            node: Node | None = step.meta.get("node")
             if node is None or node.operator is None:
-                raise
-            tensors, _ = self.fetch_args_kwargs_from_env(n)
+                return found
             who = f"{node.operator.name} {node.name!r}"
-            if isinstance(error, MXNetError):
-                raise type(error)(str(error).replace(node.operator.name, who, 1)) from None
-            raise explain(node.operator, who, tensors, node.params, error) from None
+            if isinstance(found, MXNetError):
+                return type(found)(str(found).replace(node.operator.name, who, 1))
+            if isinstance(found, (RuntimeError, IndexError)):
+                return explain(node.operator, who, args, node.params, found)
+            return found
+    return error
 
 
 def entry_needs_head_gradient(entry: Entry) -> bool:

@@ -15,7 +15,7 @@ from ..errors import MXNetError
 from ..ops import Operator
 from ..params import Params
 
-__all__ = ["Entry", "Graph", "Node", "check", "rewrite"]
+__all__ = ["Entry", "Graph", "Node", "check", "input_variable", "rewrite"]
 
 
 class Node:
@@ -156,6 +156,18 @@ class Graph:
     def internals(self) -> Graph:
         """The graph whose outputs are all visible outputs of all nodes."""
         return Graph(Entry(node, i) for node in self.nodes for i in range(node.visible_outputs))
+
+
+def input_variable(op: Operator, node_name: str, input_name: str, said: Mapping[str, str]) -> Entry:
+    """Return the variable that is made for an input that nobody gave: ``fc1_weight``.
+
+    As in MXNet it carries what is said of the operator's node, parameters too, and the operator's own choice of an
+    initializer.
+    """
+    attributes = dict(said)
+    if input_name in op.inits:
+        attributes.setdefault("__init__", op.inits[input_name])
+    return Entry(Node(None, f"{node_name}_{input_name}", attributes=attributes))
 
 
 def rewrite(graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]) -> Graph:

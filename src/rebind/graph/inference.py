@@ -219,7 +219,7 @@ class _ShapeInference:
         assert op is not None
         dtypes_ = [self.types.of(entry) for entry in node.inputs]
         known_all = all(is_known(shape) for shape in inputs)
-        answers: list[Sequence[Shape]] = []
+        answers: list[Sequence[Shape | None]] = []
         for filler in _FILLERS[: 1 if known_all else 2]:
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
             try:
@@ -230,9 +230,11 @@ class _ShapeInference:
                 raise self._misfit(node, inputs, error) from None
         for i, key in enumerate(out_keys):
             shape = answers[0][i]
+            if shape is None:
+                continue
             if len(answers) == 2:
                 other = answers[1][i]
-                if len(other) != len(shape):
+                if other is None or len(other) != len(shape):
                     continue
                 shape = tuple(a if a == b else 0 for a, b in zip(shape, other, strict=True))
             try:
@@ -259,12 +261,12 @@ class _ShapeInference:
 
 
 _META = torch.device("meta")
-_CACHE: dict[Any, list[Shape]] = {}
+_CACHE: dict[Any, list[Shape | None]] = {}
 
 
 def meta_shapes(
     op: Operator, p: Params, shapes: Sequence[Shape], types: Sequence[torch.dtype | None]
-) -> list[Shape]:
+) -> list[Shape | None]:
     """Return the shapes of the outputs of `op`, by running it on tensors without content."""
     try:
         key = (op.name, tuple(p.items()), tuple(shapes), tuple(types))
@@ -276,13 +278,13 @@ def meta_shapes(
             torch.empty(shape, dtype=dtype or torch.float32, device=_META)
             for shape, dtype in zip(shapes, types, strict=True)
         ]
-        found = [tuple(value.shape) for value in run_on_meta(op, p, tensors)]
+        found = [None if value is None else tuple(value.shape) for value in run_on_meta(op, p, tensors)]
         if key is not None and len(_CACHE) < 16384:
             _CACHE[key] = found
     return found
 
 
-def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
     """Run `op` on tensors without content; absent optional inputs are filled in as None."""
     present = iter(tensors)
     wanted = op.inputs_for(p, len(tensors))

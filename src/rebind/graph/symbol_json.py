@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
-from .graph import Entry, Graph, Node, check
+from .graph import Entry, Graph, Node, check, input_variable
 
 __all__ = ["HIDDEN_KEYS", "dumps", "hide", "loads", "split_attributes"]
 
@@ -20,6 +20,7 @@ __all__ = ["HIDDEN_KEYS", "dumps", "hide", "loads", "split_attributes"]
 HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
 
 _FORMAT_VERSION = 10901
+_ARGMAX_CHANGED = _INITS_BEFORE = 905  # 0.9.5
 _INLINE_LENGTH = 10  # longer lists are written one element a line
 
 
@@ -49,7 +50,7 @@ def dumps(graph: Graph) -> str:
 
     rows, row = [0], 0
     for node in nodes:
-        row += len(node.output_names)
+        row += 1 if node.operator is None else node.operator.recorded_outputs(node.params)
         rows.append(row)
     parts = [
         _field("nodes", _lines((_node(node, reference) for node in nodes), 2)),
@@ -116,13 +117,22 @@ def loads(text: str, source: str = "<json>") -> Graph:
         raise FormatError(f"{source}: a symbol must be JSON; {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
         raise FormatError(f"{source}: a symbol must be a JSON object with a list 'nodes'; got {text[:60]!r}")
+    version = _version(content)
     entries: list[list[Entry]] = []
     for i, row in enumerate(content["nodes"]):
-        entries.append(_read_node(row, i, entries, source))
+        entries.append(_read_node(row, i, entries, source, version))
     heads = content.get("heads")
     if not isinstance(heads, list) or not heads:
         raise FormatError(f"{source}: a symbol must have a list 'heads' of outputs; got {heads!r}")
     return check(Graph(_resolve(head, entries, f"{source}: head {i}") for i, head in enumerate(heads)))
+
+
+def _version(content: Mapping[str, Any]) -> int:
+    """Return the version of MXNet that wrote a file: 10901 for 1.9.1, 800 where none is said."""
+    said = content.get("attrs")
+    number = said.get("mxnet_version") if isinstance(said, dict) else None
+    number = number[1] if isinstance(number, list) and len(number) == 2 else number
+    return number if isinstance(number, int) else 800
 
 
 def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
@@ -138,7 +148,9 @@ def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> En
     return entries[node][index]
 
 
-def _read_node(row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str) -> list[Entry]:
+def _read_node(
+    row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str, version: int
+) -> list[Entry]:
     if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("op"), str):
         raise FormatError(f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {row!r}")
     who = f"{source}: node {i} ({row['op']} {row['name']!r})"
@@ -159,10 +171,21 @@ def _read_node(row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str
     op = OPERATORS.get(row["op"])
     if op is None:
         raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
-    return _apply(op, row["name"], said, sources, who)
+    if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and said.get("axis") == "-1":
+        del said["axis"]  # it meant all elements then
+    # Files of 0.8 and before, which have "param", leave auxiliary states out.
+    return _apply(op, row["name"], said, sources, who, said if "param" in row else {}, version)
 
 
-def _apply(op: Operator, name: str, said: Mapping[str, str], sources: list[Entry], who: str) -> list[Entry]:
+def _apply(
+    op: Operator,
+    name: str,
+    said: Mapping[str, str],
+    sources: list[Entry],
+    who: str,
+    for_variables: Mapping[str, str],
+    version: int,
+) -> list[Entry]:
     given, others = split_attributes(op, said)
     unknown = [key for key in others if not (key.startswith("__") and key.endswith("__"))]
     # Up to 0.8 an operator's node could carry attributes for its inputs: weight_lr_mult.
@@ -176,7 +199,7 @@ def _apply(op: Operator, name: str, said: Mapping[str, str], sources: list[Entry
         raise FormatError(str(error)) from None
     names = op.inputs_for(p, len(sources))
     for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
-        sources = [*sources, Entry(Node(None, f"{name}_{missing}"))]
+        sources = [*sources, input_variable(op, name, missing, for_variables)]
     if len(sources) != len(names):
         raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
     for key, value in for_inputs.items():
@@ -184,6 +207,10 @@ def _apply(op: Operator, name: str, said: Mapping[str, str], sources: list[Entry
         variable = sources[names.index(prefix)].node if prefix in names else None
         if variable is not None and variable.is_variable:
             variable.attributes[hide(key.removeprefix(f"{prefix}_"))] = value
+    if version < _INITS_BEFORE:
+        for input_name, entry in zip(names, sources, strict=True):
+            if input_name in op.inits and entry.node.is_variable:
+                entry.node.attributes.setdefault("__init__", op.inits[input_name])
     attributes = {key: value for key, value in others.items() if key not in for_inputs}
     node = Node(op, name, sources, p, given, attributes)
     return [Entry(node, k) for k in range(len(node.output_names))]

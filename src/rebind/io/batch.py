@@ -45,6 +45,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     def __new__(
         cls, name: str, shape: Sequence[int], dtype: Any = np.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
+        """Make the pair of name and shape, with type and layout beside it."""
         self = super().__new__(cls, name, as_shape(shape, f"DataDesc {name!r}: shape"))
         self.dtype = dtype
         self.layout = layout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import weakref
@@ -45,7 +46,9 @@ class PrefetchingIter(CurrentBatch):
         rename_data: Sequence[Mapping[str, str]] | None = None,
         rename_label: Sequence[Mapping[str, str]] | None = None,
     ) -> None:
-        self.iters = list(iters) if isinstance(iters, (list, tuple)) else [iters]
+        self.iters: list[DataIter] = (
+            [iters] if hasattr(iters, "next") else list(iters)  # type: ignore[list-item]
+        )
         if not self.iters:
             raise ArgumentError("PrefetchingIter: iters must hold at least one iterator; got none")
         for who, names in (("rename_data", rename_data), ("rename_label", rename_label)):
@@ -156,6 +159,7 @@ class _Reader:
 
     def _read(self, source: DataIter) -> None:
         while not self.stopped.is_set():
+            item: Any
             try:
                 item = source.next()
             except StopIteration:
@@ -192,8 +196,6 @@ def _stop_all(readers: list[_Reader]) -> None:
         reader.stopped.set()
     for reader in readers:
         while reader.thread.is_alive():  # make room for what it is about to put
-            try:
+            with contextlib.suppress(queue.Empty):
                 reader.items.get_nowait()
-            except queue.Empty:
-                pass
             reader.thread.join(0.01)

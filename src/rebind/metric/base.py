@@ -65,6 +65,7 @@ class EvalMetric:
     num_inst: Any
     global_sum_metric: Any
     global_num_inst: Any
+    _kept: tuple[Any, Any]
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class EvalMetric:
         self._kept = kept
 
     def _forget_kept(self) -> None:
-        self._kept: tuple[Any, Any] = (0.0, 0)
+        self._kept = (0.0, 0)
 
     def _kept_sums(self) -> tuple[Any, Any]:
         """Return what earlier local windows held; nothing where a subclass does not call our `reset`."""

@@ -12,6 +12,7 @@ class Mode(threading.local):
 
     recording: bool = False
     training: bool = False
+    numpy_shapes: bool = False  # whether arrays may have no axes
 
 
 mode = Mode()

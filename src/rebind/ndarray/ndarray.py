@@ -517,7 +517,7 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
         values = torch.as_tensor(np.asarray(source_array))
     except (TypeError, ValueError):
         raise ArgumentError(f"nd.array: must be numbers of one type in a regular shape; got {source_array!r}") from None
-    if values.ndim == 0:
+    if values.ndim == 0 and not mode.numpy_shapes:
         values = values.reshape(1)
     return NDArray(values.to(device.torch, wanted, copy=True), device)
 

@@ -12,7 +12,7 @@ An array (version 2, what is written)::
     int32 axes, int64 for each axis             the shape; without axes nothing follows
     int32 device kind, int32 device number, int32 type of elements, the elements
 
-Version 1 (0xF993FAC8) has no storage type; before it the number of axes stood first, and sizes were uint32.
+Version 3 (0xF993FACA) is the same, and may hold arrays without axes or elements. Version 1 (0xF993FAC8) has no storage type; before it the number of axes stood first, and sizes were uint32.
 Lengths are checked against the file's size before any memory is taken.
 """
 
@@ -28,6 +28,7 @@ from torch import Tensor
 
 from .. import dtypes, files
 from ..errors import ArgumentError, DTypeError, FormatError
+from .mode import mode
 from .ndarray import NDArray
 
 __all__ = ["load", "load_frombuffer", "save"]
@@ -83,12 +84,13 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
 def _array_parts(array: NDArray) -> list[Any]:
     tensor = array.tensor.detach().contiguous().cpu()
     shape = tuple(tensor.shape)
-    head = struct.pack(f"<Iii{len(shape)}q", _VERSION_2, _DENSE, len(shape), *shape)
-    if tensor.numel() == 0:
-        raise ArgumentError(f"nd.save: the format cannot hold an array without elements; got shape {shape}")
+    # Only version 3 tells an array without axes, or without elements, from one that was never filled.
+    version = _VERSION_3 if mode.numpy_shapes or not (shape and tensor.numel()) else _VERSION_2
+    head = struct.pack(f"<Iii{len(shape)}q", version, _DENSE, len(shape), *shape)
     # Arrays are written as of the CPU, whatever their device: the file is read on machines without a GPU too.
     place = struct.pack("<iii", 1, 0, dtypes.flag(tensor.dtype))
-    return [head, place, memoryview(tensor.view(torch.uint8).reshape(-1).numpy())]
+    elements = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
+    return [head, place, memoryview(elements)]
 
 
 def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
@@ -178,7 +180,7 @@ def _read_array(reader: _Reader, number: int) -> NDArray:
         shape = reader.numbers(f"{mark}I", f"the shape of {what}")
     if any(size < 0 for size in shape):
         raise reader.wrong(f"the sizes of {what} must be >= 0", shape)
-    if not shape:
+    if mark != _VERSION_3 and not (shape and all(shape)):
         return NDArray(torch.zeros(0))  # an array that was never filled: no device, no type, no elements
     _, _, flag = reader.numbers("iii", f"the device and type of {what}")
     try:
@@ -201,5 +203,5 @@ def _read_elements(reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, 
     if count == 0:
         return torch.zeros(shape, dtype=dtype)
     tensor = torch.empty(shape, dtype=dtype)
-    tensor.view(torch.uint8).reshape(-1).numpy()[:] = raw
+    tensor.reshape(-1).view(torch.uint8).numpy()[:] = raw
     return tensor

@@ -14,13 +14,15 @@ user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (
 function that takes one of them is given it.
 
 What the signature cannot say is declared beside it: inputs that a parameter removes (`skip`), auxiliary states
-(`aux`: returned as new values after the outputs, never written in place), names of outputs, the shapes of
+(`aux`: returned as new values after the outputs, never written in place), first values of variables that are made
+for inputs (`inits`), names of outputs, the shapes of
 parameters that follow from the data (``@op.fill_shapes``), types (`types`), and a gradient that differs from the
 derivative (``@op.gradient``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import typing
@@ -33,7 +35,7 @@ from torch import Tensor
 
 from ..errors import DTypeError, NameLookupError, ParameterError, near_names
 from ..params import REQUIRED, Parameter, Params
-from ..shapes import Shape
+from ..shapes import Shape, merge
 
 __all__ = ["OPERATORS", "Input", "Operator", "find", "operator"]
 
@@ -70,6 +72,8 @@ class Operator:
         Which of ``training``, ``generator``, ``device`` the function takes.
     count
         The name of the parameter that counts the inputs of a variadic operator (``num_args``), if it has one.
+    inits
+        For an input, the initializer of a variable that is made for it (``'["one", {}]'``).
     """
 
     def __init__(
@@ -86,14 +90,16 @@ class Operator:
         types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
         alike: bool = False,
         head_gradient: bool | Callable[[Params], bool] = True,
-        hint: str | None = None,
+        inits: Mapping[str, str] | None = None,
+        rows: int | Callable[[Params], int] | None = None,
     ) -> None:
         self.function = function
         self.name = name
         self.aliases = tuple(aliases)
         self.count = count
         self.alike = alike
-        self.hint = hint or name.lower().lstrip("_")
+        self.inits = dict(inits or {})
+        self._rows = rows
         self._skip = skip
         self._outputs = outputs
         self._visible = visible
@@ -165,6 +171,12 @@ class Operator:
         """Return how many outputs a user sees (`BatchNorm` hides its mean and variance)."""
         return len(self.outputs_for(p)) if self._visible is None else self._visible(p)
 
+    def recorded_outputs(self, p: Params) -> int:
+        """Return how many outputs MXNet's files count for a node: hidden ones and workspaces too."""
+        if self._rows is None:
+            return len(self.outputs_for(p))
+        return self._rows(p) if callable(self._rows) else self._rows
+
     def type_slots(self, p: Params) -> TypeSlots:
         """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``)."""
         if self._types is None:
@@ -188,7 +200,13 @@ class Operator:
         """Return what the outputs' shapes say of the inputs'."""
         if self._shapes_from_outputs:
             return self._shapes_from_outputs(shapes, outputs, p)
-        return dict.fromkeys(shapes, outputs[0]) if self.alike else {}
+        if not self.alike:
+            return {}
+        together: Shape | None = None
+        for shape in (*shapes.values(), *outputs[:1]):
+            with contextlib.suppress(ValueError):  # a contradiction is found, and named, where it is written down
+                together = merge(together, shape)
+        return dict.fromkeys(shapes, together)
 
     # ---- parameters ----------------------------------------------------------------------------------
 

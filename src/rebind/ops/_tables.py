@@ -63,7 +63,9 @@ def binary(
 
     def function(lhs: Tensor, rhs: Tensor) -> Tensor:
         if lhs.shape != rhs.shape:
-            raise ShapeError(f"{name}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
+            raise ShapeError(
+                f"{name}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}"
+            )
         return compute(lhs, rhs)
 
     made = _make(function, doc, name, *aliases, alike=True, head_gradient=head_gradient)
@@ -87,7 +89,9 @@ def broadcast(
         except RuntimeError as error:
             raise broadcast_error(name, lhs, rhs) or error from None
 
-    made = _make(function, doc + " Sizes of 1 broadcast, as in NumPy.", name, *aliases, head_gradient=head_gradient)
+    made = _make(
+        function, doc + " Sizes of 1 broadcast, as in NumPy.", name, *aliases, head_gradient=head_gradient
+    )
     BINARY.append(Row(made, domain))
     return made
 

@@ -24,7 +24,11 @@ def _typed(p: Params) -> TypeSlots:
 
 @operator("_zeros", types=_typed)
 def zeros(
-    *, shape: Sizes = (), ctx: str = "", dtype: torch.dtype = torch.float32, device: torch.device | None = None
+    *,
+    shape: Sizes = (),
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
 ) -> Tensor:
     """Array of zeros."""
     return torch.zeros(shape, dtype=dtype, device=device)
@@ -40,7 +44,11 @@ def zeros_without_dtype(
 
 @operator("_ones", types=_typed)
 def ones(
-    *, shape: Sizes = (), ctx: str = "", dtype: torch.dtype = torch.float32, device: torch.device | None = None
+    *,
+    shape: Sizes = (),
+    ctx: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
 ) -> Tensor:
     """Array of ones."""
     return torch.ones(shape, dtype=dtype, device=device)
@@ -121,8 +129,8 @@ def linspace(
 @operator("_eye", types=_typed)
 def eye(
     *,
-    N: Annotated[int, AtLeast(0)],  # noqa: N803
-    M: int = 0,  # noqa: N803
+    N: Annotated[int, AtLeast(0)],
+    M: int = 0,
     k: int = 0,
     ctx: str = "",
     dtype: torch.dtype = torch.float32,

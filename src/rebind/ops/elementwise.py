@@ -7,7 +7,7 @@ Each row below makes four operators or so: ``elemwise_add`` (shapes must be equa
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -48,7 +48,9 @@ def _power_of_number(data: Tensor, number: float) -> Tensor:
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.clamp(lhs, min=rhs)  # as torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet
+    return torch.clamp(
+        lhs, min=rhs
+    )  # as torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet
 
 
 def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -122,15 +124,25 @@ maximum = binary(
     "_maximum", "_Maximum", compute=_maximum, doc="The larger of both; on a tie the gradient goes to ``lhs``."
 )
 minimum = binary(
-    "_minimum", "_Minimum", compute=_minimum, doc="The smaller of both; on a tie the gradient goes to ``lhs``."
+    "_minimum",
+    "_Minimum",
+    compute=_minimum,
+    doc="The smaller of both; on a tie the gradient goes to ``lhs``.",
 )
-hypot = binary("_hypot", "_Hypot", compute=_hypot, doc="Hypotenuse ``sqrt(lhs**2 + rhs**2)``.", domain=(0.5, 2.0))
+hypot = binary(
+    "_hypot", "_Hypot", compute=_hypot, doc="Hypotenuse ``sqrt(lhs**2 + rhs**2)``.", domain=(0.5, 2.0)
+)
 
 broadcast_add = broadcast("broadcast_add", "broadcast_plus", compute=torch.add, doc="Sum ``lhs + rhs``.")
-broadcast_sub = broadcast("broadcast_sub", "broadcast_minus", compute=torch.sub, doc="Difference ``lhs - rhs``.")
+broadcast_sub = broadcast(
+    "broadcast_sub", "broadcast_minus", compute=torch.sub, doc="Difference ``lhs - rhs``."
+)
 broadcast_mul = broadcast("broadcast_mul", compute=torch.mul, doc="Product ``lhs * rhs``.")
 broadcast_div = broadcast(
-    "broadcast_div", compute=_divide, doc="Quotient ``lhs / rhs``; of integers, cut towards 0.", domain=(0.5, 2.0)
+    "broadcast_div",
+    compute=_divide,
+    doc="Quotient ``lhs / rhs``; of integers, cut towards 0.",
+    domain=(0.5, 2.0),
 )
 broadcast_mod = broadcast(
     "broadcast_mod",
@@ -159,10 +171,17 @@ rminus_scalar = scalar(
 mul_scalar = scalar("_mul_scalar", "_MulScalar", compute=torch.mul, doc="Product ``data * scalar``.")
 div_scalar = scalar("_div_scalar", "_DivScalar", compute=_divide, doc="Quotient ``data / scalar``.")
 rdiv_scalar = scalar(
-    "_rdiv_scalar", "_RDivScalar", compute=_reversed_divide, doc="Quotient ``scalar / data``.", domain=(1.0, 2.0)
+    "_rdiv_scalar",
+    "_RDivScalar",
+    compute=_reversed_divide,
+    doc="Quotient ``scalar / data``.",
+    domain=(1.0, 2.0),
 )
 mod_scalar = scalar(
-    "_mod_scalar", "_ModScalar", compute=_mod_number, doc="Remainder of ``data / scalar``; 0 for a scalar of 0."
+    "_mod_scalar",
+    "_ModScalar",
+    compute=_mod_number,
+    doc="Remainder of ``data / scalar``; 0 for a scalar of 0.",
 )
 rmod_scalar = scalar(
     "_rmod_scalar",
@@ -172,7 +191,11 @@ rmod_scalar = scalar(
     domain=(0.6, 0.9),
 )
 power_scalar = scalar(
-    "_power_scalar", "_PowerScalar", compute=_power, doc="``data`` to the power of ``scalar``.", domain=(0.5, 2.0)
+    "_power_scalar",
+    "_PowerScalar",
+    compute=_power,
+    doc="``data`` to the power of ``scalar``.",
+    domain=(0.5, 2.0),
 )
 rpower_scalar = scalar(
     "_rpower_scalar", "_RPowerScalar", compute=_power_of_number, doc="``scalar`` to the power of ``data``."
@@ -218,9 +241,7 @@ for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
         binary(
             f"_{_name}", f"_{_alias}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False
         )
-        broadcast(
-            f"broadcast_{_name}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False
-        )
+        broadcast(f"broadcast_{_name}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False)
         scalar(
             f"_{_name}_scalar",
             f"_{_alias.replace('_', '')}Scalar",
@@ -244,7 +265,9 @@ def add_n(*args: Tensor) -> Tensor:
     first = args[0].shape
     for tensor in args:
         if tensor.shape != first:
-            raise ShapeError(f"add_n: all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}")
+            raise ShapeError(
+                f"add_n: all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}"
+            )
     return functools.reduce(torch.add, args)
 
 
@@ -279,7 +302,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 @where.shapes_from_outputs
-def _(shapes: Shapes, outputs: list[Shape | None], p: Params) -> Shapes:
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"x": outputs[0], "y": outputs[0]}
 
 

@@ -6,6 +6,7 @@ range is either cut (``clip``), counted around (``wrap``), or an error where the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
-from ..shapes import normalize_axis
+from ..shapes import Shape, normalize_axis
 from ._spec import Shapes, operator
 
 
@@ -113,8 +114,9 @@ def one_hot(
 
 
 @one_hot.shapes_from_outputs
-def _(shapes: Shapes, outputs, p: Params) -> Shapes:  # noqa: ANN001
-    return {"indices": outputs[0][:-1]} if outputs[0] and len(outputs[0]) > 1 else {}
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    return {"indices": out[:-1]} if out and len(out) > 1 else {}
 
 
 @operator("batch_take", types={"a": "T", "indices": torch.int32, "output": "T"})
@@ -191,7 +193,9 @@ def _scattered(into: Tensor, indices: Tensor, values: Tensor, who: str) -> Tenso
     where = _coordinates(indices, tuple(into.shape), who)
     expected = (*indices.shape[1:], *into.shape[len(where) :])
     if values.shape != expected:
-        raise ShapeError(f"{who}: data must have shape {expected} to match indices; got {tuple(values.shape)}")
+        raise ShapeError(
+            f"{who}: data must have shape {expected} to match indices; got {tuple(values.shape)}"
+        )
     try:
         return torch.index_put(into, where, values)
     except IndexError:
@@ -228,4 +232,6 @@ def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tens
 
 def _ranks(rows: int, shape: tuple[int, ...] | None, who: str) -> None:
     if not shape or len(shape) != rows:
-        raise ShapeError(f"{who}: shape must have one size for each of {rows} rows of coordinates; got {shape}")
+        raise ShapeError(
+            f"{who}: shape must have one size for each of {rows} rows of coordinates; got {shape}"
+        )

@@ -89,29 +89,22 @@ def _softmax_output(
 
 
 def _check_label(data: Sequence[int], label: Sequence[int], multi_output: bool) -> None:
-    if multi_output:
-        wanted = (data[0], *data[2:])
-    elif label == data[:-1]:  # by far the most frequent case
+    if not multi_output and label == data[:-1]:  # by far the most frequent case
         return
-    else:
-        wanted = tuple(data[:-1])
-    if not _label_fits(tuple(data), tuple(label), multi_output):
+    allowed = _label_shapes(tuple(data), multi_output)
+    if tuple(label) not in allowed:
         raise ShapeError(
-            f"SoftmaxOutput: label must have shape {wanted} to match data {tuple(data)}; got {tuple(label)}"
+            f"SoftmaxOutput: label must have shape {allowed[0]} to match data {tuple(data)}; got {tuple(label)}"
         )
 
 
-def _label_fits(data: Shape, label: Shape, multi_output: bool) -> bool:
-    if label == data:
-        return True
+def _label_shapes(data: Shape, multi_output: bool) -> list[Shape]:
+    """Return the shapes that a label may have, the one that MXNet infers first."""
     if not multi_output:
-        return label == data[:-1] or label == data[:1]
-    spatial = data[2:]
-    return label in (
-        (data[0], *spatial),
-        (data[0], 1, *spatial),
-        (data[0], number_of_elements(spatial)),
-    )
+        return [data[:-1], data[:1], data]
+    batch, spatial = data[:1], data[2:]
+    positions = 0 if 0 in spatial else number_of_elements(spatial)
+    return [(*batch, positions), batch + spatial, (*batch, 1, *spatial), data]
 
 
 def _softmax_output_gradient(
@@ -125,24 +118,19 @@ def _softmax_output_gradient(
             grad.mul_(p.grad_scale)
         return (grad.mul_(heads[0]) if p.out_grad else grad), None
 
-    # Classes on axis 1 of `grad` from here on: (N, C) or (N, C, positions).
-    if p.multi_output:
-        shape: tuple[int, ...] = (out.shape[0], out.shape[1], -1)
-        index_shape: tuple[int, ...] = (out.shape[0], 1, -1)
-    elif p.preserve_shape:
-        shape, index_shape = (-1, out.shape[-1]), (-1, 1)
-    else:
-        shape, index_shape = (out.shape[0], -1), (out.shape[0], 1)
-    scores = out.reshape(shape)
-    classes = scores.shape[1]
-    label = label.reshape(-1)
+    # Classes on axis 1 of `scores` from here on: (N, C) or (N, C, positions).
+    index, scores = label.long(), out
     labels = label.numel()
-    if not p.multi_output and not p.preserve_shape and labels != out.shape[0]:
-        label = label[
-            : out.shape[0]
-        ]  # one softmax for an instance: MXNet takes that many labels from the front
-    label = label.reshape(index_shape)
-    index = label.long()
+    if p.multi_output:
+        scores = out.flatten(2) if out.dim() > 2 else out.unsqueeze(2)
+        index = index.reshape(scores.shape[0], 1, scores.shape[2])
+    else:
+        if out.dim() != 2:
+            scores = out.view(-1, out.shape[-1]) if p.preserve_shape else out.flatten(1)
+            # One softmax for an instance: MXNet takes as many labels from the front.
+            index = index.reshape(-1)[: scores.shape[0]]
+        index = index.unsqueeze(1)
+    classes = scores.shape[1]
     inside = index.clamp(0, classes - 1)
     right = 1.0
     if p.smooth_alpha:
@@ -150,8 +138,7 @@ def _softmax_output_gradient(
         grad, right = scores - share, 1.0 - p.smooth_alpha - share
     else:
         grad = scores.clone()
-    hit = (inside == index).to(grad.dtype).mul_(-right)
-    grad.scatter_add_(1, inside, hit)
+    grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
     if p.use_ignore:
         grad.masked_fill_(index.eq(int(p.ignore_label)), 0.0)
@@ -161,7 +148,7 @@ def _softmax_output_gradient(
     if p.normalization == "batch":
         scale /= grad.shape[0] if p.multi_output else labels
     elif p.normalization == "valid":
-        scale = scale / inputs[1].long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
+        scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
     if p.normalization == "valid" or scale != 1.0:
         grad.mul_(scale)
     grad = grad.view(out.shape)
@@ -170,20 +157,21 @@ def _softmax_output_gradient(
 
 def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:
     data, label = shapes["data"], shapes.get("label")
-    if data is None or (label is not None and 0 not in label and _label_fits(data, label, p.multi_output)):
+    if data is None:
         return {}
-    if p.multi_output:
-        if len(data) < 2:
-            raise ShapeError(f"SoftmaxOutput: data must have 2 axes or more; got shape {data}")
-        # Of the several shapes that are allowed, MXNet makes (N, positions) by itself.
-        if label is not None and len(label) != 2:
-            return {}
-        return {"label": (data[0], 0 if 0 in data[2:] else number_of_elements(data[2:]))}
     if len(data) < 2:
         raise ShapeError(f"SoftmaxOutput: data must have 2 axes or more; got shape {data}")
-    if (label is not None and len(label) in (1, len(data)) and len(data) > len(label) + 1) or label == data:
+    allowed = _label_shapes(data, p.multi_output)
+    fitting = {shape for shape in allowed if label is not None and _agree(shape, label)}
+    if len(fitting) > 1:  # sizes are missing that would tell which one it is
         return {}
-    return {"label": data[:-1]}
+    return {"label": fitting.pop() if fitting else allowed[0]}
+
+
+def _agree(first: Shape, second: Shape) -> bool:
+    return len(first) == len(second) and all(
+        a == b or 0 in (a, b) for a, b in zip(first, second, strict=True)
+    )
 
 
 def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
@@ -214,9 +202,13 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     label : (N,)
     out : (1,)
     """
-    classes = data.shape[1]
+    if label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"softmax_cross_entropy: label must have shape {tuple(data.shape[:1])} to match data "
+            f"{tuple(data.shape)}; got {tuple(label.shape)}"
+        )
     index = label.long().unsqueeze(1)
-    inside = index.clamp(0, classes - 1)
+    inside = index.clamp(0, data.shape[1] - 1)
     chosen = torch.log_softmax(data, 1).gather(1, inside)
     floor = -18.420680743952367  # log(1e-8), also for a label that is none of the classes
     chosen = torch.where(inside == index, chosen, floor).clamp(min=floor)

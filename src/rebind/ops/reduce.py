@@ -37,7 +37,11 @@ REDUCTIONS: list[Reduction] = []
 def reduced_axes(ndim: int, axis: Axes, exclude: bool, who: str) -> tuple[int, ...]:
     """Return the axes to reduce, in order.
 
-    >>> reduced_axes(3, (-1,), False, "sum"), reduced_axes(3, (1,), True, "sum"), reduced_axes(3, None, False, "sum")
+    >>> (
+    ...     reduced_axes(3, (-1,), False, "sum"),
+    ...     reduced_axes(3, (1,), True, "sum"),
+    ...     reduced_axes(3, None, False, "sum"),
+    ... )
     ((2,), (0, 2), (0, 1, 2))
     """
     if not axis:
@@ -49,7 +53,11 @@ def reduced_axes(ndim: int, axis: Axes, exclude: bool, who: str) -> tuple[int, .
 
 
 def _reduction(
-    name: str, *aliases: str, compute: Callable[[Tensor, tuple[int, ...], bool], Tensor], doc: str, numpy_name: str
+    name: str,
+    *aliases: str,
+    compute: Callable[[Tensor, tuple[int, ...], bool], Tensor],
+    doc: str,
+    numpy_name: str,
 ) -> Operator:
     """Make a reduction of `compute`, which takes data, axes (at least one) and keepdims."""
 

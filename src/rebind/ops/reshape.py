@@ -25,7 +25,9 @@ __all__ = ["reshape_target"]
 
 
 @functools.lru_cache(maxsize=4096)
-def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False, who: str = "Reshape") -> Shape:
+def reshape_target(
+    shape: Shape, codes: tuple[int, ...], reverse: bool = False, who: str = "Reshape"
+) -> Shape:
     """Return the shape that `codes` make of `shape`.
 
     ====  ===================================================================================
@@ -81,7 +83,9 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False, 
             at = min(at + 1, len(source))
             target.append(code)
         else:
-            raise ShapeError(f"{who}: codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}")
+            raise ShapeError(
+                f"{who}: codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}"
+            )
     if reverse:
         target.reverse()
     return _filled(target, prod(shape), who, f"{asked} must fit data of shape {shape}")
@@ -97,7 +101,7 @@ def _parted(size: int, parts: Sequence[int], who: str, asked: str) -> Sequence[i
             second = size // first
         if first > 0 and second > 0 and first * second == size:
             return first, second
-        if size == 0 and 0 <= min(first, second):
+        if size == 0 and min(first, second) >= 0:
             return first, second
     raise ShapeError(f"{who}: in {asked} two sizes, one of which may be -1, must follow -4 and part {size}")
 
@@ -199,7 +203,9 @@ def reshape_like(
 ) -> Tensor:
     """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`.
 
-    >>> reshape_like(torch.zeros(30, 7), torch.zeros(15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2).shape
+    >>> reshape_like(
+    ...     torch.zeros(30, 7), torch.zeros(15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2
+    ... ).shape
     torch.Size([15, 2, 7])
     """
     first, last = _axis_range(lhs_begin, lhs_end, lhs.ndim, "lhs")
@@ -319,7 +325,9 @@ def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     """
     n, c, h, w = _four_axes(data, "depth_to_space")
     if c % block_size**2:
-        raise ShapeError(f"depth_to_space: channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
+        raise ShapeError(
+            f"depth_to_space: channels must be a multiple of block_size**2 = {block_size**2}; got {c}"
+        )
     parts = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
     return parts.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
 
@@ -335,7 +343,9 @@ def space_to_depth(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     """
     n, c, h, w = _four_axes(data, "space_to_depth")
     if h % block_size or w % block_size:
-        raise ShapeError(f"space_to_depth: height and width must be multiples of {block_size}; got {h} and {w}")
+        raise ShapeError(
+            f"space_to_depth: height and width must be multiples of {block_size}; got {h} and {w}"
+        )
     parts = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
     return parts.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
 
@@ -367,7 +377,9 @@ def diag(data: Tensor, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 def broadcast_to(data: Tensor, *, shape: tuple[int, ...] = ()) -> Tensor:
     """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
     if len(shape) != data.ndim:
-        raise ShapeError(f"broadcast_to: shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}")
+        raise ShapeError(
+            f"broadcast_to: shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}"
+        )
     return _expanded(data, [n or m for n, m in zip(shape, data.shape, strict=True)], "broadcast_to")
 
 
@@ -380,7 +392,9 @@ def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int,
     for a, n in zip(axis, size, strict=True):
         a = normalize_axis(a, data.ndim, "broadcast_axis: axis")
         if data.shape[a] != 1:
-            raise ShapeError(f"broadcast_axis: axis {a} must be of size 1; got data of shape {tuple(data.shape)}")
+            raise ShapeError(
+                f"broadcast_axis: axis {a} must be of size 1; got data of shape {tuple(data.shape)}"
+            )
         target[a] = n
     return data.expand(target)
 
@@ -401,7 +415,9 @@ def broadcast_like(
             )
         return _expanded(lhs, rhs.shape, "broadcast_like")
     if not lhs_axes or not rhs_axes or len(lhs_axes) != len(rhs_axes):
-        raise ShapeError(f"broadcast_like: lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}")
+        raise ShapeError(
+            f"broadcast_like: lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}"
+        )
     target = list(lhs.shape)
     for left, right in zip(lhs_axes, rhs_axes, strict=True):
         left = normalize_axis(left, lhs.ndim, "broadcast_like: lhs_axes")
@@ -455,7 +471,9 @@ def pad(
     for four or five axes, the first two of which keep their sizes; MXNet asks for it always.
     """
     if len(pad_width) != 2 * data.ndim:
-        raise ShapeError(f"Pad: pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}")
+        raise ShapeError(
+            f"Pad: pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}"
+        )
     if mode == "constant":
         return F.pad(data, _last_axis_first(pad_width), value=constant_value)
     if data.ndim not in (4, 5) or any(pad_width[:4]):
@@ -463,8 +481,12 @@ def pad(
             f"Pad: mode {mode!r} pads all but the first two of four or five axes; "
             f"got data of shape {tuple(data.shape)} and pad_width {pad_width}"
         )
-    if mode == "reflect" and any(pad_width[2 * a + side] >= n for a, n in enumerate(data.shape) for side in (0, 1) if a > 1):
-        raise ShapeError(f"Pad: mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}")
+    if mode == "reflect" and any(
+        pad_width[2 * a + side] >= n for a, n in enumerate(data.shape) for side in (0, 1) if a > 1
+    ):
+        raise ShapeError(
+            f"Pad: mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}"
+        )
     return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])
 
 
@@ -502,12 +524,18 @@ def _concat_error(who: str, data: Sequence[Tensor], dim: int) -> Exception | Non
         return ArgumentError(f"{who}: needs at least one array; got none")
     first = tuple(data[0].shape)
     if not -len(first) <= dim < len(first):
-        return ShapeError(f"{who}: dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}")
+        return ShapeError(
+            f"{who}: dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}"
+        )
     axis = dim % len(first)
     for position, tensor in enumerate(data):
         shape = tuple(tensor.shape)
-        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis):
-            return ShapeError(f"{who}: arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}")
+        if len(shape) != len(first) or any(
+            a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis
+        ):
+            return ShapeError(
+                f"{who}: arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}"
+            )
     return None
 
 
@@ -528,8 +556,10 @@ def _(shapes: Shapes, p: Params) -> Shapes:
         return {}
     axis = p.dim % len(known)
     common = _alike_but_for(axis, list(shapes.values()), len(known))
-    return {name: _with(common, axis, shape[axis] if shape and len(shape) == len(known) else 0)
-            for name, shape in shapes.items()}  # fmt: skip
+    return {
+        name: _with(common, axis, shape[axis] if shape and len(shape) == len(known) else 0)
+        for name, shape in shapes.items()
+    }
 
 
 @concat.shapes_from_outputs
@@ -609,8 +639,14 @@ def slice_channel(
     axis = normalize_axis(axis, data.ndim, "SliceChannel: axis")
     size = data.shape[axis]
     if size % num_outputs or (squeeze_axis and size != num_outputs):
-        demand = "equal to num_outputs, with squeeze_axis," if squeeze_axis else f"a multiple of num_outputs={num_outputs}"
-        raise ShapeError(f"SliceChannel: size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}")
+        demand = (
+            "equal to num_outputs, with squeeze_axis,"
+            if squeeze_axis
+            else f"a multiple of num_outputs={num_outputs}"
+        )
+        raise ShapeError(
+            f"SliceChannel: size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}"
+        )
     if squeeze_axis:
         parts = data.unbind(axis)
         if data.ndim == 1:
@@ -646,13 +682,17 @@ def split_v2(
     size = data.shape[axis]
     if sections:
         if size % sections:
-            raise ShapeError(f"_split_v2: size of axis {axis} must be a multiple of sections={sections}; got {size}")
+            raise ShapeError(
+                f"_split_v2: size of axis {axis} must be a multiple of sections={sections}; got {size}"
+            )
         parts: Sequence[Tensor] = data.chunk(sections, axis)
     else:
         parts = data.tensor_split(list(indices[1:]), axis)
     if squeeze_axis:
         if any(part.shape[axis] != 1 for part in parts):
-            raise ShapeError(f"_split_v2: squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}")
+            raise ShapeError(
+                f"_split_v2: squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}"
+            )
         parts = [part.squeeze(axis) if part.ndim > 1 else part for part in parts]
     return parts[0] if len(parts) == 1 else tuple(parts)
 

@@ -28,7 +28,9 @@ def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
 
 
 def _normal(generator: Generator, mean: Tensor, deviation: Tensor) -> Tensor:
-    return mean + deviation * torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+    return mean + deviation * torch.randn(
+        mean.shape, generator=generator, dtype=mean.dtype, device=mean.device
+    )
 
 
 def _exponential(generator: Generator, rate: Tensor) -> Tensor:
@@ -61,13 +63,17 @@ def _draw(
 ) -> Tensor:
     """Return an array of draws from one distribution."""
     compute = dtype if dtype is torch.float64 else torch.float32
-    filled = (torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous() for value in parameters)
+    filled = (
+        torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous() for value in parameters
+    )
     return draw(generator, *filled).to(dtype)
 
 
 def _empty(shape: Shape | None, dtype: torch.dtype | None, device: Any) -> Tensor:
     """Return an array to draw into, in the type to draw in."""
-    return torch.empty(shape or (1,), dtype=torch.float64 if dtype is torch.float64 else torch.float32, device=device)
+    return torch.empty(
+        shape or (1,), dtype=torch.float64 if dtype is torch.float64 else torch.float32, device=device
+    )
 
 
 def _draw_for_each(
@@ -213,7 +219,10 @@ def random_generalized_negative_binomial(
 
 
 @operator(
-    "_random_randint", "random_randint", types=lambda p: {"output": p.dtype or torch.int32}, head_gradient=False
+    "_random_randint",
+    "random_randint",
+    types=lambda p: {"output": p.dtype or torch.int32},
+    head_gradient=False,
 )
 def random_randint(
     *,
@@ -226,7 +235,9 @@ def random_randint(
     device: torch.device | None = None,
 ) -> Tensor:
     """Draws of whole numbers from ``[low, high)``, each as likely."""
-    return torch.randint(low, high, shape or (1,), generator=generator, dtype=dtype or torch.int32, device=device)
+    return torch.randint(
+        low, high, shape or (1,), generator=generator, dtype=dtype or torch.int32, device=device
+    )
 
 
 @random_uniform.check
@@ -253,7 +264,7 @@ def _draw_like(draw: Draw, data: Tensor, generator: Generator, *parameters: floa
     return _draw(draw, tuple(data.shape), data.dtype, data.device, generator, *parameters)
 
 
-@operator("_random_uniform_like", "random_uniform_like", alike=True, head_gradient=False)
+@operator("_random_uniform_like", alike=True, head_gradient=False)
 def random_uniform_like(
     data: Tensor, *, low: float = 0.0, high: float = 1.0, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -261,7 +272,7 @@ def random_uniform_like(
     return _draw_like(_uniform, data, generator, low, high)
 
 
-@operator("_random_normal_like", "random_normal_like", alike=True, head_gradient=False)
+@operator("_random_normal_like", alike=True, head_gradient=False)
 def random_normal_like(
     data: Tensor, *, loc: float = 0.0, scale: float = 1.0, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -269,7 +280,7 @@ def random_normal_like(
     return _draw_like(_normal, data, generator, loc, scale)
 
 
-@operator("_random_exponential_like", "random_exponential_like", alike=True, head_gradient=False)
+@operator("_random_exponential_like", alike=True, head_gradient=False)
 def random_exponential_like(
     data: Tensor, *, lam: float = 1.0, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -277,7 +288,7 @@ def random_exponential_like(
     return _draw_like(_exponential, data, generator, lam)
 
 
-@operator("_random_gamma_like", "random_gamma_like", alike=True, head_gradient=False)
+@operator("_random_gamma_like", alike=True, head_gradient=False)
 def random_gamma_like(
     data: Tensor, *, alpha: float = 1.0, beta: float = 1.0, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -285,13 +296,15 @@ def random_gamma_like(
     return _draw_like(_gamma, data, generator, alpha, beta)
 
 
-@operator("_random_poisson_like", "random_poisson_like", alike=True, head_gradient=False)
-def random_poisson_like(data: Tensor, *, lam: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
+@operator("_random_poisson_like", alike=True, head_gradient=False)
+def random_poisson_like(
+    data: Tensor, *, lam: float = 1.0, generator: torch.Generator | None = None
+) -> Tensor:
     """Draws from the Poisson distribution with mean `lam`, as many and of the type of `data`."""
     return _draw_like(_poisson, data, generator, lam)
 
 
-@operator("_random_negative_binomial_like", "random_negative_binomial_like", alike=True, head_gradient=False)
+@operator("_random_negative_binomial_like", alike=True, head_gradient=False)
 def random_negative_binomial_like(
     data: Tensor,
     *,
@@ -305,7 +318,6 @@ def random_negative_binomial_like(
 
 @operator(
     "_random_generalized_negative_binomial_like",
-    "random_generalized_negative_binomial_like",
     alike=True,
     head_gradient=False,
 )

@@ -6,8 +6,9 @@ Whether a part may share memory with the array that it comes from is for the cal
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,42 +21,39 @@ from ._spec import Shapes, operator
 Bounds = tuple[int | None, ...]
 
 
-def _ranges(shape: Sequence[int], begin: Bounds, end: Bounds, step: Bounds, who: str) -> list[range]:
-    """Return the indices that are chosen along each of the first axes."""
+class _Part(NamedTuple):
+    """Which part of an array is meant."""
+
+    slices: tuple[builtins.slice, ...]  # forward on every axis: torch knows no negative steps
+    backwards: tuple[int, ...]  # the axes that run backwards
+    shape: Shape
+
+
+@functools.lru_cache(maxsize=4096)
+def _part(shape: Shape, begin: Bounds, end: Bounds, step: Bounds, who: str) -> _Part:
+    """Return the part of an array of `shape` that ranges along its first axes choose."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
         raise ShapeError(f"{who}: begin, end and step must be alike long; got {begin}, {end} and {step}")
     if len(begin) > len(shape):
-        raise ShapeError(f"{who}: begin must not be longer than data has axes, {tuple(shape)}; got {begin}")
+        raise ShapeError(f"{who}: begin must not be longer than data has axes, {shape}; got {begin}")
     if 0 in step:
         raise ShapeError(f"{who}: step must not be 0; got {step}")
-    steps = step or (None,) * len(begin)
-    slices = map(builtins.slice, begin, end, steps)
-    return [range(*part.indices(size)) for part, size in zip(slices, shape, strict=False)]
+    slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
+    ranges = [range(*chosen.indices(size)) for chosen, size in zip(slices, shape, strict=False)]
+    forward = [chosen if chosen.step > 0 else chosen[::-1] for chosen in ranges]
+    return _Part(
+        tuple(builtins.slice(c.start, max(c.stop, c.start), c.step) for c in forward),
+        tuple(axis for axis, chosen in enumerate(ranges) if chosen.step < 0),
+        (*map(len, ranges), *shape[len(ranges) :]),
+    )
 
 
-def _chosen(data: Tensor, ranges: Sequence[range]) -> Tensor:
-    """Return the part of `data` in `ranges`: a view but for axes that run backwards, which torch must copy."""
-    backwards = []
-    index: list[Any] = []
-    for axis, chosen in enumerate(ranges):
-        if chosen.step < 0:
-            backwards.append(axis)
-            chosen = chosen[::-1]
-        index.append(builtins.slice(chosen.start, max(chosen.stop, chosen.start), chosen.step))
-    part = data[tuple(index)]
-    return torch.flip(part, backwards) if backwards else part
-
-
-def _replaced(data: Tensor, ranges: Sequence[range], value: Tensor | float) -> Tensor:
-    """Return a copy of `data` with the part in `ranges` replaced."""
+def _replaced(data: Tensor, part: _Part, value: Tensor | float) -> Tensor:
+    """Return a copy of `data` with a part replaced."""
     out = data.clone()
-    backwards = [axis for axis, chosen in enumerate(ranges) if chosen.step < 0]
-    forwards = [chosen[::-1] if chosen.step < 0 else chosen for chosen in ranges]
-    index = tuple(builtins.slice(c.start, max(c.stop, c.start), c.step) for c in forwards)
-    if isinstance(value, Tensor):
-        out[index] = torch.flip(value, backwards) if backwards else value
-    else:
-        out[index] = value
+    if part.backwards and isinstance(value, Tensor):
+        value = torch.flip(value, part.backwards)
+    out[part.slices] = value
     return out
 
 
@@ -67,7 +65,9 @@ def slice(data: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Ten
     tensor([[3, 1],
             [7, 5]])
     """
-    return _chosen(data, _ranges(data.shape, begin, end, step, "slice"))
+    part = _part(tuple(data.shape), begin, end, step, "slice")
+    out = data[part.slices]
+    return torch.flip(out, part.backwards) if part.backwards else out
 
 
 @slice.shapes_from_outputs
@@ -119,7 +119,8 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
         size = shape_like.shape[normalize_axis(at, shape_like.ndim, "slice_like: axes")]
         if size > data.shape[at]:
             raise ShapeError(
-                f"slice_like: shape_like must not be larger than data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
+                f"slice_like: shape_like must not be larger than data, {tuple(data.shape)}; "
+                f"got {tuple(shape_like.shape)}"
             )
         out = out.narrow(at, 0, size)
     return out
@@ -128,11 +129,12 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
 @operator("_slice_assign", "_crop_assign")
 def slice_assign(lhs: Tensor, rhs: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Tensor:
     """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both."""
-    ranges = _ranges(lhs.shape, begin, end, step, "_slice_assign")
-    part = (*map(len, ranges), *lhs.shape[len(ranges) :])
-    if rhs.shape != part:
-        raise ShapeError(f"_slice_assign: rhs must have the shape of the part, {part}; got {tuple(rhs.shape)}")
-    return _replaced(lhs, ranges, rhs)
+    part = _part(tuple(lhs.shape), begin, end, step, "_slice_assign")
+    if rhs.shape != part.shape:
+        raise ShapeError(
+            f"_slice_assign: rhs must have the shape of the part, {part.shape}; got {tuple(rhs.shape)}"
+        )
+    return _replaced(lhs, part, rhs)
 
 
 @slice_assign.fill_shapes
@@ -140,8 +142,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     lhs = shapes["lhs"]
     if lhs is None or 0 in lhs:
         return {}
-    ranges = _ranges(lhs, p.begin, p.end, p.step, "_slice_assign")
-    return {"rhs": (*map(len, ranges), *lhs[len(ranges) :])}
+    return {"rhs": _part(lhs, p.begin, p.end, p.step, "_slice_assign").shape}
 
 
 @slice_assign.shapes_from_outputs
@@ -154,5 +155,5 @@ def slice_assign_scalar(
     data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:
     """A copy of `data` whose part from `begin` up to `end` is `scalar`."""
-    ranges = _ranges(data.shape, begin, end, step, "_slice_assign_scalar")
-    return _replaced(data, ranges, scalar if data.is_floating_point() else int(scalar))
+    part = _part(tuple(data.shape), begin, end, step, "_slice_assign_scalar")
+    return _replaced(data, part, scalar if data.is_floating_point() else int(scalar))

@@ -6,7 +6,7 @@ Integer arrays are computed in floating point where the function asks for it, an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,7 @@ def _rint(data: Tensor) -> Tensor:
     return torch.where(data - below > 0.5, below + 1, below)
 
 
-def _on_floats(compute):  # noqa: ANN001, ANN202
+def _on_floats(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Return `compute` for floating types; integers are whole already."""
 
     def whole(data: Tensor) -> Tensor:
@@ -48,7 +48,9 @@ def _gamma(data: Tensor) -> Tensor:
     if not data.is_floating_point():
         return _gamma(data.to(torch.float64))
     size = torch.exp(torch.lgamma(data))
-    negative = data < 0  # between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined
+    negative = (
+        data < 0
+    )  # between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined
     odd = torch.remainder(torch.floor(data), 2) == 1
     size = torch.where(negative & odd, -size, size)
     return torch.where(negative & (torch.floor(data) == data), torch.nan, size)
@@ -62,7 +64,9 @@ def _logical_not(data: Tensor) -> Tensor:
 
 relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")
 sigmoid = unary("sigmoid", compute=torch.sigmoid, doc="``1 / (1 + exp(-data))``.")
-softsign = unary("softsign", compute=lambda data: data / (1 + torch.abs(data)), doc="``data / (1 + |data|)``.")
+softsign = unary(
+    "softsign", compute=lambda data: data / (1 + torch.abs(data)), doc="``data / (1 + |data|)``."
+)
 negative = unary("negative", compute=torch.neg, doc="``-data``.")
 reciprocal = unary("reciprocal", compute=torch.reciprocal, doc="``1 / data``.", domain=(0.5, 2.0))
 abs_ = unary("abs", compute=torch.abs, doc="Absolute value; its gradient at 0 is 0.", domain=(0.5, 2.0))
@@ -99,14 +103,23 @@ arccosh = unary("arccosh", compute=torch.acosh, doc="Inverse hyperbolic cosine."
 arctanh = unary("arctanh", compute=torch.atanh, doc="Inverse hyperbolic tangent.", domain=(-0.9, 0.9))
 
 # No gradient flows through what is flat between its steps.
-floor = unary("floor", compute=_on_floats(torch.floor), doc="Largest whole number not above.", head_gradient=False)
-ceil = unary("ceil", compute=_on_floats(torch.ceil), doc="Smallest whole number not below.", head_gradient=False)
+floor = unary(
+    "floor", compute=_on_floats(torch.floor), doc="Largest whole number not above.", head_gradient=False
+)
+ceil = unary(
+    "ceil", compute=_on_floats(torch.ceil), doc="Smallest whole number not below.", head_gradient=False
+)
 trunc = unary("trunc", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
 fix = unary("fix", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
 round_ = unary(
-    "round", compute=_on_floats(_round), doc="Nearest whole number; halves go away from 0.", head_gradient=False
+    "round",
+    compute=_on_floats(_round),
+    doc="Nearest whole number; halves go away from 0.",
+    head_gradient=False,
 )
-rint = unary("rint", compute=_on_floats(_rint), doc="Nearest whole number; halves go down.", head_gradient=False)
+rint = unary(
+    "rint", compute=_on_floats(_rint), doc="Nearest whole number; halves go down.", head_gradient=False
+)
 logical_not = unary(
     "logical_not", compute=_logical_not, doc="1 where data is 0, else 0.", head_gradient=False
 )
@@ -134,7 +147,9 @@ def make_loss(data: Tensor) -> Tensor:
 
 
 @make_loss.gradient
-def _(p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]) -> Sequence[Tensor]:
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> Sequence[Tensor]:
     return (torch.ones_like(inputs[0]),)
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -59,14 +60,23 @@ class Adam(Optimizer[Moments]):
         """Return the learning rate with the correction of the moments' bias in it."""
         return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
 
+    @property
+    def single_betas(self) -> tuple[float, float]:
+        """The betas in single precision.
+
+        MXNet's kernel holds them so. ``1 - 0.999`` then differs by one part in 100,000, and so would the moments.
+        """
+        return float(np.float32(self.beta1)), float(np.float32(self.beta2))
+
     def step(
         self, weight: Tensor, grad: Tensor, state: Moments | None, *, lr: float, wd: float, t: int
     ) -> tuple[Tensor, Moments]:
         """Return the weight and the moments after an update."""
         assert state is not None
+        beta1, beta2 = self.single_betas
         grad = grad + wd * weight
-        mean = self.beta1 * state.mean + (1 - self.beta1) * grad
-        var = self.beta2 * state.var + (1 - self.beta2) * grad.square()
+        mean = beta1 * state.mean + (1 - beta1) * grad
+        var = beta2 * state.var + (1 - beta2) * grad.square()
         weight = weight - self.corrected_rate(lr, t) * mean / (var.sqrt() + self.epsilon)
         return weight, Moments(mean, var)
 
@@ -84,7 +94,8 @@ class Adam(Optimizer[Moments]):
         grads, wd = self.prepare_group(weights, grads, wd)
         means, variances = ([state[k] for state in states if state is not None] for k in (0, 1))
         rate = self.corrected_rate(lr, t)
-        if self.beta1 < 1 and self.beta2 < 1 and can_fuse(weights, grads, means, variances):
+        beta1, beta2 = self.single_betas
+        if beta1 < 1 and beta2 < 1 and can_fuse(weights, grads, means, variances):
             # At an infinite number of steps torch's own correction is none, and ours is in the rate.
             steps = [torch.tensor(math.inf)] * len(weights)
             torch._fused_adam_(
@@ -95,8 +106,8 @@ class Adam(Optimizer[Moments]):
                 [],
                 steps,
                 lr=rate,
-                beta1=self.beta1,
-                beta2=self.beta2,
+                beta1=beta1,
+                beta2=beta2,
                 weight_decay=wd,
                 eps=self.epsilon,
                 amsgrad=False,
@@ -105,10 +116,10 @@ class Adam(Optimizer[Moments]):
             return
         if wd:
             grads = list(torch._foreach_add(grads, weights, alpha=wd))
-        torch._foreach_mul_(means, self.beta1)
-        torch._foreach_add_(means, grads, alpha=1 - self.beta1)
-        torch._foreach_mul_(variances, self.beta2)
-        torch._foreach_addcmul_(variances, grads, grads, 1 - self.beta2)
+        torch._foreach_mul_(means, beta1)
+        torch._foreach_add_(means, grads, alpha=1 - beta1)
+        torch._foreach_mul_(variances, beta2)
+        torch._foreach_addcmul_(variances, grads, grads, 1 - beta2)
         roots = torch._foreach_sqrt(variances)
         torch._foreach_add_(roots, self.epsilon)
         torch._foreach_addcdiv_(weights, means, roots, -rate)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, fields
+from dataclasses import InitVar, dataclass, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, StateError, near_names
+from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -35,7 +35,13 @@ class Settings:
     sym: InitVar[Any] = None
     begin_num_update: int = 0
     multi_precision: bool = False
-    param_dict: dict[Any, Any] | None = field(default=None)
+    param_dict: dict[Any, Any] | None = None
+
+    def __post_init__(
+        self, param_idx2name: Mapping[Any, str] | None, learning_rate: float | None, sym: Any
+    ) -> None:
+        """Make the rest of `Optimizer`; dataclasses call it only where it was there from the start."""
+        raise NotImplementedError
 
 
 class Optimizer(Settings, Generic[State]):
@@ -108,7 +114,7 @@ class Optimizer(Settings, Generic[State]):
     clips_decay: ClassVar[bool] = False
     #: How many weights at a time MXNet updates; here all that are alike go together. An old subclass that sets it
     #: on itself to more than 1 says that its `update` takes lists.
-    aggregate_num: int = 0
+    aggregate_num: ClassVar[int] = 0
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
 
@@ -257,14 +263,17 @@ class Optimizer(Settings, Generic[State]):
         """Update a weight and its state in place; or several, given as lists."""
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
+        weights = [each.tensor for each in weight]
+        grads = [each.tensor for each in grad]
+        for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
+            if one_weight.shape != one_grad.shape:
+                raise ShapeError(
+                    f"{type(self).__name__}: the gradient of weight {self.idx2name.get(i, i)!r} must have its shape, "
+                    f"{tuple(one_weight.shape)}; got {tuple(one_grad.shape)}"
+                )
         self._update_count(index)
         with torch.no_grad():
-            self._apply(
-                index,
-                [each.tensor for each in weight],
-                [each.tensor for each in grad],
-                list(map(_tensors, state)),
-            )
+            self._apply(index, weights, grads, list(map(_tensors, state)))
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update weights, those of low precision through their master copies."""
@@ -351,7 +360,7 @@ class Optimizer(Settings, Generic[State]):
     # ---- learning rate and multipliers -------------------------------------------------------------------
 
     @property
-    def learning_rate(self) -> float:  # type: ignore[override]
+    def learning_rate(self) -> float:
         """The learning rate of the last update, without multipliers."""
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 

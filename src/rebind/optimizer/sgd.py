@@ -105,14 +105,24 @@ class SGD(Optimizer[Momentum]):
         torch._foreach_add_(weights, buffers)
 
 
-def can_fuse(*groups: list[Tensor]) -> bool:
-    """Tell whether the fused kernel is there and right: on the CPU it takes memory in order for granted.
+def can_fuse(weights: list[Tensor], *others: list[Tensor]) -> bool:
+    """Tell whether torch's fused kernel is there and safe.
 
-    On a GPU the foreach form is used, whose kernels join many arrays too.
+    On the CPU it checks nothing: it walks over each memory as over the weight's, whatever shape, type or order the
+    others have. On a GPU the foreach form is used, whose kernels join many arrays too.
     """
-    return (
-        hasattr(torch, "_fused_sgd_")
-        and groups[0][0].device.type == "cpu"
-        and all(each.is_contiguous() for group in groups for each in group)
-        and all(grad.dtype is weight.dtype for weight, grad in zip(groups[0], groups[1], strict=True))
-    )
+    if not hasattr(torch, "_fused_sgd_") or not weights[0].is_cpu:
+        return False
+    for weight, *rest in zip(weights, *others, strict=True):
+        if not weight.is_contiguous():
+            return False
+        shape, dtype = weight.shape, weight.dtype
+        for other in rest:
+            if (
+                other.shape != shape
+                or other.dtype is not dtype
+                or not other.is_cpu
+                or not other.is_contiguous()
+            ):
+                return False
+    return True

@@ -48,10 +48,13 @@ class _Name:
         raise NotImplementedError
 
 
-class _Pickler(pickle._Pickler):  # type: ignore[name-defined]
-    """Writes our objects under MXNet's names. (pickle's own Pickler in C refuses names that it cannot import.)"""
+_PythonPickler: Any = pickle._Pickler
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+
+class _Pickler(_PythonPickler):
+    """Writes our objects under MXNet's names; pickle's Pickler in C refuses names that it cannot import."""
+
+    dispatch = dict(_PythonPickler.dispatch)
 
     def save_name(self, name: _Name) -> None:
         """Write a class."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, FormatError, ShapeError
 from ..ndarray import NDArray
 from .base import Optimizer
 from .states import read_states, write_states
@@ -82,16 +83,12 @@ class Updater:
                 update(i, one_weight, one_grad, state)
 
     def _make_ready(self, index: Any, weight: NDArray) -> None:
-        if index in self.states:
-            for each in _arrays(self.states[index]):
-                if each.size == weight.size and each.shape != weight.shape:
-                    raise ShapeError(
-                        f"Updater: the state of weight {index!r} must have its shape, {weight.shape}; "
-                        f"got {each.shape}. Are the states of another network?"
-                    )
+        new = self.optimizer.create_state_multi_precision(index, weight)
+        if index in self.states:  # from a file
+            _check_alike(self.states[index], new, index)
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         else:
-            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+            self.states[index] = new
         self.states_synced[index] = True
 
     def sync_state_context(self, state: Any, context: Device) -> Any:
@@ -133,7 +130,31 @@ def get_updater(optimizer: Optimizer) -> Callable[..., None]:
     return Updater(optimizer)
 
 
-def _arrays(state: Any) -> list[NDArray]:
+def _check_alike(found: Any, wanted: Any, index: Any) -> None:
+    """Check that a state from a file is one that the optimizer could have made."""
+    if isinstance(found, (list, tuple)) and isinstance(wanted, (list, tuple)) and len(found) == len(wanted):
+        for one, other in zip(found, wanted, strict=True):
+            _check_alike(one, other, index)
+        return
+    kinds = [
+        type(each) if isinstance(each, (NDArray, list, tuple, type(None))) else float
+        for each in (found, wanted)
+    ]
+    if kinds[0] is not kinds[1] or isinstance(found, (list, tuple)):
+        raise FormatError(
+            f"Updater: the state of weight {index!r} must be one of this optimizer and its settings; "
+            f"got {_describe(found)} instead of {_describe(wanted)}. Are the states of another one?"
+        )
+    if isinstance(found, NDArray) and (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        raise ShapeError(
+            f"Updater: the state of weight {index!r} must have shape and type {_describe(wanted)}; "
+            f"got {_describe(found)}. Are the states of another network?"
+        )
+
+
+def _describe(state: Any) -> str:
     if isinstance(state, NDArray):
-        return [state]
-    return [each for part in state for each in _arrays(part)] if isinstance(state, (list, tuple)) else []
+        return f"{state.shape} {dtypes.name(state.tensor.dtype)}"
+    if isinstance(state, (list, tuple)):
+        return f"({', '.join(map(_describe, state))})"
+    return "none" if state is None else "a number"

@@ -16,7 +16,7 @@ from .. import dtypes, files
 from ..device import Device, as_device
 from ..errors import ArgumentError, FormatError, NameLookupError, ParameterError, ShapeError, near_names
 from ..executor import Executor, arrays_by_name, read_grad_req
-from ..graph import Entry, Graph, Inferred, Node, infer_shapes, infer_types, rewrite
+from ..graph import Entry, Graph, Inferred, Node, infer_shapes, infer_types, input_variable, rewrite
 from ..graph import symbol_json
 from ..ndarray import NDArray
 from ..ops import Operator, find
@@ -27,9 +27,6 @@ from ..scope import AttrScope, NameManager
 from ..shapes import Shape, is_known
 
 __all__ = ["Group", "Symbol", "Variable", "compose", "fromjson", "load", "load_json", "var"]
-
-# What an operator says of the initial values of its auxiliary states, when it makes their variables.
-_STATE_INIT = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 
 class Symbol:
@@ -587,11 +584,7 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
             if symbol is not None:
                 entries.append(_single(symbol, f"{op.name} {full_name!r}: {input_name}"))
                 continue
-            # As in MXNet, the variable carries what is said of its operator.
-            said = {**texts, **attributes}
-            if input_name in op.aux_names and input_name in _STATE_INIT:
-                said.setdefault("__init__", _STATE_INIT[input_name])
-            entries.append(Entry(Node(None, f"{full_name}_{input_name}", attributes=said)))
+            entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
         node = Node(op, full_name, entries, p, texts, attributes)
     return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
 

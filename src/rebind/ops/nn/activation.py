@@ -47,6 +47,7 @@ def activation(
 @operator(
     "LeakyReLU",
     skip=lambda name, p: name == "gamma" and p.act_type != "prelu",
+    inits={"gamma": '["Constant", {"value": 0.25}]'},
     outputs=lambda p: ("output", "mask") if p.act_type == "rrelu" else ("output",),
 )
 def leaky_relu(

@@ -109,6 +109,10 @@ def embedding(
     weight : (input_dim, output_dim)
     out : (..., output_dim)
     """
+    if weight.shape != (input_dim, output_dim):
+        raise ShapeError(
+            f"Embedding: weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}"
+        )
     return F.embedding(data.long().clamp(0, input_dim - 1), weight)
 
 

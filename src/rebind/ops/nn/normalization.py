@@ -87,12 +87,20 @@ def _batch_norm(
     scale = None if fix_gamma else gamma
     new_mean = new_var = None
     if training and not use_global_stats:
+        # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
+        channels = data.shape[1:2]
+        if not gamma.shape == beta.shape == moving_mean.shape == moving_var.shape == channels:
+            got = ", ".join(str(tuple(each.shape)) for each in (gamma, beta, moving_mean, moving_var))
+            raise ShapeError(
+                f"BatchNorm: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
+                f"the channels of data; got {got}"
+            )
         out, mean, invstd = torch.native_batch_norm(data, scale, beta, None, None, True, 0.0, eps)
-        with torch.no_grad():
-            new_mean = torch.lerp(mean, moving_mean, momentum)
-            new_var = torch.lerp(invstd.pow(-2).sub_(eps), moving_var, momentum)
+        # Neither is differentiable. The variance is recovered from what the gradient needs anyway.
+        new_mean = torch.lerp(mean, moving_mean, momentum)
+        new_var = torch.lerp(invstd.pow(-2).sub_(eps), moving_var, momentum)
     else:
-        out = F.batch_norm(data, moving_mean, moving_var, scale, beta, False, 0.0, eps)
+        out = torch.batch_norm(data, scale, beta, moving_mean, moving_var, False, 0.0, eps, True)
         # Nobody sees the hidden outputs: they must not cost anything.
         mean, invstd = moving_mean, moving_var
         if output_mean_var:
@@ -180,6 +188,7 @@ def _declare(name: str, function: Callable[..., _Normalized]) -> Operator:
     op = operator(
         name,
         aux=("moving_mean", "moving_var"),
+        inits={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
         outputs=("output", "mean", "var"),
         visible=_shown,
         types=dict.fromkeys(_STATISTICS, "S"),
@@ -313,7 +322,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 group_norm.shapes_from_outputs(_like_first_output)
 
 
-@operator("InstanceNorm")
+@operator("InstanceNorm", rows=3)
 def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, *, eps: float = 1e-3) -> Tensor:
     """Normalize each channel of each instance to mean 0 and variance 1, then scale and shift.
 
@@ -347,7 +356,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 instance_norm.shapes_from_outputs(_like_first_output)
 
 
-@operator("L2Normalization", alike=True)
+@operator("L2Normalization", alike=True, rows=2)
 def l2_normalization(
     data: Tensor,
     *,
@@ -388,7 +397,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
-@operator("LRN", alike=True)
+@operator("LRN", alike=True, rows=2)
 def lrn(
     data: Tensor,
     *,

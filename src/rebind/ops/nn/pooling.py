@@ -19,11 +19,12 @@ from ._layout import channels_last, complaint, lowest, split, to_channels_first,
 __all__ = ["pooling", "pooling_v1"]
 
 # By the number of spatial axes.
-_MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_MAX = {1: torch.max_pool1d, 2: torch.max_pool2d, 3: torch.max_pool3d}
 _AVERAGE: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
-@operator("Pooling")
+# MXNet counts a workspace of max pooling among the outputs.
+@operator("Pooling", rows=lambda p: 2 if p.pool_type == "max" else 1)
 def pooling(
     data: Tensor,
     *,
@@ -80,10 +81,9 @@ def pooling(
     if global_pool:
         out = _global(data, pool_type, p_value or 1)
     else:
-        ones, include = (1,) * len(kernel), count_include_pad is None or count_include_pad
-        extent = _extent(
-            data.shape[2:], kernel, stride or ones, pad or (0,) * len(kernel), pooling_convention
-        )
+        ones = (1,) * len(kernel)
+        extent = _extent(data.shape[2:], kernel, stride or ones, pad, pooling_convention)
+        include = count_include_pad is None or count_include_pad
         out = _windows(data, kernel, stride or ones, extent, pool_type, p_value or 1, include)
     return to_channels_last(out) if last else out
 
@@ -101,23 +101,26 @@ def _global(data: Tensor, pool_type: str, power: int = 1) -> Tensor:
 
 
 # What a pooling does at the borders: the padding of each axis, how many rows of the last window lie beyond it, and
-# whether torch's ceil_mode knows that number of windows.
+# whether torch can do that by itself.
 _Extent = tuple[Shape, Sequence[int], bool]
 
 
 def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
+    # torch takes a padding of up to half the kernel.
+    direct = not pad or all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
+    pad = pad or (0,) * len(kernel)
     if convention == "valid":
-        return pad, (), True
-    beyond, ceil = [], True
+        return pad, (), direct
+    beyond = []
     for n, k, s, p in zip(spatial, kernel, stride, pad, strict=True):
         if convention == "full":
             windows = -(-(n + 2 * p - k) // s) + 1
-            # MXNet lets the last window begin in the padding or behind it; torch leaves that window out.
-            ceil = ceil and (windows - 1) * s < n + p
+            # MXNet lets the last window begin in the padding or behind it; torch's ceil_mode leaves it out.
+            direct = direct and (windows - 1) * s < n + p
         else:
-            windows, ceil = -(-n // s), False
+            windows, direct = -(-n // s), False
         beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
-    return pad, beyond if any(beyond) else (), ceil
+    return pad, beyond if any(beyond) else (), direct
 
 
 def _windows(
@@ -129,11 +132,8 @@ def _windows(
     power: int,
     include: bool,
 ) -> Tensor:
-    pad, beyond, ceil = extent
-    axes = len(kernel)
-    # torch takes a padding of up to half the kernel. What it does not take is made real.
-    direct = (ceil or not beyond) and all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
-    ceil = bool(beyond) and direct
+    pad, beyond, direct = extent
+    axes, ceil = len(kernel), direct and bool(beyond)
     if pool_type == "max":
         if not direct:
             data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
@@ -266,7 +266,7 @@ def pooling_v1(
         return _global(data, pool_type)
     if any(pad):
         data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
-    extent = _extent(data.shape[2:], kernel, stride or (1, 1), (0, 0), pooling_convention)
+    extent = _extent(data.shape[2:], kernel, stride or (1, 1), (), pooling_convention)
     if pool_type == "max":
         return _windows(data, kernel, stride or (1, 1), extent, "max", 1, True)
     out = _windows(data, kernel, stride or (1, 1), extent, "sum", 1, True)

@@ -1,0 +1,334 @@
+"""Numbers are compared with MXNet's in ``parity/test_training.py``."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rebind import metric
+from rebind.errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
+from rebind.metric.base import metrics
+from rebind.ndarray import NDArray, array
+
+RANDOM = np.random.RandomState(0)
+LABEL = RANDOM.randint(0, 4, 12)
+PROBABILITY = RANDOM.dirichlet(np.ones(4), 12)
+A, B = RANDOM.randn(12, 3), RANDOM.randn(12, 3)
+
+# name, settings, label, prediction, what it is on the whole; the mean of batches is the whole for equal batches
+CASES = [
+    ("acc", {}, LABEL, PROBABILITY, lambda y, p: (p.argmax(1) == y).mean()),
+    (
+        "top_k_accuracy",
+        {"top_k": 2},
+        LABEL,
+        PROBABILITY,
+        lambda y, p: (p.argsort(1)[:, -2:] == y[:, None]).sum(1).mean(),
+    ),
+    ("ce", {}, LABEL, PROBABILITY, lambda y, p: -np.log(p[np.arange(len(y)), y]).mean()),
+    ("nll_loss", {}, LABEL, PROBABILITY, lambda y, p: -np.log(p[np.arange(len(y)), y]).mean()),
+    (
+        "perplexity",
+        {"ignore_label": None},
+        LABEL,
+        PROBABILITY,
+        lambda y, p: np.exp(-np.log(p[np.arange(len(y)), y]).mean()),
+    ),
+    ("mse", {}, A, B, lambda y, p: ((y - p) ** 2).mean()),
+    ("mae", {}, A, B, lambda y, p: abs(y - p).mean()),
+    ("loss", {}, A, B, lambda y, p: p.mean()),
+]
+ids = [case[0] for case in CASES]
+
+
+@pytest.mark.parametrize(("name", "settings", "label", "pred", "reference"), CASES, ids=ids)
+@pytest.mark.parametrize("kind", ["numpy", "ndarray", "list"])
+def test_batches_are_the_whole(name, settings, label, pred, reference, kind):
+    wrap = {"numpy": np.asarray, "ndarray": array, "list": lambda each: [array(each)]}[kind]
+    made = metric.create(name, **settings)
+    for part in range(3):
+        made.update(wrap(label[part::3]), wrap(pred[part::3]))
+    assert made.get()[1] == pytest.approx(reference(label, pred), rel=1e-5)
+    assert made.get() == made.get_global()
+
+
+@pytest.mark.parametrize(("name", "settings", "label", "pred", "reference"), CASES, ids=ids)
+def test_windows(name, settings, label, pred, reference):
+    made = metric.create(name, **settings)
+    made.update([array(label[:6])], [array(pred[:6])])
+    made.reset_local()
+    assert math.isnan(made.get()[1])
+    made.update([array(label[6:])], [array(pred[6:])])
+    assert made.get()[1] == pytest.approx(reference(label[6:], pred[6:]), rel=1e-5)
+    assert made.get_global()[1] == pytest.approx(reference(label, pred), rel=1e-5)
+    assert made.get_global_name_value() == [made.get_global()]
+    made.reset()
+    assert math.isnan(made.get_global()[1])
+
+
+@pytest.mark.parametrize(("name", "settings", "label", "pred", "reference"), CASES, ids=ids)
+def test_state_round_trip(name, settings, label, pred, reference):
+    first, second = (metric.create(name, **settings) for _ in range(2))
+    first.update([array(label[:6])], [array(pred[:6])])
+    first.reset_local()
+    first.update([array(label[6:])], [array(pred[6:])])
+    second.load_state_dict(first.state_dict())
+    assert (second.get(), second.get_global()) == (first.get(), first.get_global())
+
+
+@pytest.mark.parametrize(("name", "settings", "label", "pred", "reference"), CASES, ids=ids)
+def test_config_makes_it_again(name, settings, label, pred, reference):
+    config = metric.create(name, **settings).get_config()
+    assert metric.create(
+        config.pop("metric"), **{**settings, **{k: v for k, v in config.items() if k == "eps"}}
+    )
+
+
+@pytest.mark.parametrize(("name", "settings", "label", "pred", "reference"), CASES, ids=ids)
+def test_no_value_is_read_before_get(name, settings, label, pred, reference, monkeypatch):
+    """Reading a value waits for the device: `update` must not."""
+
+    def read(*_):
+        raise AssertionError("read back")
+
+    arrays = [array(label)], [array(pred)]
+    made = metric.create(name, **settings)
+    for method in ("item", "__bool__", "__float__", "__int__", "tolist", "numpy"):
+        monkeypatch.setattr(torch.Tensor, method, read)
+    made.update(*arrays)
+    made.update(*arrays)
+
+
+def test_counts_stay_exact():
+    """float32 cannot count beyond 2**24."""
+    made = metric.Accuracy()
+    made.sum_metric = made.global_sum_metric = torch.tensor(2**24)
+    made.num_inst = made.global_num_inst = 2**24
+    made.update([array(np.zeros(1))], [array(np.array([[1.0, 0.0]]))])
+    assert int(made.sum_metric) == 2**24 + 1
+
+
+@pytest.mark.parametrize(
+    ("label", "pred", "value"),
+    [
+        (np.array([0, 1]), np.array([0.0, 0.0]), 0.5),  # classes already
+        (np.array([[0], [1]]), np.array([[0.9, 0.1], [0.2, 0.8]]), 1.0),
+        (np.array([[0], [1]]), np.array([[0], [0]]), 0.5),
+        (np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]]), 0.5),  # the first of equals
+    ],
+)
+def test_accuracy_shapes(label, pred, value):
+    made = metric.Accuracy()
+    made.update([label], [pred])
+    assert made.get() == ("accuracy", value)
+
+
+def test_more_classes_asked_for_than_there_are():
+    made = metric.TopKAccuracy(top_k=9)
+    made.update([LABEL], [PROBABILITY])
+    assert made.get() == ("top_k_accuracy_9", 1.0)
+
+
+def test_ignored_label_need_not_be_a_class():
+    made = metric.Perplexity(ignore_label=-1)
+    made.update([np.array([[0, -1], [1, 1]])], [np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])])
+    assert made.get()[1] == pytest.approx(2)
+    assert metric.create("perplexity", ignore_label=3, axis=1).get_config()["ignore_label"] == 3
+
+
+def test_perplexity_along_another_axis():
+    made = metric.Perplexity(ignore_label=None, axis=1)
+    made.update([np.array([[0, 1]])], [np.array([[[0.25, 0.5], [0.75, 0.5]]])])
+    assert made.get()[1] == pytest.approx(math.exp(-(math.log(0.25) + math.log(0.5)) / 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: metric.TopKAccuracy(),
+            ParameterError,
+            "top_k must be more than 1; got 1. For 1 use Accuracy",
+        ),
+        (lambda: metric.create("acurracy"), NameLookupError, "no metric 'acurracy'; did you mean 'accuracy'"),
+        (lambda: metric.create(5), ArgumentError, "must be a name or an instance; got 5"),
+        (
+            lambda: metric.Accuracy().update([LABEL], [PROBABILITY] * 2),
+            ShapeError,
+            "1 labels and 2 predictions",
+        ),
+        (lambda: metric.Accuracy().update([LABEL[:4]], [PROBABILITY]), ShapeError, r"got labels \(4,\)"),
+        (
+            lambda: metric.CrossEntropy().update([LABEL[:4]], [PROBABILITY]),
+            ShapeError,
+            "one label for each row",
+        ),
+        (lambda: metric.MSE().update([A[:5]], [B]), ShapeError, r"mse: .*got \(5, 3\) and \(12, 3\)"),
+        (lambda: metric.Accuracy().update(["a"], [PROBABILITY]), ArgumentError, "must be an array; got str"),
+        (lambda: metric.CompositeEvalMetric().get_metric(3), NameLookupError, "index must be below 0; got 3"),
+        (lambda: metric.np(lambda y, p: 1).get_config(), StateError, "no settings to write down"),
+        (
+            lambda: metric.Accuracy(output_names=["z"]).update_dict({"y": LABEL}, {"out": PROBABILITY}),
+            NameLookupError,
+            "output_names: no array 'z'",
+        ),
+    ],
+)
+def test_bad_input(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_failed_update_adds_nothing():
+    made = metric.CrossEntropy()
+    with pytest.raises(ShapeError):
+        made.update([LABEL[:4]], [PROBABILITY])
+    assert made.num_inst == 0
+
+
+# ---- made of others ---------------------------------------------------------------------------------------
+
+
+def test_composite():
+    made = metric.create(["acc", metric.CrossEntropy(), lambda y, p: 0.5])
+    made.update([array(LABEL)], [array(PROBABILITY)])
+    names, values = made.get()
+    assert names == ["accuracy", "cross-entropy", "custom(<lambda>)"]
+    assert values[2] == 0.5
+    made.reset_local()
+    assert all(math.isnan(each) for each in made.get()[1])
+    assert made.get_global()[1] == values
+    assert [name for name, _ in made.get_global_name_value()] == names
+    other = metric.create(["acc", "ce", lambda y, p: 0.5])
+    other.load_state_dict(made.state_dict())
+    assert other.get_global() == made.get_global()
+
+
+def test_names_choose_outputs_and_labels():
+    made = metric.create("acc", output_names=["a"], label_names=["y"])
+    made.update_dict({"x": None, "y": array(LABEL)}, {"b": None, "a": array(PROBABILITY)})
+    assert made.num_inst == len(LABEL)
+    composite = metric.CompositeEvalMetric(["acc"], output_names=["a"], label_names=["y"])
+    composite.update_dict({"x": None, "y": array(LABEL)}, {"b": None, "a": array(PROBABILITY)})
+    assert composite.get()[1] == [made.get()[1]]
+
+
+def test_functions():
+    def mean_label(label, pred):
+        assert type(label) is type(pred) is np.ndarray
+        return label.sum(), len(label)
+
+    made = metric.np(mean_label)
+    made.update([array(LABEL)], [array(PROBABILITY)])
+    assert made.get() == ("mean_label", pytest.approx(LABEL.mean()))
+    assert metric.np(mean_label, "own").name == "own"
+    extra = metric.np(lambda label, pred: 1.0, allow_extra_outputs=True)
+    extra.update([array(LABEL)], [array(PROBABILITY)] * 2)
+    assert extra.num_inst == 1
+
+
+# ---- metrics of a user's own ------------------------------------------------------------------------------
+
+
+class OnlyReset(metric.EvalMetric):
+    """As written before there were two windows, with more than the two sums."""
+
+    def __init__(self):
+        super().__init__("old")
+
+    def reset(self):
+        self.num_inst = 0
+        self.sum_metric = 0.0
+        self.seen = 0
+
+    def update(self, labels, preds):
+        self.sum_metric += 1
+        self.num_inst += 2
+        self.seen += 1
+
+    def get(self):
+        return self.name, self.sum_metric / max(self.num_inst, 1) + 100 * (self.seen > 1)
+
+
+def test_old_metric_that_overrides_only_reset():
+    made = OnlyReset()
+    made.update(None, None)
+    assert made.get() == made.get_global() == ("old", 0.5)
+    made.reset_local()
+    assert (made.num_inst, made.seen) == (0, 0)
+    made.update(None, None)
+    made.update(None, None)
+    assert made.get() == ("old", 100.5)
+    made.reset()
+    assert made.get_global() == ("old", 0)
+
+
+def test_old_metric_has_right_figures_of_an_epoch():
+    class Old(metric.EvalMetric):
+        def update(self, labels, preds):
+            self.sum_metric += labels
+            self.num_inst += 1
+
+    made = Old("old")
+    made.update(1.0, None)
+    made.reset_local()
+    made.update(4.0, None)
+    assert (made.get(), made.get_global()) == (("old", 4.0), ("old", 2.5))
+
+
+def test_metric_with_its_own_global_sums():
+    class Own(metric.EvalMetric):
+        def __init__(self):
+            super().__init__("own", has_global_stats=True)
+
+        def update(self, labels, preds):
+            for kind in ("", "global_"):
+                setattr(self, f"{kind}sum_metric", getattr(self, f"{kind}sum_metric") + labels)
+                setattr(self, f"{kind}num_inst", getattr(self, f"{kind}num_inst") + 1)
+
+    made = Own()
+    made.update(1.0, None)
+    made.reset_local()
+    made.update(4.0, None)
+    assert (made.get(), made.get_global()) == (("own", 4.0), ("own", 2.5))
+
+
+def test_subclass_of_ours_with_an_old_update():
+    class Old(metric.Accuracy):
+        def update(self, labels, preds):
+            self.sum_metric += 1
+            self.num_inst += 1
+
+    made = Old()
+    made.update(None, None)
+    made.reset_local()
+    made.update(None, None)
+    assert made.get_global() == ("accuracy", 1.0)
+
+
+def test_registering(monkeypatch):
+    monkeypatch.setattr(metrics, "_entries", dict(metrics._entries))
+
+    @metric.alias("first")
+    @metric.register
+    class Ones(metric.EvalMetric):
+        def measure(self, label, pred):
+            return label.numel(), label.numel()
+
+    metric.register(Ones, "third")
+    for name in ("ones", "FIRST", "third"):
+        assert isinstance(metric.create(name, name="n"), Ones)
+    assert isinstance(metric.create(Ones, name="n"), Ones)
+
+
+def test_labels_and_predictions_may_be_on_different_devices():
+    from rebind.device import cpu
+
+    made = metric.Accuracy()
+    made.update([array(LABEL, ctx=cpu(1))], [NDArray(torch.from_numpy(PROBABILITY))])
+    assert made.num_inst == len(LABEL)
+
+
+def test_str():
+    assert str(metric.Accuracy()) == "EvalMetric: {'accuracy': nan}"

@@ -1,0 +1,80 @@
+"""Random operators: their moments, their seeds, and goodness of fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+from rebind.ops import OPERATORS
+
+DISTRIBUTIONS = {
+    "uniform": ({"low": -1.0, "high": 3.0}, scipy.stats.uniform(-1, 4)),
+    "normal": ({"loc": 3.0, "scale": 0.5}, scipy.stats.norm(3, 0.5)),
+    "exponential": ({"lam": 2.0}, scipy.stats.expon(scale=0.5)),
+    "gamma": ({"alpha": 2.0, "beta": 3.0}, scipy.stats.gamma(2, scale=3)),
+    "poisson": ({"lam": 4.0}, scipy.stats.poisson(4)),
+    "negative_binomial": ({"k": 3, "p": 0.4}, scipy.stats.nbinom(3, 0.4)),
+    "generalized_negative_binomial": ({"mu": 2.0, "alpha": 0.5}, scipy.stats.nbinom(2, 0.5)),
+}
+
+
+def seeded(seed=7):
+    return torch.Generator().manual_seed(seed)
+
+
+def fits(draws, distribution):
+    """Tell whether draws come from a distribution, but for one time in a thousand."""
+    if isinstance(distribution.dist, scipy.stats.rv_continuous):
+        return scipy.stats.kstest(draws, distribution.cdf).pvalue > 1e-3
+    edges = np.arange(0, int(distribution.ppf(0.995)) + 1)
+    seen = np.array([*((draws == n).sum() for n in edges), (draws > edges[-1]).sum()])
+    expected = np.array([*distribution.pmf(edges), distribution.sf(edges[-1])]) * len(draws)
+    return scipy.stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_draws_fit_the_distribution(name):
+    parameters, distribution = DISTRIBUTIONS[name]
+    op = OPERATORS[f"_random_{name}"]
+    draws = op(**op.parse({**parameters, "shape": (20000,)}), generator=seeded())
+    assert draws.dtype is torch.float32
+    assert fits(draws.numpy().astype("float64"), distribution)
+    again = op(**op.parse({**parameters, "shape": (20000,)}), generator=seeded())
+    assert torch.equal(draws, again)
+    like = OPERATORS[f"_random_{name}_like"]
+    data = torch.zeros(100, 200, dtype=torch.float64)
+    drawn = like(data, **like.parse(parameters), generator=seeded())
+    assert drawn.shape == data.shape and drawn.dtype is data.dtype
+    assert fits(drawn.numpy().ravel(), distribution)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_one_distribution_for_each_element(name):
+    parameters, distribution = DISTRIBUTIONS[name]
+    op = OPERATORS[f"_sample_{name}"]
+    arrays = [torch.tensor([value, value]) for value in map(float, parameters.values())]
+    draws = op(*arrays, shape=(10000,), generator=seeded())
+    assert draws.shape == (2, 10000)
+    assert all(fits(row.numpy().astype("float64"), distribution) for row in draws)
+
+
+def test_randint():
+    draws = OPERATORS["_random_randint"](low=2, high=5, shape=(3000,), generator=seeded())
+    assert sorted(set(draws.tolist())) == [2, 3, 4] and draws.dtype is torch.int32
+
+
+def test_multinomial():
+    data = torch.tensor([[0.2, 0.8], [1.0, 0.0]], requires_grad=True)
+    chosen, logs = OPERATORS["_sample_multinomial"](data, shape=(5000,), get_prob=True, generator=seeded())
+    assert chosen.shape == logs.shape == (2, 5000)
+    assert abs(chosen[0].float().mean() - 0.8) < 0.03 and not chosen[1].any()
+    logs.sum().backward()
+    assert data.grad[1].tolist() == [5000.0, 0.0]
+
+
+def test_shuffle():
+    data = torch.arange(20).reshape(10, 2)
+    shuffled = OPERATORS["_shuffle"](data, generator=seeded())
+    assert not torch.equal(data, shuffled) and torch.equal(data, shuffled[shuffled[:, 0].argsort()])

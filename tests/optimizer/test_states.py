@@ -1,0 +1,126 @@
+import contextlib
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from rebind.device import cpu
+from rebind.errors import FormatError, ShapeError
+from rebind.lr_scheduler import MultiFactorScheduler
+from rebind.ndarray import array
+from rebind.optimizer import Updater, create
+from rebind.optimizer.base import optimizers
+
+
+def trained(name, steps=3, dtype="float32", **settings):
+    updater = Updater(
+        create(name, learning_rate=0.1, param_idx2name={0: "a_weight", 1: "a_bias"}, **settings)
+    )
+    weights = [array(np.ones((2, 3)), dtype=dtype), array(np.ones(3), dtype=dtype)]
+    go_on(updater, weights, steps)
+    return updater, weights
+
+
+def go_on(updater, weights, steps=3):
+    for _ in range(steps):
+        updater([0, 1], [array(np.ones(each.shape), dtype=each.dtype) for each in weights], weights)
+    return [each.asnumpy().tolist() for each in weights]
+
+
+@pytest.mark.parametrize("name", list(optimizers))
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_training_goes_on_exactly(name, dtype):
+    settings = {"multi_precision": True, "wd": 0.1}
+    first, weights = trained(name, dtype=dtype, lr_scheduler=MultiFactorScheduler([2, 4], 0.5), **settings)
+    second = Updater(create("sgd"))
+    second.set_states(first.get_states(dump_optimizer=True))
+    copies = [each.copy() for each in weights]
+    assert second.optimizer._index_update_count == {0: 3, 1: 3}
+    assert go_on(first, weights) == go_on(second, copies)
+
+
+def test_states_go_to_the_device_of_their_weight():
+    first, _ = trained("adam")
+    second = Updater(create("adam"))
+    second.set_states(first.get_states())
+    weight = array(np.ones((2, 3)), ctx=cpu(1))
+    second(0, array(np.ones((2, 3)), ctx=cpu(1)), weight)
+    assert all(each.context == cpu(1) for each in second.states[0])
+
+
+def test_states_of_another_network():
+    updater, _ = trained("sgd", momentum=0.9)
+    other = Updater(create("sgd", momentum=0.9))
+    other.set_states(updater.get_states())
+    before = other.states[0].asnumpy()
+    with pytest.raises(
+        ShapeError, match=r"state of weight 0 must have shape and type \(3, 3\) float32; got \(2, 3\)"
+    ):
+        other(0, array(np.ones((3, 3))), array(np.ones((3, 3))))
+    np.testing.assert_array_equal(other.states[0].asnumpy(), before)
+
+
+def test_states_of_another_optimizer():
+    updater, _ = trained("adam")
+    other = Updater(create("sgd", momentum=0.9))
+    other.set_states(updater.get_states())
+    with pytest.raises(
+        FormatError, match=r"got \(\(2, 3\) float32, \(2, 3\) float32\) instead of \(2, 3\) float32"
+    ):
+        other(0, array(np.ones((2, 3))), array(np.ones((2, 3))))
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/rebind-was-here",)
+
+
+class Nested:
+    def __reduce__(self):
+        return bytearray, (10**12,)
+
+
+def deep():
+    value = ()
+    for _ in range(60):
+        value = (value, value)
+    return value
+
+
+GOOD = trained("adam")[0].get_states(dump_optimizer=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            pickle.dumps({0: Evil()}),
+            "may hold arrays, numbers, optimizers and schedules; got (posix|nt).system",
+        ),
+        (pickle.dumps({0: Nested()}), "must be bytes; got int"),
+        (pickle.dumps({0: deep()}), "state must be arrays, numbers or None"),
+        (pickle.dumps({0: print}), "got builtins.print"),
+        (pickle.dumps({0: np.zeros(2)}), "may hold arrays"),
+        (pickle.dumps([1, 2]), "must be a dict from index to state; got list"),
+        (pickle.dumps(({}, {})), "second part must be an optimizer"),
+        (pickle.dumps({0: "text"}), "got str for 0"),
+        (b"", "must be a .states file"),
+        (b"no pickle", "must be a .states file"),
+        (GOOD[:-40], "must be a .states file"),
+    ],
+)
+def test_nothing_in_a_file_is_run(content, says):
+    with pytest.raises(FormatError, match=says):
+        Updater(create("sgd")).set_states(content)
+    assert not os.path.exists("/tmp/rebind-was-here")
+
+
+def test_damaged_files_are_refused_or_read_but_never_crash():
+    random = np.random.RandomState(0)
+    for _ in range(300):
+        damaged = bytearray(GOOD)
+        for position in random.randint(0, len(damaged), random.randint(1, 4)):
+            damaged[position] = random.randint(256)
+        with contextlib.suppress(FormatError):
+            Updater(create("sgd")).set_states(bytes(damaged))

@@ -1,0 +1,235 @@
+"""Values and moments are compared with MXNet's in ``parity/test_training.py``."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from rebind import initializer as init
+from rebind import random
+from rebind.device import cpu
+from rebind.errors import ArgumentError, FormatError, NameLookupError, ParameterError, ShapeError
+from rebind.initializer import InitDesc
+from rebind.ndarray import array, save
+
+
+def filled(initializer, name, shape=(4, 6), attrs=None, global_init=None, dtype="float32", ctx=None):
+    values = array(np.full(shape, 77.0), dtype=dtype, ctx=ctx)
+    initializer(name if attrs is None else InitDesc(name, attrs, global_init), values)
+    return values.asnumpy()
+
+
+@pytest.mark.parametrize("attrs", [None, {}])  # a plain name, and an InitDesc
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fc_weight", 3.0),
+        ("weight", 3.0),
+        ("fc_bias", 0.0),
+        ("bn_gamma", 1.0),
+        ("bn_beta", 0.0),
+        ("bn_moving_mean", 0.0),
+        ("bn_running_mean", 0.0),
+        ("bn_moving_var", 1.0),
+        ("bn_running_var", 1.0),
+        ("x_moving_inv_var", 0.0),
+        ("x_moving_avg", 0.0),
+        ("x_min", 0.0),
+        ("x_max", 1.0),
+    ],
+)
+def test_names_say_what_a_parameter_starts_as(name, value, attrs):
+    assert np.all(filled(init.Constant(3.0), name, attrs=attrs) == value)
+
+
+@pytest.mark.parametrize("name", ["foo", "rnn_parameters", "lstm_begin_state", "x_state"])
+def test_name_without_a_rule(name):
+    with pytest.raises(
+        NameLookupError, match=f"no rule for a parameter called '{name}'.*sym.var\\('{name}', init="
+    ):
+        filled(init.Uniform(), name, attrs={})
+
+
+def test_old_rules_for_plain_names():
+    assert filled(init.One(), "stn_loc_weight").max() == 0
+    assert filled(init.Zero(), "stn_loc_bias", (6,)).tolist() == [1, 0, 0, 0, 1, 0]
+    assert filled(init.Zero(), "upsampling0", (1, 1, 4, 4))[0, 0, 1].tolist() == [
+        0.1875,
+        0.5625,
+        0.5625,
+        0.1875,
+    ]
+    assert filled(init.One(), "stn_loc_weight", attrs={}).min() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("ones", 1.0), (init.Constant(2.5).dumps(), 2.5), ('["constant", {"value": -1}]', -1.0)],
+)
+def test_the_variables_own_initializer_wins(text, value):
+    for name in ("fc_bias", "anything"):
+        assert np.all(filled(init.Uniform(), name, attrs={"__init__": text}) == value)
+
+
+def test_empty_own_initializer_is_none():
+    assert np.all(filled(init.Uniform(), "fc_bias", attrs={"__init__": ""}) == 0)
+
+
+CASES = [
+    init.Zero(),
+    init.One(),
+    init.Constant(2.0),
+    init.Uniform(0.2),
+    init.Normal(0.2),
+    init.Orthogonal(1.0, "normal"),
+    init.Xavier("gaussian", "in", 2),
+    init.MSRAPrelu("in", 0.1),
+    init.Bilinear(),
+    init.LSTMBias(2.0),
+]
+
+
+@pytest.mark.parametrize("made", CASES, ids=repr)
+def test_dumps_and_back(made):
+    again = init.create(made.dumps())
+    assert again == made
+    assert hash(again) == hash(made)
+    assert json.loads(made.dumps())[0] == type(made).__name__.lower()
+    assert init.create(made) is made
+
+
+def test_different_settings_differ():
+    assert init.Xavier() != init.Xavier("gaussian")
+    assert init.Uniform(1) != init.Normal(1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("made", [case for case in CASES if not isinstance(case, init.Bilinear)], ids=repr)
+def test_types_and_seeds(made, dtype):
+    random.seed(3)
+    first = filled(made, "fc_weight", (8, 4), dtype=dtype)
+    random.seed(3)
+    assert first.dtype == dtype
+    assert np.isfinite(first).all()
+    np.testing.assert_array_equal(first, filled(made, "fc_weight", (8, 4), dtype=dtype))
+
+
+def test_devices_draw_from_their_own_generators():
+    random.seed(3)
+    first, other = (filled(init.Uniform(), "w_weight", ctx=cpu(number)) for number in (0, 1))
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("shape", [(20, 30), (30, 20), (8, 4, 3, 3)])
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_orthogonal(shape, kind):
+    matrix = filled(init.Orthogonal(1.414, kind), "w_weight", shape).reshape(shape[0], -1).astype("float64")
+    if matrix.shape[0] > matrix.shape[1]:
+        matrix = matrix.T
+    np.testing.assert_allclose(matrix @ matrix.T, 1.414**2 * np.eye(len(matrix)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "scale"),
+    [
+        ({}, np.sqrt(3 / ((40 * 9 + 100 * 9) / 2))),
+        ({"factor_type": "in"}, np.sqrt(3 / (40 * 9))),
+        ({"factor_type": "out", "magnitude": 2}, np.sqrt(2 / (100 * 9))),
+    ],
+)
+def test_xavier_bounds(settings, scale):
+    weight = filled(init.Xavier(**settings), "w_weight", (100, 40, 3, 3))
+    assert np.abs(weight).max() <= scale
+    assert weight.std() == pytest.approx(scale / np.sqrt(3), rel=0.02)
+
+
+def test_constant_array_broadcasts():
+    made = init.Constant(array(np.array([1.0, 2.0])))
+    assert filled(made, "w_weight", (2, 2)).tolist() == [[1, 2], [1, 2]]
+    assert made.dumps() == '["constant", {"value": [1.0, 2.0]}]'
+    assert filled(init.create(made.dumps()), "w_weight", (2, 2)).tolist() == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: init.Xavier("foo"),
+            ParameterError,
+            "rnd_type must be one of 'uniform', 'gaussian'; got 'foo'",
+        ),
+        (lambda: init.Xavier(factor_type="foo"), ParameterError, "factor_type must be one of"),
+        (lambda: init.Orthogonal(rand_type="foo"), ParameterError, "rand_type must be one of"),
+        (lambda: filled(init.Xavier(), "w_weight", (3,)), ShapeError, "'w_weight' must have at least 2 axes"),
+        (lambda: filled(init.Bilinear(), "w_weight", (3,)), ShapeError, "must have 4 axes"),
+        (lambda: init.Uniform()(5, array(np.zeros(2))), ArgumentError, "must be an InitDesc; got 5"),
+        (lambda: init.create("normall"), NameLookupError, "no initializer 'normall'; did you mean 'normal'"),
+        (lambda: init.Mixed(["a"], []), ArgumentError, "got 1 patterns and 0 initializers"),
+        (
+            lambda: filled(init.Mixed(["a"], [init.Zero()]), "b_weight"),
+            NameLookupError,
+            "Add the pattern '.\\*'",
+        ),
+        (lambda: filled(init.Load({}), "b_weight"), NameLookupError, "no parameter 'b_weight' is loaded"),
+        (lambda: init.Load([1]), FormatError, "must be a dict from name to array"),
+        (
+            lambda: init.Initializer()("a_weight", array(np.zeros(2))),
+            NotImplementedError,
+            "must define _init_weight",
+        ),
+    ],
+)
+def test_bad_input(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_old_subclass_overrides_hooks():
+    class Own(init.Initializer):
+        def _init_weight(self, name, arr):
+            arr[:] = 5
+
+        def _init_default(self, name, arr):
+            arr[:] = 6
+
+    assert np.all(filled(Own(), "a_weight", attrs={}) == 5)
+    assert np.all(filled(Own(), "anything", attrs={}) == 6)
+    assert np.all(filled(Own(), "a_bias", attrs={}) == 0)
+
+
+def test_mixed():
+    mixed = init.Mixed(["fc.*bias", ".*"], [init.Constant(4.0), init.One()])
+    assert np.all(filled(mixed, "fc_weight", attrs={}) == 1)
+    assert np.all(filled(mixed, "fc_bias", attrs={}) == 0)
+
+
+def test_load(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    path = str(tmp_path / "a.params")
+    save(path, {"arg:fc_bias": array(np.ones(3)), "aux:mean": array(np.full(2, 2.0))})
+    load = init.Load(path, default_init=init.Zero(), verbose=True)
+    assert np.all(filled(load, "fc_bias", (3,), attrs={}) == 1)
+    assert np.all(filled(load, "mean", (2,), attrs={}) == 2)
+    assert np.all(filled(load, "other_weight", attrs={}) == 0)
+    assert caplog.messages == [
+        "Initialized fc_bias by loading",
+        "Initialized mean by loading",
+        "Initialized other_weight by default",
+    ]
+    with pytest.raises(ShapeError, match=r"'fc_bias' must have shape \(4,\); the loaded one has \(3,\)"):
+        filled(load, "fc_bias", (4,), attrs={})
+
+
+def test_verbosity(caplog):
+    caplog.set_level(logging.INFO)
+    made = init.One().set_verbosity(True)
+    filled(made, "fc_weight", attrs={})
+    filled(made, "fc_weight", attrs={"__init__": "zeros"})
+    made.set_verbosity(True, lambda arr: "shown")
+    filled(init.Zero(), "fc_bias", attrs={}, global_init=made)
+    assert caplog.messages == [
+        "Initialized fc_weight as weight: 1.0",
+        "Initialized fc_weight as zeros: 0.0",
+        "Initialized fc_bias as bias: shown",
+    ]
