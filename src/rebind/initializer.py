@@ -237,7 +237,7 @@ def _method_for(name: str, is_old: bool) -> tuple[str, str]:
 
 def _norm(arr: NDArray) -> float:
     tensor = arr.tensor.detach().float()
-    return float(tensor.norm()) / math.sqrt(tensor.numel())
+    return (tensor.norm() / math.sqrt(tensor.numel())).item()
 
 
 def _to_json(value: Any) -> Any:

@@ -25,7 +25,7 @@ import operator
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 import torch
@@ -78,13 +78,13 @@ class Between:
 class Params(dict[str, Any]):
     """Parsed parameters of one node: a dict whose keys can be read as attributes."""
 
-    __slots__ = ()
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self  # reading an attribute is then as quick as on any object
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from . import config
@@ -36,12 +37,14 @@ class Progress:
         self._stack = contextlib.ExitStack()
         self._bar: Any = None
         self._batches: int | None = None
+        self._finished = self._seen = self._samples = 0
 
     def __enter__(self) -> Progress:
         if self._active:
+            self._begun = time.monotonic()
             self._bar = self._stack.enter_context(_make_bar())
             self._stack.enter_context(_handlers_write_above())
-            self._task = self._bar.add_task("", total=None, speed="", values="")
+            self._task = self._bar.add_task("", total=None, speed="", values="", left="")
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -53,8 +56,9 @@ class Progress:
             return
         self._seen = self._samples = 0
         self._last = self._started = time.monotonic()
-        total = _number_of_batches(data) or self._batches
-        self._bar.reset(self._task, total=total, description=f"Epoch {epoch}", speed="", values="")
+        self._batches = _number_of_batches(data) or self._batches
+        # The last figures of the epoch before stay until there are new ones: nothing flickers.
+        self._bar.update(self._task, completed=0, total=self._batches, description=f"Epoch {epoch}")
 
     def advance(self, samples: int, metric: Any) -> None:
         """Count one batch."""
@@ -67,13 +71,29 @@ class Progress:
             return
         self._last = now
         values = "  ".join(f"{name} {value:.4f}" for name, value in metric.get_global_name_value())
-        speed = f"{self._samples / (now - self._started):,.0f} samples/s"
-        self._bar.update(self._task, completed=self._seen, values=values, speed=speed)
+        self._bar.update(
+            self._task,
+            completed=self._seen,
+            values=values,
+            speed=f"{self._samples / (now - self._started):,.0f} samples/s",
+            left=self._time_left(now),
+        )
 
     def end_epoch(self) -> None:
         """Remember how many batches an epoch has."""
-        if self._active:
-            self._batches = self._seen
+        if not self._active:
+            return
+        self._batches = self._seen
+        self._finished += 1
+        self._bar.update(self._task, completed=self._seen, total=self._seen)
+
+    def _time_left(self, now: float) -> str:
+        """Return the time to the end of training; validation counts, as it takes its share of each epoch."""
+        if not self._batches:
+            return ""
+        done = self._finished + min(self._seen / self._batches, 1)
+        seconds = (now - self._begun) * (self._epochs - done) / done
+        return f"{timedelta(seconds=round(seconds))} left"
 
 
 def _is_wanted(wanted: bool | None) -> bool:
@@ -88,7 +108,7 @@ def _is_wanted(wanted: bool | None) -> bool:
 def _make_bar() -> Any:
     # Imported here, so that importing rebind does not pay for what only a terminal needs.
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as RichProgress
 
     return RichProgress(
@@ -97,9 +117,11 @@ def _make_bar() -> Any:
         MofNCompleteColumn(),
         TextColumn("{task.fields[values]}", style="cyan"),
         TextColumn("{task.fields[speed]}", style="green"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=Console(stderr=True),
         transient=True,
+        # Else rich would send what is printed to the terminal, though the user sent it to a file.
+        redirect_stdout=sys.stdout.isatty(),
     )
 
 
@@ -112,7 +134,10 @@ def _handlers_write_above() -> Iterator[None]:
     """
     originals = {id(sys.__stderr__): "stderr", id(sys.__stdout__): "stdout"}
     changed = []
-    loggers = [logging.getLogger(), *(x for x in logging.root.manager.loggerDict.values() if hasattr(x, "handlers"))]
+    loggers = [
+        logging.getLogger(),
+        *(x for x in logging.root.manager.loggerDict.values() if hasattr(x, "handlers")),
+    ]
     for logger in loggers:
         for handler in logger.handlers:  # type: ignore[union-attr]
             name = originals.get(id(getattr(handler, "stream", None)))
@@ -130,4 +155,9 @@ def _number_of_batches(data: Any) -> int | None:
     try:
         return len(data)
     except TypeError:
+        pass
+    rows, batch_size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
+    if not (isinstance(rows, int) and isinstance(batch_size, int)):  # not made of arrays in memory
         return None
+    whole, rest = divmod(rows, batch_size)
+    return whole + (rest > 0 and getattr(data, "last_batch_handle", None) != "discard")

@@ -47,8 +47,9 @@ def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
 class _Pass:
     """What one `forward` leaves for `backward`."""
 
-    training: bool
+    plan: Plan
     roots: tuple[Tensor, ...]  # the outputs, with the record of how they were computed
+    loss_inputs: tuple[tuple[Tensor, ...] | None, ...]  # for outputs that are losses, what they are computed from
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is random
     spent: bool = False  # backward has run and freed the record
@@ -286,13 +287,13 @@ class Executor:
         before = torch.is_grad_enabled()
         torch._C._set_grad_enabled(any(slot.grad is not None for slot in self._order))
         try:
-            roots, new_aux = plan.run(generator, *tensors)
+            roots, new_aux, loss_inputs = plan.run(generator, *tensors)
         except Exception as error:
             raise plan.blame(error, generator, tensors) from None
         finally:
             torch._C._set_grad_enabled(before)
         inputs = {id(tensor) for tensor in tensors}
-        return [_detached(root, inputs) for root in roots], _Pass(plan.training, roots, new_aux, state)
+        return [_detached(root, inputs) for root in roots], _Pass(plan, roots, loss_inputs, new_aux, state)
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
@@ -322,23 +323,11 @@ class Executor:
             record = self._replay(record)
         if not wanted:
             return
-        if record.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
+        if record.plan.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
             for state, value in zip(self._aux.values(), record.new_aux, strict=True):
                 if value is not None:
                     state._write(value)  # type: ignore[union-attr]
-        roots, gradients = [], []
-        for entry, root, head in zip(self._graph.outputs, record.roots, heads, strict=True):
-            if not root.requires_grad:
-                continue
-            if head is None:
-                if entry_needs_head_gradient(entry):
-                    raise StateError(
-                        f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
-                        "gradient; it is missing"
-                    )
-                head = self._ones_like(root)
-            roots.append(root)
-            gradients.append(head)
+        roots, gradients = self._starts(record, heads)
         for slot in wanted:
             assert slot.leaf is not None and slot.grad is not None
             slot.leaf.grad = slot.grad._plain() if slot.request == "add" else None
@@ -356,6 +345,36 @@ class Executor:
             elif found is not None and found is not slot.grad._tensor:
                 slot.grad._write(found)
 
+    def _starts(self, record: _Pass, heads: Sequence[Tensor | None]) -> tuple[list[Tensor], list[Tensor]]:
+        """Return the tensors that `backward` starts from, and their gradients."""
+        roots: list[Tensor] = []
+        gradients: list[Tensor] = []
+        rows = zip(self._graph.outputs, record.roots, record.plan.losses, record.loss_inputs, heads, strict=False)
+        for entry, root, loss, inputs, head in rows:
+            if loss is not None and inputs is not None:
+                assert loss.operator is not None and loss.operator.gradient_rule is not None
+                if not any(tensor.requires_grad for tensor in inputs):
+                    continue
+                with torch.no_grad():
+                    found = loss.operator.gradient_rule(loss.params, inputs, (root,), (self._ones_like(root),))
+                for tensor, gradient in zip(inputs, found, strict=True):
+                    if gradient is not None and tensor.requires_grad:
+                        roots.append(tensor)
+                        gradients.append(gradient)
+                continue
+            if not root.requires_grad:
+                continue
+            if head is None:
+                if entry_needs_head_gradient(entry):
+                    raise StateError(
+                        f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
+                        "gradient; it is missing"
+                    )
+                head = self._ones_like(root)
+            roots.append(root)
+            gradients.append(head)
+        return roots, gradients
+
     def _replay(self, record: _Pass) -> _Pass:
         """Run forward once more for a second `backward`, whose record the first has freed.
 
@@ -366,7 +385,7 @@ class Executor:
         after = generator.get_state()
         if record.random_state is not None:
             generator.set_state(record.random_state)
-        _, self._last = self._run(self._plan(self._graph, record.training))
+        _, self._last = self._run(self._plan(self._graph, record.plan.training))
         generator.set_state(after)
         return self._last
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,14 +38,18 @@ class Plan:
     code
         The `torch.fx` module.
     run
-        Its code: ``run(generator, *arguments, *auxiliary) -> (outputs, new auxiliary values)``. Pure: arrays go in
-        and come out; a new auxiliary value is None where the state stays as it is.
+        Its code: ``run(generator, *arguments, *auxiliary) -> (outputs, new auxiliary values, inputs of losses)``. Pure:
+        arrays go in and come out; a new auxiliary value is None where the state stays as it is.
+    losses
+        For each output that is a loss, its node: its gradient does not depend on what stands behind it, so that
+        `backward` starts from the loss's inputs, with the operator's own gradient. None for other outputs.
     """
 
     graph: Graph
     training: bool
     code: fx.GraphModule
-    run: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]]
+    run: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]]
+    losses: tuple[Node | None, ...]
 
     def blame(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
         """Return `error`, which `run` raised, as one that names the node that failed and its inputs."""
@@ -81,13 +86,38 @@ def lower(
     key = (training, device.torch, places, tuple((sizes or {}).items()))
     plan = plans.get(key)
     if plan is None:
-        code = fx.GraphModule({}, _trace(graph, training, device, groups or {}, sizes or {}))
-        plan = plans[key] = Plan(graph, training, code, code.forward)
+        losses = _losses(graph)
+        code = fx.GraphModule({}, _trace(graph, training, device, groups or {}, sizes or {}, losses))
+        plan = plans[key] = Plan(graph, training, code, code.forward, losses)
     return plan
 
 
+def _losses(graph: Graph) -> tuple[Node | None, ...]:
+    """Return, for each output, its node if it is a loss whose value nothing else uses."""
+    used = {id(entry.node) for node in graph.nodes for entry in node.inputs}
+    times = Counter(id(entry.node) for entry in graph.outputs)
+
+    def is_loss(node: Node) -> bool:
+        op = node.operator
+        return (
+            op is not None
+            and op.gradient_rule is not None
+            and not op.needs_head_gradient(node.params)
+            and len(op.outputs_for(node.params)) == 1
+            and id(node) not in used
+            and times[id(node)] == 1
+        )
+
+    return tuple(entry.node if is_loss(entry.node) else None for entry in graph.outputs)
+
+
 def _trace(
-    graph: Graph, training: bool, device: Device, groups: Mapping[str, Device], sizes: Mapping[str, Shape]
+    graph: Graph,
+    training: bool,
+    device: Device,
+    groups: Mapping[str, Device],
+    sizes: Mapping[str, Shape],
+    losses: Sequence[Node | None],
 ) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
@@ -95,6 +125,8 @@ def _trace(
     for node in (*graph.arguments, *graph.auxiliary):
         values[id(node), 0] = code.placeholder(node.name)
     new_aux: dict[int, fx.Node] = {}
+    loss_ids = {id(node) for node in losses if node is not None}
+    loss_inputs: dict[int, tuple[Any, ...]] = {}
     several_devices = len({device.torch, *(d.torch for d in groups.values())}) > 1
 
     for node in graph.nodes:
@@ -114,7 +146,11 @@ def _trace(
             keywords["generator"] = generator
         if "device" in op.modes:
             keywords["device"] = place.torch
-        result = code.call_function(op.kernel, tuple(_all_inputs(node, inputs)), keywords)
+        arguments = tuple(_all_inputs(node, inputs))
+        if id(node) in loss_ids:
+            loss_inputs[id(node)] = arguments
+        kernel = op.forward_kernel if id(node) in loss_ids else op.kernel
+        result = code.call_function(kernel, arguments, keywords)
         result.meta["node"] = node
         names = op.outputs_for(node.params)
         if len(names) + len(op.aux_names) == 1:
@@ -126,7 +162,8 @@ def _trace(
             new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
 
     outputs = tuple(values[id(entry.node), entry.index] for entry in graph.outputs)
-    code.output((outputs, tuple(new_aux.get(id(node)) for node in graph.auxiliary)))
+    sources = tuple(None if node is None else loss_inputs[id(node)] for node in losses)
+    code.output((outputs, tuple(new_aux.get(id(node)) for node in graph.auxiliary), sources))
     code.eliminate_dead_code()
     return code
 

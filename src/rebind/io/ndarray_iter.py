@@ -243,7 +243,7 @@ def _as_ndarray(value: Any, who: str) -> NDArray:
         raise ArgumentError(
             f"NDArrayIter: {who} must be a NumPy array or an NDArray; got {type(value).__name__}"
         )
-    if found.ndim == 0:
+    if not getattr(value, "shape", ()):
         raise ShapeError(f"NDArrayIter: {who} must have rows; got a single number")
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -80,6 +81,11 @@ class EvalMetric:
         self._has_global_stats = kwargs.pop("has_global_stats", False)
         self._kwargs = kwargs
         self.reset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "reset" in vars(cls):  # which need not call ours
+            setattr(cls, "reset", _forgetting(cls.reset))  # noqa: B010 - mypy takes a method for fixed
 
     def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
@@ -215,6 +221,17 @@ class EvalMetric:
         for name in _SUMS:
             setattr(self, name, state[name])
         self._kept = (state["kept"][0], state["kept"][1])
+
+
+def _forgetting(reset: Callable[[EvalMetric], None]) -> Callable[[EvalMetric], None]:
+    """Return a `reset` that forgets what `reset_local` kept, too."""
+
+    @functools.wraps(reset)
+    def forget(self: EvalMetric) -> None:
+        reset(self)
+        self._forget_kept()
+
+    return forget
 
 
 class CompositeEvalMetric(EvalMetric):

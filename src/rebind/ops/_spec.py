@@ -272,6 +272,21 @@ class Operator:
 
         return kernel
 
+    @functools.cached_property
+    def forward_kernel(self) -> Callable[..., Any]:
+        """The function, never recorded: for a loss whose gradient is computed from the declared rule directly."""
+
+        @functools.wraps(self.function)
+        def forward(*tensors: Tensor | None, **keywords: Any) -> Any:
+            before = torch.is_grad_enabled()
+            torch._C._set_grad_enabled(False)
+            try:
+                return self.function(*tensors, **keywords)
+            finally:
+                torch._C._set_grad_enabled(before)
+
+        return forward
+
     def check_types(self, tensors: Sequence[Tensor | None], p: Params) -> None:
         """Raise a DTypeError when inputs that must be of one type are not."""
         slots = self.type_slots(p)

@@ -126,7 +126,7 @@ def _softmax_output_gradient(
         index = index.reshape(scores.shape[0], 1, scores.shape[2])
     else:
         if out.dim() != 2:
-            scores = out.view(-1, out.shape[-1]) if p.preserve_shape else out.flatten(1)
+            scores = out.reshape(-1, out.shape[-1]) if p.preserve_shape else out.flatten(1)
             # One softmax for an instance: MXNet takes as many labels from the front.
             index = index.reshape(-1)[: scores.shape[0]]
         index = index.unsqueeze(1)
@@ -146,7 +146,7 @@ def _softmax_output_gradient(
     if p.multi_output and p.normalization != "valid":
         scale /= max(grad.shape[2], 1)
     if p.normalization == "batch":
-        scale /= grad.shape[0] if p.multi_output else labels
+        scale /= max(grad.shape[0] if p.multi_output else labels, 1)
     elif p.normalization == "valid":
         scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
     if p.normalization == "valid" or scale != 1.0:

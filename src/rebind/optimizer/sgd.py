@@ -106,23 +106,17 @@ class SGD(Optimizer[Momentum]):
 
 
 def can_fuse(weights: list[Tensor], *others: list[Tensor]) -> bool:
-    """Tell whether torch's fused kernel is there and safe.
+    """Tell whether torch's fused kernel is there and safe; weights are of one type and device.
 
-    On the CPU it checks nothing: it walks over each memory as over the weight's, whatever shape, type or order the
+    On the CPU it checks nothing: it walks over each memory as over the weight's, whatever size, type or order the
     others have. On a GPU the foreach form is used, whose kernels join many arrays too.
     """
-    if not hasattr(torch, "_fused_sgd_") or not weights[0].is_cpu:
+    if not hasattr(torch, "_fused_sgd_"):
         return False
-    for weight, *rest in zip(weights, *others, strict=True):
-        if not weight.is_contiguous():
-            return False
-        shape, dtype = weight.shape, weight.dtype
-        for other in rest:
-            if (
-                other.shape != shape
-                or other.dtype is not dtype
-                or not other.is_cpu
-                or not other.is_contiguous()
-            ):
+    dtype = weights[0].dtype
+    sizes = [each.numel() for each in weights]
+    for group in (weights, *others):
+        for each, size in zip(group, sizes, strict=True):
+            if each.numel() != size or each.dtype is not dtype or not (each.is_cpu and each.is_contiguous()):
                 return False
     return True

@@ -1,0 +1,188 @@
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rebind.errors import ArgumentError, ParameterError, ShapeError
+from rebind.io import DataBatch, DataIter, NDArrayIter, PrefetchingIter, ResizeIter
+
+
+def numbers(rows=10, batch_size=4, **settings):
+    return NDArrayIter(np.arange(rows), np.arange(rows), batch_size=batch_size, **settings)
+
+
+def first_rows(batches):
+    return [int(batch.data[0].asnumpy()[0]) for batch in batches]
+
+
+def threads():
+    return [each for each in threading.enumerate() if each.name == "rebind-prefetch"]
+
+
+class Failing(DataIter):
+    provide_data = provide_label = [("data", (1,))]
+
+    def next(self):
+        raise OSError("the disk is gone")
+
+
+# ---- ResizeIter -------------------------------------------------------------------------------------------
+
+
+def test_resize():
+    longer = ResizeIter(numbers(), 5)
+    assert first_rows(longer) == [0, 4, 8, 0, 4]
+    longer.reset()
+    assert first_rows(longer) == [0, 4, 8, 0, 4]
+    shorter = ResizeIter(numbers(), 2, reset_internal=False)
+    assert first_rows(shorter) == [0, 4]
+    shorter.reset()
+    assert first_rows(shorter) == [8, 0]
+    assert shorter.provide_data == numbers().provide_data
+    assert shorter.getpad() == 0
+
+
+def test_resize_keeps_its_place():
+    first, second = (ResizeIter(numbers(), 5) for _ in range(2))
+    next(first), next(first)
+    second.load_state_dict(first.state_dict())
+    assert first_rows(second) == first_rows(first) == [8, 0, 4]
+
+
+def test_resize_of_nothing():
+    class Empty(DataIter):
+        provide_data = provide_label = ()
+
+        def next(self):
+            raise StopIteration
+
+    with pytest.raises(ParameterError, match="gives no batches"):
+        next(ResizeIter(Empty(), 3))
+    with pytest.raises(ParameterError, match="size must be >= 0"):
+        ResizeIter(numbers(), -1)
+
+
+# ---- PrefetchingIter --------------------------------------------------------------------------------------
+
+
+def test_prefetching_gives_the_same_batches():
+    ahead = PrefetchingIter(numbers())
+    for _ in range(3):
+        assert [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in ahead] == [
+            (batch.data[0].asnumpy().tolist(), batch.pad) for batch in numbers()
+        ]
+        assert not ahead.iter_next()
+        ahead.reset()
+    assert ahead.batch_size == 4
+
+
+def test_several_are_put_together():
+    other = NDArrayIter({"z": np.arange(10) * 2}, batch_size=4)
+    ahead = PrefetchingIter(
+        [numbers(), other], rename_data=[{"data": "d"}, {"z": "e"}], rename_label=[{"softmax_label": "l"}, {}]
+    )
+    assert [desc.name for desc in ahead.provide_data] == ["d", "e"]
+    assert [desc.name for desc in ahead.provide_label] == ["l"]
+    for batch in ahead:
+        assert len(batch.label) == 1
+        np.testing.assert_array_equal(batch.data[0].asnumpy() * 2, batch.data[1].asnumpy())
+
+
+@pytest.mark.parametrize("consumed", [0, 1, 2])
+def test_place_is_that_of_what_was_handed_out(consumed):
+    first, second = (PrefetchingIter(numbers()) for _ in range(2))
+    for _ in range(consumed):
+        next(first)
+    time.sleep(0.05)  # let it read ahead
+    second.load_state_dict(first.state_dict())
+    assert first_rows(second) == [0, 4, 8][consumed:]
+    first.close()
+
+
+@pytest.mark.parametrize("how", ["end", "close", "reset", "drop"])
+def test_threads_end(how):
+    assert not threads()
+    ahead = PrefetchingIter(numbers(1000))
+    next(ahead)
+    assert len(threads()) == 1
+    if how == "end":
+        list(ahead)
+    elif how == "drop":
+        del ahead
+        gc.collect()
+    else:
+        getattr(ahead, how)()
+    assert not threads()
+
+
+def test_nothing_is_read_before_the_first_batch():
+    PrefetchingIter(numbers())
+    assert not threads()
+
+
+def test_an_error_in_the_background_is_raised():
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(PrefetchingIter(Failing()))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: PrefetchingIter([]), ArgumentError, "at least one iterator"),
+        (
+            lambda: PrefetchingIter([numbers()], rename_data=[]),
+            ArgumentError,
+            "a dict for each of 1 iterators; got 0",
+        ),
+        (
+            lambda: list(PrefetchingIter([numbers(), numbers(5)])),
+            ShapeError,
+            "same padding|same number of batches",
+        ),
+        (lambda: list(PrefetchingIter([numbers(8), numbers(12)])), ShapeError, "same number of batches"),
+    ],
+)
+def test_bad_input(make, error, says):
+    with pytest.raises(error, match=says):
+        make()
+    gc.collect()
+
+
+# ---- the base ---------------------------------------------------------------------------------------------
+
+
+def test_the_five_methods_make_next():
+    class Own(DataIter):
+        def __init__(self):
+            super().__init__(2)
+            self.count = 0
+
+        def iter_next(self):
+            self.count += 1
+            return self.count < 3
+
+        def getdata(self):
+            return [self.count]
+
+        def getlabel(self):
+            return [-self.count]
+
+        def getpad(self):
+            return 0
+
+    assert [(batch.data, batch.label, batch.index) for batch in Own()] == [
+        ([1], [-1], None),
+        ([2], [-2], None),
+    ]
+
+
+@pytest.mark.parametrize("call", ["next", "getdata", "getlabel", "getpad", "state_dict"])
+def test_base_says_what_is_missing(call):
+    with pytest.raises(NotImplementedError, match="DataIter"):
+        getattr(DataIter(), call)()
+
+
+def test_batch_repr():
+    assert repr(DataBatch(None)) == "DataBatch: data shapes: None label shapes: None"

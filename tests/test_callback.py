@@ -1,0 +1,187 @@
+"""Lines are those of MXNet 1.9.1 (read from its log)."""
+
+import json
+import logging
+import os
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rebind import callback, checkpoint, metric
+from rebind.errors import FormatError, ParameterError
+from rebind.ndarray import array, save
+
+
+@pytest.fixture(autouse=True)
+def lines(caplog):
+    caplog.set_level(logging.INFO)
+    return caplog
+
+
+def record(nbatch, eval_metric=None, epoch=0):
+    return SimpleNamespace(epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals={})
+
+
+def measured():
+    made = metric.create(["acc", "ce"])
+    made.update([np.array([0, 1])], [np.array([[0.9, 0.1], [0.2, 0.8]])])
+    return made
+
+
+def without_speed(caplog):
+    return [re.sub(r"\d+\.\d\d samples", "X samples", message) for message in caplog.messages]
+
+
+def test_speedometer(lines):
+    speed, made = callback.Speedometer(32, 2), measured()
+    for epoch in range(2):
+        for nbatch in range(5):
+            made.update([np.array([0])], [np.array([[0.5, 0.5]])])
+            speed(record(nbatch, made, epoch))
+    assert without_speed(lines)[1:] == [
+        f"Epoch[{epoch}] Batch [{first}-{first + 2}]\tSpeed: X samples/sec\taccuracy=1.000000\tcross-entropy=0.693147"
+        for epoch, first in ((0, 2), (1, 0), (1, 2))
+    ]
+    assert np.isnan(made.get()[1][0])
+    assert made.get_global()[1][0] == 1
+
+
+def test_speedometer_without_reset_or_metric(lines):
+    speed, made = callback.Speedometer(32, 2, auto_reset=False), measured()
+    for nbatch in range(5):
+        speed(record(nbatch, made, 1))
+    assert without_speed(lines) == [
+        f"Epoch[1] Batch [0-{last}]\tSpeed: X samples/sec\taccuracy=1.000000\tcross-entropy=0.164252"
+        for last in (2, 4)
+    ]
+    lines.clear()
+    for nbatch in range(3):
+        speed(record(nbatch))
+    assert without_speed(lines) == ["Iter[0] Batch [2]\tSpeed: X samples/sec"]
+
+
+def test_speedometer_takes_metrics_that_know_only_reset(lines):
+    class Old:
+        resets = 0
+
+        def reset(self):
+            self.resets += 1
+
+        def get_name_value(self):
+            return [("old", 0.5)]
+
+    speed, made = callback.Speedometer(1, 1), Old()
+    for nbatch in range(3):
+        speed(record(nbatch, made))
+    assert made.resets == 2
+    assert lines.messages[0].endswith("\told=0.500000")
+
+
+def test_log_train_metric(lines):
+    log, made = callback.log_train_metric(2, auto_reset=True), measured()
+    for nbatch in range(2):
+        log(record(nbatch, made, 1))
+    log(record(2))
+    assert lines.messages == [
+        "Iter[1] Batch[0] Train-accuracy=1.000000",
+        "Iter[1] Batch[0] Train-cross-entropy=0.164252",
+    ]
+    assert np.isnan(made.get()[1][0])
+
+
+def test_log_validation_metrics(lines):
+    callback.LogValidationMetricsCallback()(record(4, measured(), 1))
+    callback.LogValidationMetricsCallback()(record(4, None, 1))
+    assert lines.messages == [
+        "Epoch[1] Validation-accuracy=1.000000",
+        "Epoch[1] Validation-cross-entropy=0.164252",
+    ]
+
+
+def test_progress_bar(lines):
+    bar = callback.ProgressBar(10, 20)
+    for nbatch in (1, 5, 10):
+        bar(record(nbatch))
+    assert lines.messages == [
+        "[==------------------] 10%\r",
+        "[==========----------] 50%\r",
+        "[====================] 100%\r",
+    ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: callback.Speedometer(1, 0),
+        lambda: callback.ProgressBar(0),
+        lambda: callback.log_train_metric(0),
+    ],
+)
+def test_bad_settings(make):
+    with pytest.raises(ParameterError, match="must be >= 1; got 0"):
+        make()
+
+
+# ---- checkpoints ------------------------------------------------------------------------------------------
+
+SYMBOL = SimpleNamespace(tojson=lambda: '{"nodes": []}')
+ARGS, AUX = {"w": array(np.arange(3))}, {"m": array(np.ones(2))}
+
+
+def test_do_checkpoint(tmp_path, lines):
+    prefix = str(tmp_path / "net")
+    save_every_second = callback.do_checkpoint(prefix, 2)
+    for epoch in range(4):
+        save_every_second(epoch, SYMBOL, ARGS, AUX)
+    assert sorted(os.listdir(tmp_path)) == ["net-0002.params", "net-0004.params", "net-symbol.json"]
+    assert lines.messages == [f'Saved checkpoint to "{prefix}-000{n}.params"' for n in (2, 4)]
+    assert json.loads((tmp_path / "net-symbol.json").read_text()) == {"nodes": []}
+    args, aux = checkpoint.load_params(prefix, 4)
+    assert (list(args), list(aux)) == (["w"], ["m"])
+    np.testing.assert_array_equal(args["w"].asnumpy(), [0, 1, 2])
+
+
+def test_parameters_alone(tmp_path):
+    checkpoint.save_checkpoint(str(tmp_path / "net"), 3, None, ARGS, {})
+    assert os.listdir(tmp_path) == ["net-0003.params"]
+    assert checkpoint.load_params(str(tmp_path / "net"), 3)[1] == {}
+
+
+def test_module_checkpoint():
+    saved = []
+    module = SimpleNamespace(save_checkpoint=lambda *given: saved.append(given))
+    every_second = callback.module_checkpoint(module, "net", 2, save_optimizer_states=True)
+    for epoch in range(4):
+        every_second(epoch, None, None, None)
+    assert saved == [("net", 2, True), ("net", 4, True)]
+
+
+def test_interrupted_checkpoint_leaves_the_old_one(tmp_path, monkeypatch):
+    prefix = str(tmp_path / "net")
+    checkpoint.save_checkpoint(prefix, 1, SYMBOL, ARGS, AUX)
+    monkeypatch.setattr("os.fsync", lambda descriptor: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.save_checkpoint(prefix, 1, SYMBOL, {"other": ARGS["w"]}, AUX)
+    assert list(checkpoint.load_params(prefix, 1)[0]) == ["w"]
+    assert sorted(os.listdir(tmp_path)) == ["net-0001.params", "net-symbol.json"]
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nope-0002\.params"):
+        checkpoint.load_params(str(tmp_path / "nope"), 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"w": ARGS["w"]}, "names must begin with 'arg:' or 'aux:'; got 'w'"),
+        ({"foo:w": ARGS["w"]}, "got 'foo:w'"),
+        ([ARGS["w"]], "must have names; got a list of 1"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, says):
+    save(str(tmp_path / "x-0001.params"), content)
+    with pytest.raises(FormatError, match=says):
+        checkpoint.load_params(str(tmp_path / "x"), 1)
