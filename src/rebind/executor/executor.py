@@ -184,6 +184,7 @@ class Executor:
                 )
             slot.grad = grad if slot.request != "null" else None
         self._outputs: list[NDArray] | None = None
+        self._plans: dict[tuple[bool, bool], Plan] = {}
         self._last: _Pass | None = None
         self._head_ones: dict[Any, Tensor] = {}
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
@@ -268,7 +269,11 @@ class Executor:
         return self._keep(outputs, record)
 
     def _plan(self, graph: Graph, is_train: bool) -> Plan:
-        return lower(graph, bool(is_train), self._device, self._groups, self._sizes)
+        key = (graph is self._graph, bool(is_train))
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = lower(graph, bool(is_train), self._device, self._groups, self._sizes)
+        return plan
 
     def _keep(self, values: Sequence[Tensor], record: _Pass) -> list[NDArray]:
         """Show new values through the outputs, and remember the pass."""

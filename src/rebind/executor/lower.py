@@ -21,6 +21,7 @@ from ..errors import MXNetError
 from ..graph import Entry, Graph, Node
 from ..ndarray.compute import explain
 from ..shapes import Shape
+from .overwrite import overwriting_kernels
 
 __all__ = ["Plan", "lower"]
 
@@ -121,14 +122,14 @@ def _trace(
 ) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
+    several_devices = len({device.torch, *(d.torch for d in groups.values())}) > 1
     values: dict[tuple[int, int], fx.Node | None] = {}
     for node in (*graph.arguments, *graph.auxiliary):
         values[id(node), 0] = code.placeholder(node.name)
     new_aux: dict[int, fx.Node] = {}
     loss_ids = {id(node) for node in losses if node is not None}
     loss_inputs: dict[int, tuple[Any, ...]] = {}
-    several_devices = len({device.torch, *(d.torch for d in groups.values())}) > 1
-
+    overwriting = {} if several_devices else overwriting_kernels(graph)
     for node in graph.nodes:
         op = node.operator
         if op is None:
@@ -149,7 +150,7 @@ def _trace(
         arguments = tuple(_all_inputs(node, inputs))
         if id(node) in loss_ids:
             loss_inputs[id(node)] = arguments
-        kernel = op.forward_kernel if id(node) in loss_ids else op.kernel
+        kernel = op.forward_kernel if id(node) in loss_ids else overwriting.get(id(node), op.kernel)
         result = code.call_function(kernel, arguments, keywords)
         result.meta["node"] = node
         names = op.outputs_for(node.params)

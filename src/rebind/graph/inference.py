@@ -18,6 +18,7 @@ import torch
 from .. import dtypes
 from ..errors import DTypeError, MXNetError, ShapeError
 from ..ops import Operator
+from ..ops._spec import TypeSlot
 from ..params import Params
 from ..shapes import Shape, is_known, merge
 from .graph import Entry, Graph, Node
@@ -99,7 +100,7 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
     outputs = op.outputs_for(p)
     places += [(name, (id(node), i)) for i, name in enumerate(outputs)]
     bound: dict[str, tuple[str, torch.dtype]] = {}
-    resolved: list[tuple[str, Key, str | torch.dtype]] = []
+    resolved: list[tuple[str, Key, TypeSlot]] = []
     count = len(node.inputs)
     for i, (name, key) in enumerate(places):
         slot = slots.get(name, slots.get("*" if i < count else "output", "T"))
@@ -113,7 +114,12 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
                 )
     changed = False
     for name, key, slot in resolved:
-        dtype_here = slot if isinstance(slot, torch.dtype) else bound.get(slot, (name, None))[1]
+        if isinstance(slot, str):
+            dtype_here = bound.get(slot, (name, None))[1]
+        elif isinstance(slot, torch.dtype):
+            dtype_here = slot
+        else:
+            dtype_here = slot(bound["T"][1]) if "T" in bound else None
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True

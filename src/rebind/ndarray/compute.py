@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import generators
 from ..device import Device, current_device, parse_device
 from ..errors import MXNetError, ShapeError
-from ..ops import Operator
+from ..ops import Operator, misfit
 from ..params import Params
 from .mode import mode
 
@@ -73,15 +73,18 @@ def mode_values(op: Operator, training: bool, device: Device) -> dict[str, Any]:
 
 
 def explain(op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params, error: Exception) -> Exception:
-    """Return torch's `error` as one that names the operator and the shapes of its inputs."""
+    """Return torch's `error` as one that names the operator, and the input that does not fit the others."""
     if isinstance(error, MXNetError):
         return error
     names = op.inputs_for(p, len(tensors))
-    shapes = ", ".join(
-        f"{name} {tuple(t.shape)}" for name, t in zip(names, tensors, strict=False) if t is not None
-    )
+    present = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
+    shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
+    found = misfit(op, who, shapes, p)
+    if found is not None:
+        return found
+    listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return ShapeError(f"{who}: inputs do not fit; got {shapes or 'no inputs'}. {first_line}")
+    return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {first_line}")
 
 
 def _device_of(p: Params) -> Device:

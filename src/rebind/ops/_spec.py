@@ -28,7 +28,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -40,7 +40,8 @@ from ..shapes import Shape, merge
 __all__ = ["OPERATORS", "Input", "Operator", "find", "operator"]
 
 Shapes = Mapping[str, "Shape | None"]
-TypeSlots = Mapping[str, "str | torch.dtype"]
+TypeSlot: TypeAlias = "str | torch.dtype | Callable[[torch.dtype], torch.dtype]"
+TypeSlots = Mapping[str, TypeSlot]
 
 MODE_NAMES = frozenset({"training", "generator", "device"})
 OPERATORS: dict[str, Operator] = {}  # by name and by each alias
@@ -74,6 +75,9 @@ class Operator:
         The name of the parameter that counts the inputs of a variadic operator (``num_args``), if it has one.
     inits
         For an input, the initializer of a variable that is made for it (``'["one", {}]'``).
+    owns_output
+        Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
+        overwrite it.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Operator:
         head_gradient: bool | Callable[[Params], bool] = True,
         inits: Mapping[str, str] | None = None,
         rows: int | Callable[[Params], int] | None = None,
+        owns_output: bool = False,
     ) -> None:
         self.function = function
         self.name = name
@@ -100,6 +105,8 @@ class Operator:
         self.alike = alike
         self.inits = dict(inits or {})
         self._rows = rows
+        self.owns_output = owns_output
+        self._in_place: dict[str, tuple[Callable[..., Tensor], Callable[[Params], bool] | None]] = {}
         self._skip = skip
         self._outputs = outputs
         self._visible = visible
@@ -146,6 +153,20 @@ class Operator:
         self._gradient = rule
         return rule
 
+    def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable:
+        """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`."""
+
+        def declare(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+            self._in_place[input_name] = (function, when)
+            return function
+
+        return declare
+
+    def in_place_kernel(self, input_name: str, p: Params) -> Callable[..., Tensor] | None:
+        """Return the form that overwrites an input, if there is one."""
+        function, when = self._in_place.get(input_name, (None, None))
+        return function if when is None or when(p) else None
+
     def check(self, rule: Callable[[Params], str | None]) -> Callable:
         """Declare what must hold between parameters: ``p -> sentence or None``."""
         self._check = rule
@@ -178,7 +199,10 @@ class Operator:
         return self._rows(p) if callable(self._rows) else self._rows
 
     def type_slots(self, p: Params) -> TypeSlots:
-        """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``)."""
+        """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``).
+
+        ``any`` is a type that nothing is known of; a function gives the type from that of ``T``.
+        """
         if self._types is None:
             return {}
         return self._types(p) if callable(self._types) else self._types

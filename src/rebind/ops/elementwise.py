@@ -96,6 +96,19 @@ def _logical(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tens
 # ---- arithmetic ---------------------------------------------------------------------------------------
 
 elemwise_add = binary("elemwise_add", "_plus", "_Plus", "_add", compute=torch.add, doc="Sum ``lhs + rhs``.")
+elemwise_add.owns_output = True
+
+
+@elemwise_add.in_place("lhs")
+def _(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return lhs.add_(rhs)
+
+
+@elemwise_add.in_place("rhs")
+def _(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return rhs.add_(lhs)
+
+
 elemwise_sub = binary(
     "elemwise_sub", "_minus", "_Minus", "_sub", compute=torch.sub, doc="Difference ``lhs - rhs``."
 )

@@ -63,6 +63,7 @@ def _logical_not(data: Tensor) -> Tensor:
 # ---- the table ----------------------------------------------------------------------------------------
 
 relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")
+relu.in_place("data")(torch.relu_)
 sigmoid = unary("sigmoid", compute=torch.sigmoid, doc="``1 / (1 + exp(-data))``.")
 softsign = unary(
     "softsign", compute=lambda data: data / (1 + torch.abs(data)), doc="``data / (1 + |data|)``."

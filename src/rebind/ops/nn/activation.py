@@ -44,6 +44,14 @@ def activation(
     return _ACTIVATIONS[act_type](data)
 
 
+_OVERWRITING = {"relu": torch.relu_, "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
+
+
+@activation.in_place("data", when=lambda p: p.act_type in _OVERWRITING)
+def _(data: Tensor, *, act_type: str) -> Tensor:
+    return _OVERWRITING[act_type](data)
+
+
 @operator(
     "LeakyReLU",
     skip=lambda name, p: name == "gamma" and p.act_type != "prelu",

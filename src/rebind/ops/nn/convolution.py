@@ -148,7 +148,7 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
 
 
 def _declare(name: str) -> Operator:
-    op = operator(name, skip=_no_bias)(_convolution)
+    op = operator(name, skip=_no_bias, owns_output=True)(_convolution)
     op.check(_check)
     op.fill_shapes(_convolution_shapes)
     op.shapes_from_outputs(_convolution_data)
@@ -159,7 +159,7 @@ convolution = _declare("Convolution")
 convolution_v1 = _declare("Convolution_v1")
 
 
-@operator("Deconvolution", skip=_no_bias)
+@operator("Deconvolution", skip=_no_bias, owns_output=True)
 def deconvolution(
     data: Tensor,
     weight: Tensor,

@@ -18,7 +18,7 @@ from .._spec import Shapes, operator
 __all__ = ["embedding", "fully_connected"]
 
 
-@operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
+@operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias, owns_output=True)
 def fully_connected(
     data: Tensor,
     weight: Tensor,

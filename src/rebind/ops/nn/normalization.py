@@ -179,8 +179,11 @@ def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Param
     return {"data": outputs[0]}
 
 
-# Statistics and parameters of float16 data are float32, and are named by a type of their own: which one it is
-# follows from the data.
+def _statistics_type(data: torch.dtype) -> torch.dtype:
+    """Return the type of parameters and statistics: that of the data, but float32 for data of 16 bits."""
+    return torch.float32 if data.itemsize == 2 else data
+
+
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
@@ -191,7 +194,8 @@ def _declare(name: str, function: Callable[..., _Normalized]) -> Operator:
         inits={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
         outputs=("output", "mean", "var"),
         visible=_shown,
-        types=dict.fromkeys(_STATISTICS, "S"),
+        types=dict.fromkeys(_STATISTICS, _statistics_type),
+        owns_output=True,
     )(function)
     op.fill_shapes(_batch_norm_shapes)
     op.shapes_from_outputs(_like_first_output)
