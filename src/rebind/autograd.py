@@ -11,7 +11,7 @@ import torch
 from .errors import ArgumentError, StateError
 from .ndarray import NDArray
 from .ndarray.mode import mode
-from .ndarray.ndarray import run_backward
+from .ndarray.ndarray import again_is_an_error, head_gradient, run_backward
 
 __all__ = [
     "backward", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
@@ -83,7 +83,26 @@ def predict_mode() -> Any:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """Let `backward` write the gradients of `variables` into the arrays `gradients`."""
+    """Let `backward` write the gradients of `variables` into the arrays `gradients`.
+
+    Parameters
+    ----------
+    variables, gradients
+        An array, or a list of as many arrays.
+    grad_reqs
+        ``'write'``, ``'add'`` or ``'null'``, for all or one for each.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x, gradient = mx.nd.array([3.]), mx.nd.zeros((1,))
+    >>> mark_variables(x, gradient)
+    >>> with record():
+    ...     y = x * x
+    >>> backward(y)
+    >>> gradient.asscalar()
+    np.float32(6.0)
+    """
     variables = [variables] if isinstance(variables, NDArray) else list(variables)
     gradients = [gradients] if isinstance(gradients, NDArray) else list(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
@@ -99,7 +118,19 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
 def backward(
     heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True
 ) -> None:
-    """Compute the gradients of all marked arrays that `heads` were computed from."""
+    """Compute the gradients of all marked arrays that `heads` were computed from.
+
+    Parameters
+    ----------
+    heads
+        An array, or a list of them.
+    head_grads
+        Their gradients; None stands for ones.
+    retain_graph
+        Keep what was recorded, so that `backward` can be called again.
+    train_mode
+        Accepted; the mode is that of the recording.
+    """
     heads = [heads] if isinstance(heads, NDArray) else list(heads)
     if head_grads is not None:
         head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
@@ -114,23 +145,39 @@ def grad(
     create_graph: bool = False,
     train_mode: bool = True,
 ) -> Any:
-    """Return the gradients of `variables` as new arrays; with `create_graph` they can be differentiated again."""
+    """Return the gradients of `variables` as new arrays; with `create_graph` they can be differentiated again.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.array([2.])
+    >>> x.attach_grad()
+    >>> with record():
+    ...     y = x * x * x
+    ...     slope = grad(y, x, create_graph=True)
+    >>> slope.backward()
+    >>> x.grad.asscalar()
+    np.float32(12.0)
+    """
     heads = [heads] if isinstance(heads, NDArray) else list(heads)
     several = not isinstance(variables, NDArray)
     variables = list(variables) if several else [variables]
     head_grads = [None] * len(heads) if head_grads is None else head_grads
     head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
+    if len(head_grads) != len(heads):
+        raise ArgumentError(f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}")
     leaves = [variable._tensor if variable._leaf is None else variable._leaf for variable in variables]
+    outputs = [head._tensor if head._leaf is None else head._leaf for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
         raise StateError("autograd.grad: variables must be marked with attach_grad() before they are used")
-    outputs = [head._tensor if head._leaf is None else head._leaf for head in heads]
+    if not all(output.requires_grad for output in outputs):
+        raise StateError("autograd.grad: heads must be computed from marked arrays while recording")
     gradients = [
-        torch.ones_like(output) if given is None else given._tensor
+        torch.ones_like(output) if given is None else head_gradient(output, given)
         for output, given in zip(outputs, head_grads, strict=True)
     ]
-    found = torch.autograd.grad(
-        outputs, leaves, gradients, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
-    )
+    with again_is_an_error():
+        found = torch.autograd.grad(
+            outputs, leaves, gradients, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
+        )
     arrays = [
         NDArray(torch.zeros_like(leaf) if value is None else value, variable.device)
         for value, leaf, variable in zip(found, leaves, variables, strict=True)

@@ -15,7 +15,18 @@ from .errors import FormatError
 from .files import atomic_write
 from .ndarray import NDArray, load, save
 
-__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = [
+    "load_checkpoint",
+    "load_params",
+    "params_path",
+    "read_params",
+    "save_checkpoint",
+    "states_path",
+    "symbol_path",
+    "write_params",
+]
+
+Params = dict[str, NDArray]
 
 _KINDS = ("arg", "aux")
 
@@ -44,21 +55,14 @@ def save_checkpoint(
         Whether to leave out the casts that mixed precision put in; networks of this version have none.
     """
     if symbol is not None:
-        with atomic_write(f"{prefix}-symbol.json", "w") as file:
+        with atomic_write(symbol_path(prefix), "w") as file:
             file.write(symbol.tojson())
-    path = _params_path(prefix, epoch)
-    save(
-        path,
-        {
-            f"{kind}:{name}": value
-            for kind, params in zip(_KINDS, (arg_params, aux_params), strict=True)
-            for name, value in params.items()
-        },
-    )
+    path = params_path(prefix, epoch)
+    write_params(path, arg_params, aux_params)
     logging.info('Saved checkpoint to "%s"', path)
 
 
-def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
     """Read the parameters of a checkpoint.
 
     Returns
@@ -71,14 +75,36 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
     FormatError
         When the file is cut short, or holds arrays under other names.
     """
-    path = _params_path(prefix, epoch)
+    return read_params(params_path(prefix, epoch))
+
+
+def write_params(path: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
+    """Write parameters and auxiliary states to one file, which appears whole or not at all."""
+    save(
+        path,
+        {
+            f"{kind}:{name}": value
+            for kind, params in zip(_KINDS, (arg_params, aux_params), strict=True)
+            for name, value in params.items()
+        },
+    )
+
+
+def read_params(path: str) -> tuple[Params, Params]:
+    """Return the parameters and auxiliary states in a file.
+
+    Raises
+    ------
+    FormatError
+        When the file is cut short, or holds arrays under other names.
+    """
     loaded = load(path)
     if not loaded:
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
     if not isinstance(loaded, dict):
         raise FormatError(f"{path}: arrays of a checkpoint must have names; got a list of {len(loaded)}")
-    params: dict[str, dict[str, NDArray]] = {kind: {} for kind in _KINDS}
+    params: dict[str, Params] = {kind: {} for kind in _KINDS}
     for key, value in loaded.items():
         kind, colon, name = key.partition(":")
         if not colon or kind not in params:
@@ -87,7 +113,7 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
     return params["arg"], params["aux"]
 
 
-def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, Params, Params]:
     """Read a checkpoint.
 
     Returns
@@ -95,8 +121,23 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, NDArray], d
     tuple
         The symbol, parameters and auxiliary states.
     """
-    return symbols.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+    return symbols.load(symbol_path(prefix)), *load_params(prefix, epoch)
 
 
-def _params_path(prefix: str, epoch: int) -> str:
+def symbol_path(prefix: str) -> str:
+    """Return the name of a checkpoint's file with the network."""
+    return f"{prefix}-symbol.json"
+
+
+def params_path(prefix: str, epoch: int) -> str:
+    """Return the name of a checkpoint's file with the parameters.
+
+    >>> params_path("digits", 10)
+    'digits-0010.params'
+    """
     return f"{prefix}-{epoch:04d}.params"
+
+
+def states_path(prefix: str, epoch: int) -> str:
+    """Return the name of a checkpoint's file with the optimizer's states."""
+    return f"{prefix}-{epoch:04d}.states"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ArgumentError",
+    "BoundsError",
     "DTypeError",
     "FormatError",
     "MXNetError",
@@ -17,6 +18,7 @@ __all__ = [
     "ParameterError",
     "ShapeError",
     "StateError",
+    "UnknownArgumentError",
     "near_names",
 ]
 
@@ -43,6 +45,14 @@ class DTypeError(MXNetError, TypeError):
 
 class NameLookupError(MXNetError, ValueError):
     """A name is not known where it is looked up."""
+
+
+class BoundsError(MXNetError, IndexError):
+    """An index is outside of its axis, or there are more indices than axes."""
+
+
+class UnknownArgumentError(NameLookupError, ArgumentError):
+    """A keyword is no argument of what is called: to Python a TypeError, to MXNet 2.0 a ValueError."""
 
 
 class StateError(MXNetError):

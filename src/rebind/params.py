@@ -125,8 +125,10 @@ def format_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, (tuple, list)):
-        parts = [format_value(item) for item in value]
-        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+        parts = ", ".join(format_value(item) for item in value)
+        return f"[{parts}]" if isinstance(value, list) else f"({parts},)" if len(value) == 1 else f"({parts})"
+    if isinstance(value, np.floating):
+        return str(value)  # the shortest text: 0.1 for float32(0.1)
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         return str(value.item())
     if isinstance(value, (torch.dtype, np.dtype)) or (isinstance(value, type) and value not in (int, bool)):
@@ -178,6 +180,8 @@ def _to_int(value: Any) -> int:
 
 
 def _to_float(value: Any) -> float:
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        return float(str(value))  # as from its text in a file: 0.1 for float32(0.1)
     if isinstance(value, (str, numbers.Real, np.generic)) or getattr(value, "ndim", None) == 0:
         return float(value)
     raise TypeError

@@ -37,7 +37,7 @@ class Progress:
         self._stack = contextlib.ExitStack()
         self._bar: Any = None
         self._batches: int | None = None
-        self._finished = self._seen = self._samples = 0
+        self._finished = self._seen = self._samples = self._axis = 0
 
     def __enter__(self) -> Progress:
         if self._active:
@@ -57,15 +57,17 @@ class Progress:
         self._seen = self._samples = 0
         self._last = self._started = time.monotonic()
         self._batches = _number_of_batches(data) or self._batches
+        self._axis = _rows_axis(data)
         # The last figures of the epoch before stay until there are new ones: nothing flickers.
         self._bar.update(self._task, completed=0, total=self._batches, description=f"Epoch {epoch}")
 
-    def advance(self, samples: int, metric: Any) -> None:
+    def advance(self, batch: Any, metric: Any) -> None:
         """Count one batch."""
         if not self._active:
             return
         self._seen += 1
-        self._samples += samples
+        parts = batch if isinstance(batch, list) else [batch]
+        self._samples += sum(_rows(part, self._axis) for part in parts)
         now = time.monotonic()
         if now - self._last < _REFRESH_SECONDS:
             return
@@ -139,7 +141,7 @@ def _handlers_write_above() -> Iterator[None]:
         *(x for x in logging.root.manager.loggerDict.values() if hasattr(x, "handlers")),
     ]
     for logger in loggers:
-        for handler in logger.handlers:  # type: ignore[union-attr]
+        for handler in logger.handlers:
             name = originals.get(id(getattr(handler, "stream", None)))
             if name is not None and isinstance(handler, logging.StreamHandler):
                 changed.append((handler, handler.stream))
@@ -149,6 +151,21 @@ def _handlers_write_above() -> Iterator[None]:
     finally:
         for handler, stream in changed:
             handler.setStream(stream)
+
+
+def _rows_axis(data: Any) -> int:
+    """Return the axis of the first input that counts samples: that of N in its layout."""
+    descriptions = getattr(data, "provide_data", None)
+    layout = getattr(descriptions[0], "layout", None) if descriptions else None
+    return max(layout.find("N"), 0) if layout else 0
+
+
+def _rows(batch: Any, axis: int) -> int:
+    """Return how many samples a batch holds, without those that only fill it up."""
+    if not batch.data:
+        return 0
+    shape = batch.data[0].shape
+    return shape[axis] - (getattr(batch, "pad", None) or 0) if len(shape) > axis else 0
 
 
 def _number_of_batches(data: Any) -> int | None:

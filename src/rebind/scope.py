@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from .errors import ArgumentError
+from .errors import ParameterError
 
 __all__ = ["AttrScope", "NameManager", "Prefix"]
 
@@ -42,17 +42,14 @@ class NameManager:
     def __exit__(self, *_: Any) -> None:
         _names.reset(self._tokens.pop())
 
-    @classmethod
-    def current(cls) -> NameManager:
-        """Return the innermost manager."""
-        return _names.get(_default_names)
+    current: ClassVar[NameManager]  # the innermost manager
 
 
 class Prefix(NameManager):
     """A manager that puts `prefix` before every name, given names too.
 
     >>> with Prefix('stage1_'):
-    ...     NameManager.current().get('conv', 'convolution')
+    ...     NameManager.current.get('conv', 'convolution')
     'stage1_conv'
     """
 
@@ -69,14 +66,14 @@ class AttrScope:
     """Attributes (strings) for every symbol made inside of ``with AttrScope(...)``; inner scopes add to outer.
 
     >>> with AttrScope(ctx_group='dev1'):
-    ...     AttrScope.current().get({'lr_mult': '2'})
+    ...     AttrScope.current.get({'lr_mult': '2'})
     {'ctx_group': 'dev1', 'lr_mult': '2'}
     """
 
     def __init__(self, **attributes: str) -> None:
         for key, value in attributes.items():
             if not isinstance(value, str):
-                raise ArgumentError(f"AttrScope: attribute {key!r} must be a string; got {value!r}")
+                raise ParameterError(f"AttrScope: attribute {key!r} must be a string; got {value!r}")
         self._own = attributes
         self._attr: dict[str, str] = dict(attributes)
         self._tokens: list[contextvars.Token] = []
@@ -86,20 +83,27 @@ class AttrScope:
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
-        self._attr = {**AttrScope.current()._attr, **self._own}
+        self._attr = {**AttrScope.current._attr, **self._own}
         self._tokens.append(_attributes.set(self))
         return self
 
     def __exit__(self, *_: Any) -> None:
         _attributes.reset(self._tokens.pop())
 
-    @classmethod
-    def current(cls) -> AttrScope:
-        """Return the innermost scope."""
-        return _attributes.get(_no_attributes)
+    current: ClassVar[AttrScope]  # the innermost scope
 
 
-_names: contextvars.ContextVar[NameManager] = contextvars.ContextVar("rebind_names")
-_attributes: contextvars.ContextVar[AttrScope] = contextvars.ContextVar("rebind_attributes")
-_default_names = NameManager()
-_no_attributes = AttrScope()
+class _Innermost:
+    """The class attribute `current`: what the innermost ``with`` of this thread or task entered."""
+
+    def __init__(self, scopes: contextvars.ContextVar[Any]) -> None:
+        self.scopes = scopes
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.scopes.get()
+
+
+_names = contextvars.ContextVar("rebind_names", default=NameManager())
+_attributes = contextvars.ContextVar("rebind_attributes", default=AttrScope())
+NameManager.current = _Innermost(_names)  # type: ignore[assignment]
+AttrScope.current = _Innermost(_attributes)  # type: ignore[assignment]

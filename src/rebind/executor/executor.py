@@ -13,7 +13,15 @@ from torch import Tensor
 
 from .. import generators
 from ..device import Device, as_device
-from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, near_names
+from ..errors import (
+    ArgumentError,
+    NameLookupError,
+    ParameterError,
+    ShapeError,
+    StateError,
+    UnknownArgumentError,
+    near_names,
+)
 from ..graph import Entry, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
 from ..shapes import Shape, is_known
@@ -61,7 +69,8 @@ class _Slot:
 
     array: NDArray | None
     request: str = "null"
-    grad: NDArray | None = None
+    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
+    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
 
@@ -182,7 +191,9 @@ class Executor:
                 raise ShapeError(
                     f"bind: args_grad of {name!r} must have shape {slot.array.shape}; got {grad.shape}"
                 )
-            slot.grad = grad if slot.request != "null" else None
+            slot.bound_grad = grad
+            if slot.request != "null" and (slot.array is None or slot.array._tensor.is_floating_point()):
+                slot.grad = grad
         self._outputs: list[NDArray] | None = None
         self._plans: dict[tuple[bool, bool], Plan] = {}
         self._last: _Pass | None = None
@@ -201,8 +212,8 @@ class Executor:
 
     @property
     def grad_arrays(self) -> list[NDArray | None]:
-        """The gradients; None where none is wanted."""
-        return [slot.grad for slot in self._order]
+        """The arrays for gradients; None where none is bound."""
+        return [slot.bound_grad for slot in self._order]
 
     @property
     def aux_arrays(self) -> list[NDArray | None]:
@@ -216,8 +227,8 @@ class Executor:
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
-        """The gradients by name; None where none is wanted."""
-        return {name: slot.grad for name, slot in self._slots.items()}
+        """The arrays for gradients by name; None where none is bound."""
+        return {name: slot.bound_grad for name, slot in self._slots.items()}
 
     @property
     def aux_dict(self) -> dict[str, NDArray | None]:
@@ -254,13 +265,14 @@ class Executor:
 
         Raises
         ------
-        NameLookupError
+        UnknownArgumentError
             For a keyword that is no argument.
         ShapeError
             When an array's shape is not the one that was bound.
         """
-        for name, value in kwargs.items():
-            self._put(name, value)
+        if kwargs:  # all are looked at before the first is copied
+            for slot, value in [(self._slot_for(name), self._read_input(name, kwargs[name])) for name in kwargs]:
+                self._put(slot, value)
         if self._outputs is None:
             self._complete()
         if self._monitor is not None:
@@ -328,10 +340,6 @@ class Executor:
             record = self._replay(record)
         if not wanted:
             return
-        if record.plan.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
-            for state, value in zip(self._aux.values(), record.new_aux, strict=True):
-                if value is not None:
-                    state._write(value)  # type: ignore[union-attr]
         roots, gradients = self._starts(record, heads)
         for slot in wanted:
             assert slot.leaf is not None and slot.grad is not None
@@ -339,6 +347,10 @@ class Executor:
         if roots:
             torch.autograd.backward(roots, gradients)
         record.spent = True
+        if record.plan.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
+            for state, value in zip(self._aux.values(), record.new_aux, strict=True):
+                if value is not None:
+                    state._write(value)  # type: ignore[union-attr]
         for slot in wanted:
             assert slot.leaf is not None and slot.grad is not None
             found, slot.leaf.grad = slot.leaf.grad, None
@@ -357,11 +369,13 @@ class Executor:
         rows = zip(self._graph.outputs, record.roots, record.plan.losses, record.loss_inputs, heads, strict=False)
         for entry, root, loss, inputs, head in rows:
             if loss is not None and inputs is not None:
-                assert loss.operator is not None and loss.operator.gradient_rule is not None
+                op = loss.node.operator
+                assert op is not None and op.gradient_rule is not None
                 if not any(tensor.requires_grad for tensor in inputs):
                     continue
+                memory = {"into": inputs[0].detach()} if loss.reuse and op.gradient_takes_memory else {}
                 with torch.no_grad():
-                    found = loss.operator.gradient_rule(loss.params, inputs, (root,), (self._ones_like(root),))
+                    found = op.gradient_rule(loss.node.params, inputs, (root,), (self._ones_like(root),), **memory)
                 for tensor, gradient in zip(inputs, found, strict=True):
                     if gradient is not None and tensor.requires_grad:
                         roots.append(tensor)
@@ -430,23 +444,29 @@ class Executor:
             found = self._head_ones[key] = one.expand(root.shape)
         return found
 
-    def _put(self, name: str, value: Any) -> None:
+    def _slot_for(self, name: str) -> _Slot:
         slot = self._slots.get(name)
         if slot is None:
-            raise NameLookupError(
+            raise UnknownArgumentError(
                 f"Executor.forward: no argument {name!r}{near_names(name, self._slots)} "
                 f"Arguments: {', '.join(self._slots)}."
             )
+        return slot
+
+    def _read_input(self, name: str, value: Any) -> NDArray:
         if not isinstance(value, NDArray):
             if not isinstance(value, (np.ndarray, Tensor)):
                 raise ArgumentError(f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}")
             value = array(value, self._device, value.dtype)
+        bound = self._slots[name].array
+        if bound is not None and value.shape != bound.shape:
+            raise ShapeError(f"Executor.forward: {name} must have shape {bound.shape}; got {value.shape}")
+        return value
+
+    def _put(self, slot: _Slot, value: NDArray) -> None:
         if slot.array is None:
             slot.array = value.copyto(self._device)
-            return
-        if value.shape != slot.array.shape:
-            raise ShapeError(f"Executor.forward: {name} must have shape {slot.array.shape}; got {value.shape}")
-        if value is not slot.array:
+        elif value is not slot.array:
             slot.array._write(value._tensor)
 
     # ---- what is needed before the first run -------------------------------------------------------------
@@ -462,8 +482,10 @@ class Executor:
             raise ParameterError(f"Executor.forward: arrays are missing for {self._missing()}")
         for slot in self._slots.values():
             assert slot.array is not None
-            if slot.grad is None and slot.request != "null" and slot.array._tensor.is_floating_point():
-                slot.grad = NDArray(torch.zeros_like(slot.array._tensor), slot.array.device)
+            if slot.request == "null" or not slot.array._tensor.is_floating_point():
+                slot.grad = None
+            elif slot.grad is None:
+                slot.grad = slot.bound_grad = NDArray(torch.zeros_like(slot.array._tensor), slot.array.device)
         self._check_shapes()
         self._make_outputs()
 
@@ -522,6 +544,8 @@ class Executor:
                         f"Executor.copy_params_from: no {kind} {name!r}{near_names(name, have)} "
                         "Set allow_extra_params=True to leave such names out."
                     )
+                if not isinstance(value, (NDArray, np.ndarray)):
+                    raise ArgumentError(f"Executor.copy_params_from: {name} must be an NDArray; got {value!r}")
                 if tuple(value.shape) != target.shape:
                     raise ShapeError(
                         f"Executor.copy_params_from: {name} must have shape {target.shape}; got {tuple(value.shape)}"
@@ -570,19 +594,25 @@ class Executor:
                         "set allow_up_sizing=True to allow that"
                     )
             args[node.name] = _reshaped(slot.array, shape)
-            if slot.grad is not None:
-                grads[node.name] = _reshaped(slot.grad, shape)
+            if slot.bound_grad is not None:
+                grads[node.name] = _reshaped(slot.bound_grad, shape)
         aux = {name: value for name, value in self._aux.items() if value is not None}
         new = Executor.bound(self._symbol, self._device, args, grads, self._requests, aux, self._groups)
         new._monitor = self._monitor
         return new
 
+    def release(self) -> None:
+        """Let go of what the last `forward` keeps for `backward`: most of the memory that training takes."""
+        self._last = None
+
     # ---- looking inside ----------------------------------------------------------------------------------
 
     def set_monitor_callback(self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False) -> None:
-        """Call ``callback(name, array)`` for each operator's output in every `forward`, such as ``fc1_output``.
+        """Call ``callback(name, array)`` for each operator's outputs in every `forward`, such as ``fc1_output``.
 
-        With `monitor_all` also for its inputs and parameters. None takes the callback away.
+        Hidden outputs are told too (``bn1_mean``). With `monitor_all`, before them each of the operator's inputs under
+        the operator's name for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``).
+        None takes the callback away.
         """
         self._monitor = None if callback is None else (callback, monitor_all)
 
@@ -593,25 +623,29 @@ class Executor:
         values, record = self._run(self._plan(tapped, is_train))
         count = len(self._graph.outputs)
         taps = dict(zip(tapped.outputs[count:], values[count:], strict=True))
-        told: set[str] = set()
+
+        def tell(name: str, entry: Entry) -> None:
+            if taps[entry] is not None:  # hidden outputs need not be there in every mode
+                callback(name, NDArray(taps[entry], self._device))
+
         for node in self._graph.nodes:
             if node.operator is None:
                 continue
-            for entry in node.inputs if monitor_all else ():
-                if entry.node.is_variable and entry.name not in told:
-                    told.add(entry.name)
-                    callback(entry.name, NDArray(taps[entry], self._device))
-            for i in range(node.visible_outputs):
-                entry = Entry(node, i)
-                callback(entry.name, NDArray(taps[entry], self._device))
+            for input_name, entry in zip(node.input_names, node.inputs, strict=True) if monitor_all else ():
+                if entry.node.is_variable:
+                    tell(entry.name, entry)
+                tell(f"{node.name}_{input_name}", entry)
+            for i, name in enumerate(node.output_names):
+                tell(name, Entry(node, i))
         record.roots = record.roots[:count]
         return self._keep(values[:count], record)
 
     def _tapped_graph(self) -> Graph:
-        """Return the graph with all visible outputs of all nodes as further outputs."""
+        """Return the graph with all outputs of all nodes as further outputs."""
         found = getattr(self, "_tapped", None)
         if found is None:
-            found = self._tapped = Graph((*self._graph.outputs, *self._graph.internals.outputs))
+            taps = (Entry(node, i) for node in self._graph.nodes for i in range(len(node.output_names)))
+            found = self._tapped = Graph((*self._graph.outputs, *taps))
         return found
 
     def get_optimized_symbol(self) -> Any:
@@ -635,8 +669,10 @@ class Executor:
         return "\n".join(lines) + "\n"
 
 
-def _detached(root: Tensor, inputs: set[int]) -> Tensor:
+def _detached(root: Any, inputs: set[int]) -> Any:
     """Return the value of an output, in memory of its own."""
+    if root is None:  # a hidden output that is not there in this mode
+        return root
     if id(root) in inputs or root._is_view():
         return root.detach().clone(memory_format=torch.contiguous_format)
     return root.detach() if root.requires_grad else root
@@ -665,7 +701,10 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
     elif isinstance(arrays, (list, tuple)):
         if len(arrays) != len(names):
             raise ParameterError(f"{who}: a list must hold {len(names)} arrays, for {list(names)}; got {len(arrays)}")
-        found = {name: value for name, value in zip(names, arrays, strict=True) if value is not None}
+        found = {}
+        for name, value in zip(names, arrays, strict=True):
+            if value is not None and found.setdefault(name, value) is not value:
+                raise ParameterError(f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it")
     else:
         raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {type(arrays).__name__}")
     for name, value in found.items():

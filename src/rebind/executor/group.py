@@ -6,19 +6,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
 from ..device import Device
-from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..ndarray import NDArray, array
+from ..errors import ParameterError, ShapeError, StateError
+from ..ndarray import NDArray
 from ..shapes import Shape
-from .executor import GRAD_REQS, Executor
-from .split import batch_axis, join, split_batch
+from .executor import Executor, read_grad_req
+from .split import Target, batch_axis, batch_size_of, join, mean, part_of, part_shape, split_batch
 
 __all__ = ["DataParallelExecutorGroup"]
 
-Slices = list[tuple[slice, NDArray]]
+#: How many combinations of input shapes stay bound. One that comes again costs nothing then; each holds memory.
+KEPT_SHAPES = 16
 
 
 class DataParallelExecutorGroup:
@@ -85,39 +83,29 @@ class DataParallelExecutorGroup:
         self.group2ctxs = _groups_per_device(group2ctxs, len(self.contexts))
         self.shared_group = shared_group
         self.grad_req = self._grad_requests(grad_req, [desc.name for desc in data_shapes])
-        self.output_layouts = [
-            batch_axis(symbol[name].attr("__layout__")) for name in symbol.list_outputs()
-        ]
+        self.output_layouts = [batch_axis(symbol[name].attr("__layout__")) for name in symbol.list_outputs()]
         self.execs: list[Executor] = []
-        self._kept: dict[Any, list[Executor]] = {}  # by shapes: a shape that comes again is not bound again
+        self.slices: list[slice] = []
+        self._kept: dict[Any, list[Executor]] = {}  # by shapes, the last used last
+        self._monitors: list[Any] = []
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def _grad_requests(self, grad_req: Any, data_names: Sequence[str]) -> dict[str, str]:
-        requests: dict[str, str] = {}
+        """Return what is asked for each argument: what the caller says of it, else what its kind asks for."""
+        if not self.for_training:
+            return dict.fromkeys(self.arg_names, "null")
         if isinstance(grad_req, (list, tuple)):
-            if len(grad_req) != len(self.arg_names):
-                raise ParameterError(
-                    f"grad_req: a list must hold one word for each of {self.arg_names}; got {list(grad_req)}"
-                )
-            grad_req = dict(zip(self.arg_names, grad_req, strict=True))
-        for name in self.arg_names:
-            if not self.for_training:
-                requests[name] = "null"
-            elif isinstance(grad_req, Mapping) and name in grad_req:
-                requests[name] = grad_req[name]
-            elif name in self.param_names:
-                word = "write" if isinstance(grad_req, Mapping) else grad_req
-                requests[name] = "null" if name in self.fixed_param_names else word
-            elif name in data_names:
-                word = "write" if isinstance(grad_req, Mapping) else grad_req
-                requests[name] = word if self.inputs_need_grad else "null"
-            else:
-                requests[name] = "null"
-            if requests[name] not in GRAD_REQS:
-                raise ParameterError(
-                    f"grad_req: must be one of 'write', 'add', 'null'; got {requests[name]!r} for {name!r}"
-                )
-        return requests
+            return read_grad_req(grad_req, self.arg_names)
+        if not isinstance(grad_req, (str, Mapping)):
+            return read_grad_req(grad_req, self.arg_names)  # raises
+        word = grad_req if isinstance(grad_req, str) else "write"
+        said = grad_req if isinstance(grad_req, Mapping) else {}
+        trained = {*self.param_names} - {*self.fixed_param_names}
+        wanted = trained | ({*data_names} if self.inputs_need_grad else set())
+        return read_grad_req(
+            {name: said.get(name, word if name in wanted else "null") for name in self.arg_names},
+            self.arg_names,
+        )
 
     # ---- binding -----------------------------------------------------------------------------------------
 
@@ -128,19 +116,22 @@ class DataParallelExecutorGroup:
         shared_group: DataParallelExecutorGroup | None = None,
         reshape: bool = False,
     ) -> None:
-        """Make (or, with `reshape`, find or make) the executors for these shapes."""
+        """Find or make the executors for these shapes."""
         descs = [*data_shapes, *(label_shapes or ())]
         key = tuple((desc.name, tuple(desc.shape)) for desc in descs)
-        slices = split_batch(_batch_size(data_shapes), self.workload)
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = [
-                self._bind_one(k, part, descs, len(slices), shared_group) for k, part in enumerate(slices)
-            ]
-            self._kept[key] = kept
+        slices = split_batch(batch_size_of(data_shapes), self.workload)
+        execs = self._kept.pop(key, None) or [
+            self._bind_one(k, slices, descs, shared_group) for k in range(len(slices))
+        ]
+        for exe in self.execs:
+            if exe not in execs:
+                exe.release()
+        self._kept[key] = execs
+        if len(self._kept) > KEPT_SHAPES:
+            del self._kept[next(iter(self._kept))]
         self.slices = slices
-        self.batch_size = _batch_size(data_shapes)
-        self.execs = kept
+        self.batch_size = slices[-1].stop
+        self.execs = execs
         self.data_shapes = list(data_shapes)
         self.label_shapes = list(label_shapes) if label_shapes is not None else None
         self._collect_arrays()
@@ -154,71 +145,81 @@ class DataParallelExecutorGroup:
     def _bind_one(
         self,
         k: int,
-        part: slice,
+        slices: Sequence[slice],
         descs: Sequence[Any],
-        devices: int,
         shared_group: DataParallelExecutorGroup | None,
     ) -> Executor:
-        shapes = {desc.name: _part_shape(desc, part, devices) for desc in descs if desc.name in self.arg_names}
-        types = {desc.name: desc.dtype for desc in descs if desc.name in self.arg_names}
-        if self.execs:  # the same network in other shapes: everything that keeps its shape is shared
-            source: Executor | None = self.execs[k]
-            types = {**types, **{n: self.execs[k].arg_dict[n].dtype for n in self.param_names}}
-        else:
-            source = shared_group.execs[k] if shared_group is not None else None
-        shared_names = [*self.param_names, *self.state_names]
-        return self.symbol.simple_bind(
+        known = [desc for desc in descs if desc.name in self.arg_names]
+        shapes = {desc.name: part_shape(desc, slices[k], len(slices)) for desc in known}
+        types = {desc.name: desc.dtype for desc in known}
+        # The same network in other shapes, or another group's parameters: what keeps its shape is shared.
+        owner = self if self.execs else shared_group
+        source = None if owner is None else owner.execs[k]
+        shared: list[str] = []
+        if owner is not None and source is not None:
+            have = source.arg_dict
+            shared = [name for name in self.param_names if name in have]
+            if _rows(owner.slices[k]) == _rows(slices[k]):
+                shared += [name for name in self.state_names if name in have]
+            types.update({name: have[name].dtype for name in shared})
+        exe = self.symbol.simple_bind(
             self.contexts[k],
             grad_req=self.grad_req,
             type_dict=types,
             group2ctx=self.group2ctxs[k],
             shared_exec=source,
-            shared_arg_names=[n for n in shared_names if source is not None and n in source.arg_dict],
+            shared_arg_names=shared,
             **shapes,
         )
+        for monitor in self._monitors:
+            monitor.install(exe)
+        return exe
 
     def _collect_arrays(self) -> None:
         """Gather the executors' arrays by name, in the lists that MXNet's programs reach for."""
-
-        def inputs(descs: Sequence[Any]) -> list[Slices]:
-            return [
-                [(part, exe.arg_dict[desc.name]) for part, exe in zip(self.slices, self.execs, strict=True)]
-                for desc in descs
-                if desc.name in self.arg_names
-            ]
-
-        self.data_names = [desc.name for desc in self.data_shapes]
-        self.data_layouts = [batch_axis(desc.layout) for desc in self.data_shapes]
-        self.data_arrays = inputs(self.data_shapes)
-        self.label_names = [desc.name for desc in self.label_shapes or ()]
-        self.label_layouts = [batch_axis(desc.layout) for desc in self.label_shapes or ()]
-        self.label_arrays = inputs(self.label_shapes) if self.label_shapes is not None else None
         args = [exe.arg_dict for exe in self.execs]
         grads = [exe.grad_dict for exe in self.execs]
         aux = [exe.aux_dict for exe in self.execs]
-        trained = [name for name in self.param_names if name in self.arg_names]
-        self.param_arrays = [[arrays[name] for arrays in args] for name in trained]
-        self.grad_arrays = [[arrays[name] for arrays in grads] for name in trained] if self.for_training else None
-        self.aux_arrays = [[arrays[name] for arrays in aux] for name in self.aux_names]
-        self.state_arrays = [[arrays[name] for arrays in args] for name in self.state_names]
-        self.input_grad_arrays = (
-            [[arrays[name] for arrays in grads] for name in self.data_names] if self.inputs_need_grad else None
+
+        def targets(descs: Sequence[Any]) -> list[Target]:
+            return [
+                Target(
+                    i, desc.name, batch_axis(desc.layout), self.slices, [arrays[desc.name] for arrays in args]
+                )
+                for i, desc in enumerate(descs)
+                if desc.name in self.arg_names
+            ]
+
+        def pairs(targets: Sequence[Target]) -> list[list[tuple[slice, NDArray]]]:
+            return [list(zip(target.parts, target.arrays, strict=True)) for target in targets]
+
+        labels = self.label_shapes or ()
+        self._data_targets, self._label_targets = targets(self.data_shapes), targets(labels)
+        self.data_names = [desc.name for desc in self.data_shapes]
+        self.data_layouts = [batch_axis(desc.layout) for desc in self.data_shapes]
+        self.data_arrays = pairs(self._data_targets)
+        self.label_names = [desc.name for desc in labels]
+        self.label_layouts = [batch_axis(desc.layout) for desc in labels]
+        self.label_arrays = pairs(self._label_targets) if self.label_shapes is not None else None
+        self.param_arrays: list[list[NDArray]] = [[arrays[name] for arrays in args] for name in self.param_names]
+        self.grad_arrays: list[list[Any]] | None = (
+            [[arrays[name] for arrays in grads] for name in self.param_names] if self.for_training else None
         )
-        self._data_targets = list(zip(self.data_names, self.data_arrays, self.data_layouts, strict=True))
-        self._label_targets = [
-            (name, targets, axis)
-            for name, targets, axis in zip(
-                [n for n in self.label_names if n in self.arg_names],
-                self.label_arrays or (),
-                self.label_layouts,
-                strict=False,
-            )
-        ]
+        self.aux_arrays: list[list[Any]] = [[arrays[name] for arrays in aux] for name in self.aux_names]
+        self.state_arrays: list[list[NDArray]] = [[arrays[name] for arrays in args] for name in self.state_names]
+        self.input_grad_arrays = (
+            [[arrays[name] for arrays in grads] for name in self.data_names]
+            if self.inputs_need_grad
+            else None
+        )
 
     # ---- parameters --------------------------------------------------------------------------------------
 
     def set_params(
-        self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray] | None, allow_extra: bool = False
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None,
+        allow_extra: bool = False,
     ) -> None:
         """Copy parameters to all devices."""
         for exe in self.execs:
@@ -227,9 +228,18 @@ class DataParallelExecutorGroup:
     def get_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
         """Write the mean over the devices into the dicts, as new arrays on the CPU."""
         for name, arrays in zip(self.param_names, self.param_arrays, strict=True):
-            arg_params[name] = _mean(arrays)
+            arg_params[name] = mean(arrays)
         for name, arrays in zip(self.aux_names, self.aux_arrays, strict=True):
-            aux_params[name] = _mean(arrays)
+            aux_params[name] = mean(arrays)
+
+    def unify_auxiliary(self) -> None:
+        """Give all devices the mean of their auxiliary states, which each moves by its own part of the batches."""
+        if len(self.execs) == 1:
+            return
+        for arrays in self.aux_arrays:
+            average = mean(arrays)
+            for array in arrays:
+                average.copyto(array)
 
     # ---- running -----------------------------------------------------------------------------------------
 
@@ -243,49 +253,60 @@ class DataParallelExecutorGroup:
         is_train
             The mode; None means `for_training`.
         """
+        cut = isinstance(data_batch, (list, tuple)) and not hasattr(data_batch, "data")
+        if cut and len(data_batch) != len(self.execs):
+            raise ShapeError(
+                f"forward: a list must hold a batch for each of {self.contexts}; got {len(data_batch)}"
+            )
+        pieces = []
+        for k, batch in enumerate(data_batch if cut else [data_batch]):
+            labels = getattr(batch, "label", None) or ()
+            for kind, targets, sources in (
+                ("data", self._data_targets, batch.data),
+                ("label", self._label_targets if labels else [], labels),
+            ):
+                for target in targets:
+                    pieces += (target.on(k) if cut else target).pieces(sources, kind)
+        for array, piece in pieces:  # nothing is copied before all of it fits
+            array._write(piece)
         training = self.for_training if is_train is None else bool(is_train)
-        if isinstance(data_batch, (list, tuple)) and not hasattr(data_batch, "data"):
-            self._load_cut(data_batch)
-        else:
-            _load(self._data_targets, data_batch.data, "data")
-            labels = getattr(data_batch, "label", None)
-            if self._label_targets and labels:
-                _load(self._label_targets, labels, "label")
         for exe in self.execs:
             exe.forward(training)
 
-    def _load_cut(self, batches: Sequence[Any]) -> None:
-        if len(batches) != len(self.execs):
-            raise ShapeError(f"forward: a list must hold a batch for each of {self.contexts}; got {len(batches)}")
-        for k, batch in enumerate(batches):
-            _load([(name, [(slice(None), a[k][1])], axis) for name, a, axis in self._data_targets], batch.data, "data")
-            labels = getattr(batch, "label", None)
-            if self._label_targets and labels:
-                _load(
-                    [(name, [(slice(None), a[k][1])], axis) for name, a, axis in self._label_targets], labels, "label"
-                )
-
     def backward(self, out_grads: Any = None) -> None:
-        """Run backward on all devices; `out_grads` are for the whole batch."""
+        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes."""
         if not self.for_training:
             raise StateError("backward: the module must be bound with for_training=True")
-        if out_grads is None:
+        if out_grads is None or len(self.execs) == 1:
             for exe in self.execs:
-                exe.backward()
+                exe.backward(out_grads)
             return
-        heads = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
-        for part, exe in zip(self.slices, self.execs, strict=True):
+        names = self.symbol.list_outputs()
+        if isinstance(out_grads, Mapping):
+            heads = dict(out_grads)
+        else:
+            given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
+            if len(given) != len(names):
+                raise ShapeError(
+                    f"backward: out_grads must hold {len(names)} arrays, for {names}; got {len(given)}"
+                )
+            heads = dict(zip(names, given, strict=True))
+        axes = dict(zip(names, self.output_layouts, strict=True))
+        for k, exe in enumerate(self.execs):
             exe.backward(
-                [
-                    None if head is None else _part(head, part, axis, len(self.execs)).as_in_context(exe._device)
-                    for head, axis in zip(heads, self.output_layouts, strict=True)
-                ]
+                {
+                    name: part_of(
+                        head, self.slices, k, axes.get(name, 0), f"backward: the gradient of {name!r}"
+                    )
+                    for name, head in heads.items()
+                    if head is not None
+                }
             )
 
     def get_outputs(self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None) -> list:
         """Return the outputs: joined over the devices, or for each output the list of the devices' parts."""
         outputs = [[exe.outputs[i] for exe in self.execs] for i in range(len(self.output_layouts))][begin:end]
-        return self._merged(outputs, self.output_layouts[begin:end], merge_multi_context)
+        return _merged(outputs, self.output_layouts[begin:end], merge_multi_context)
 
     def get_output_shapes(self) -> list[tuple[str, Shape]]:
         """Return names and shapes of the outputs for the whole batch."""
@@ -301,53 +322,76 @@ class DataParallelExecutorGroup:
         """Return the gradients of the inputs."""
         if self.input_grad_arrays is None:
             raise StateError("get_input_grads: the module must be bound with inputs_need_grad=True")
-        return self._merged(self.input_grad_arrays, self.data_layouts, merge_multi_context)
+        return _merged(self.input_grad_arrays, self.data_layouts, merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list:
         """Return the states."""
-        return self._merged(self.state_arrays, [0] * len(self.state_arrays), merge_multi_context)
+        return _merged(self.state_arrays, [0] * len(self.state_arrays), merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
-        """Set the states from arrays (whole, or a list for the devices), or all to one number."""
+        """Set the states from arrays (whole, or for each a list of the devices' parts), or all to one number."""
         if (states is None) == (value is None):
-            raise ArgumentError("set_states: needs either states or value; got both" if value is not None else
-                                "set_states: needs either states or value; got neither")  # fmt: skip
+            got = "neither" if states is None else "both"
+            raise ParameterError(f"set_states: needs either states or value; got {got}")
         if states is None:
             for arrays in self.state_arrays:
-                for target in arrays:
-                    target[:] = value
+                for array in arrays:
+                    array[:] = value
             return
-        for arrays, given in zip(self.state_arrays, states, strict=True):
-            if isinstance(given, NDArray):
-                _load([("state", list(zip(self.slices, arrays, strict=True)), 0)], [given], "state")
-                continue
-            for target, source in zip(arrays, given, strict=True):
-                target[:] = source
-
-    @staticmethod
-    def _merged(parts: Sequence[Sequence[NDArray]], axes: Sequence[int], merge: bool) -> list:
-        if not merge:
-            return [list(arrays) for arrays in parts]
-        return [join(arrays, axis) for arrays, axis in zip(parts, axes, strict=True)]
+        if len(states) != len(self.state_names):
+            raise ParameterError(
+                f"set_states: states must hold an array for each of {self.state_names}; got {len(states)}"
+            )
+        pieces = []
+        for i, (name, arrays, given) in enumerate(
+            zip(self.state_names, self.state_arrays, states, strict=True)
+        ):
+            target = Target(i, name, 0, self.slices, arrays)
+            if isinstance(given, (list, tuple)):
+                pieces += [
+                    target.on(k)._replace(position=k).pieces(given, "state")[0] for k in range(len(arrays))
+                ]
+            else:
+                pieces += target.pieces(states, "state")
+        for array, piece in pieces:
+            array._write(piece)
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
         """Add the last batch's outputs to a metric.
 
         `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device.
         """
-        for k, (exe, part) in enumerate(zip(self.execs, self.slices, strict=True)):
+        for k, exe in enumerate(self.execs):
             if pre_sliced:
                 own = list(labels[k])
             else:
                 axes = [*self.label_layouts, *[0] * (len(labels) - len(self.label_layouts))]
-                own = [_part(label, part, axis, len(self.execs)) for label, axis in zip(labels, axes, strict=False)]
-            names = self.label_names or [f"label{i}" for i in range(len(own))]
-            eval_metric.update_dict(dict(zip(names, own, strict=False)), exe.output_dict)
+                own = [
+                    part_of(label, self.slices, k, axis, f"update_metric: label {i}")
+                    for i, (label, axis) in enumerate(zip(labels, axes, strict=False))
+                ]
+            eval_metric.update_dict(self.labels_by_name(own), exe.output_dict)
+
+    def labels_by_name(self, labels: Sequence[Any]) -> dict[str, Any]:
+        """Return the labels of a batch by name; where none are bound, they have made-up names."""
+        names = self.label_names or [f"label{i}" for i in range(len(labels))]
+        return dict(zip(names, labels, strict=False))
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a monitor watch every executor."""
-        for exe in self.execs:
+        """Let a monitor watch every executor, and those that other shapes will need."""
+        self._monitors.append(mon)
+        for exe in (exe for execs in self._kept.values() for exe in execs):
             mon.install(exe)
+
+
+def _rows(part: slice) -> int:
+    return part.stop - part.start
+
+
+def _merged(parts: Sequence[Sequence[Any]], axes: Sequence[int], merge: bool) -> list:
+    if not merge:
+        return [list(arrays) for arrays in parts]
+    return [join(arrays, axis) for arrays, axis in zip(parts, axes, strict=True)]
 
 
 def _groups_per_device(group2ctxs: Any, devices: int) -> list[dict[str, Device]]:
@@ -361,69 +405,11 @@ def _groups_per_device(group2ctxs: Any, devices: int) -> list[dict[str, Device]]
         }
         for name, places in spread.items():
             if len(places) != devices:
-                raise ParameterError(f"group2ctxs: {name!r} must have a device for each of {devices}; got {places}")
+                raise ParameterError(
+                    f"group2ctxs: {name!r} must have a device for each of {devices}; got {places}"
+                )
         return [{name: places[k] for name, places in spread.items()} for k in range(devices)]
     groups = list(group2ctxs)
     if len(groups) != devices:
         raise ParameterError(f"group2ctxs: must hold a dict for each of {devices} devices; got {len(groups)}")
     return [dict(group or {}) for group in groups]
-
-
-def _batch_size(data_shapes: Sequence[Any]) -> int:
-    sizes = {}
-    for desc in data_shapes:
-        axis = batch_axis(desc.layout)
-        if axis >= 0 and len(desc.shape) > axis:
-            sizes[desc.name] = desc.shape[axis]
-    if not sizes:
-        raise ShapeError(f"bind: one of the inputs must have a batch axis; got {list(data_shapes)}")
-    if len(set(sizes.values())) > 1:
-        raise ShapeError(f"bind: all inputs must have one batch size; got {sizes}")
-    return next(iter(sizes.values()))
-
-
-def _part_shape(desc: Any, part: slice, devices: int) -> Shape:
-    shape = list(desc.shape)
-    axis = batch_axis(desc.layout)
-    if devices > 1 and axis >= 0 and shape:
-        shape[axis] = part.stop - part.start
-    return tuple(shape)
-
-
-def _part(value: Any, part: slice, axis: int, devices: int) -> Any:
-    """Return one device's part of an array, without a copy."""
-    if devices == 1 or axis < 0:
-        return value
-    if not isinstance(value, NDArray):
-        value = array(value)
-    return NDArray(value.tensor.narrow(axis, part.start, part.stop - part.start), value.device)
-
-
-def _load(targets: Sequence[tuple[str, Slices, int]], sources: Sequence[Any], kind: str) -> None:
-    """Copy arrays for a whole batch into the devices' arrays, converting types."""
-    if len(sources) < len(targets):
-        names = [name for name, _, _ in targets]
-        raise ShapeError(f"forward: the batch must hold {kind} for {names}; got {len(sources)} arrays")
-    for (name, parts, axis), source in zip(targets, sources, strict=False):
-        tensor = source._tensor if isinstance(source, NDArray) else torch.as_tensor(np.asarray(source))
-        for part, target in parts:
-            piece = tensor
-            if len(parts) > 1 and axis >= 0:
-                piece = tensor.narrow(axis, part.start, part.stop - part.start)
-            if piece.shape != target._tensor.shape:
-                raise ShapeError(
-                    f"forward: {kind} {name!r} must have shape {target.shape} on {target.device}; "
-                    f"got {tuple(piece.shape)}"
-                )
-            target._write(piece)
-
-
-def _mean(arrays: Sequence[NDArray]) -> NDArray:
-    """Return the mean over the devices, as a new array on the CPU of the arrays' own type."""
-    first = arrays[0]._tensor.detach()
-    if len(arrays) == 1:
-        return NDArray(first.to("cpu", copy=True))
-    total = first.to("cpu", torch.float64)
-    for other in arrays[1:]:
-        total = total + other._tensor.detach().to("cpu", torch.float64)
-    return NDArray((total / len(arrays)).to(first.dtype))

@@ -7,11 +7,11 @@ a data-parallel group share it. It is the one seam to compilers, exporters and p
 from __future__ import annotations
 
 import operator
+import re
 import weakref
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, fx
@@ -19,11 +19,22 @@ from torch import Tensor, fx
 from ..device import Device
 from ..errors import MXNetError
 from ..graph import Entry, Graph, Node
+from ..graph.passes import join_layers
 from ..ndarray.compute import explain
 from ..shapes import Shape
-from .overwrite import overwriting_kernels
+from .overwrite import count_uses, overwriting_kernels
 
 __all__ = ["Plan", "lower"]
+
+
+class Loss(NamedTuple):
+    """An output whose gradient does not depend on what stands behind it.
+
+    `reuse` tells whether the memory of its first input is free for the gradient: nothing else needs it.
+    """
+
+    node: Node
+    reuse: bool
 
 
 @dataclass(frozen=True)
@@ -42,15 +53,15 @@ class Plan:
         Its code: ``run(generator, *arguments, *auxiliary) -> (outputs, new auxiliary values, inputs of losses)``. Pure:
         arrays go in and come out; a new auxiliary value is None where the state stays as it is.
     losses
-        For each output that is a loss, its node: its gradient does not depend on what stands behind it, so that
-        `backward` starts from the loss's inputs, with the operator's own gradient. None for other outputs.
+        For each output that is a loss, its node: `backward` starts from the loss's inputs, with the operator's own
+        gradient. None for other outputs.
     """
 
     graph: Graph
     training: bool
     code: fx.GraphModule
     run: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]]
-    losses: tuple[Node | None, ...]
+    losses: tuple[Loss | None, ...]
 
     def blame(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
         """Return `error`, which `run` raised, as one that names the node that failed and its inputs."""
@@ -87,47 +98,53 @@ def lower(
     key = (training, device.torch, places, tuple((sizes or {}).items()))
     plan = plans.get(key)
     if plan is None:
-        losses = _losses(graph)
-        code = fx.GraphModule({}, _trace(graph, training, device, groups or {}, sizes or {}, losses))
+        variables = (*graph.arguments, *graph.auxiliary)
+        better = join_layers(graph)
+        losses = _losses(better)
+        code = fx.GraphModule({}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses))
         plan = plans[key] = Plan(graph, training, code, code.forward, losses)
     return plan
 
 
-def _losses(graph: Graph) -> tuple[Node | None, ...]:
+def _losses(graph: Graph) -> tuple[Loss | None, ...]:
     """Return, for each output, its node if it is a loss whose value nothing else uses."""
-    used = {id(entry.node) for node in graph.nodes for entry in node.inputs}
-    times = Counter(id(entry.node) for entry in graph.outputs)
+    uses = count_uses(graph)
 
-    def is_loss(node: Node) -> bool:
-        op = node.operator
-        return (
-            op is not None
-            and op.gradient_rule is not None
-            and not op.needs_head_gradient(node.params)
-            and len(op.outputs_for(node.params)) == 1
-            and id(node) not in used
-            and times[id(node)] == 1
-        )
+    def loss(entry: Entry) -> Loss | None:
+        node, op = entry.node, entry.node.operator
+        if (
+            op is None
+            or op.gradient_rule is None
+            or op.needs_head_gradient(node.params)
+            or len(op.outputs_for(node.params)) != 1
+            or uses[entry] != 1
+        ):
+            return None
+        source = node.inputs[0]
+        producer = source.node.operator
+        return Loss(node, producer is not None and producer.owns_output and source.index == 0 and uses[source] == 1)
 
-    return tuple(entry.node if is_loss(entry.node) else None for entry in graph.outputs)
+    return tuple(map(loss, graph.outputs))
 
 
 def _trace(
     graph: Graph,
+    variables: Sequence[Node],
     training: bool,
     device: Device,
     groups: Mapping[str, Device],
     sizes: Mapping[str, Shape],
-    losses: Sequence[Node | None],
+    losses: Sequence[Loss | None],
 ) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
     several_devices = len({device.torch, *(d.torch for d in groups.values())}) > 1
     values: dict[tuple[int, int], fx.Node | None] = {}
-    for node in (*graph.arguments, *graph.auxiliary):
-        values[id(node), 0] = code.placeholder(node.name)
+    for i, node in enumerate(variables):
+        # Names of variables need not be names in Python, nor unlike each other: "stage1/conv:0", "lambda".
+        values[id(node), 0] = code.placeholder(f"input{i}_{re.sub(r'[^A-Za-z0-9_]', '_', node.name)}")
     new_aux: dict[int, fx.Node] = {}
-    loss_ids = {id(node) for node in losses if node is not None}
+    loss_ids = {id(loss.node) for loss in losses if loss is not None}
     loss_inputs: dict[int, tuple[Any, ...]] = {}
     overwriting = {} if several_devices else overwriting_kernels(graph)
     for node in graph.nodes:
@@ -163,7 +180,7 @@ def _trace(
             new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
 
     outputs = tuple(values[id(entry.node), entry.index] for entry in graph.outputs)
-    sources = tuple(None if node is None else loss_inputs[id(node)] for node in losses)
+    sources = tuple(None if loss is None else loss_inputs[id(loss.node)] for loss in losses)
     code.output((outputs, tuple(new_aux.get(id(node)) for node in graph.auxiliary), sources))
     code.eliminate_dead_code()
     return code

@@ -8,7 +8,14 @@ from typing import Any
 
 from ..graph import Entry, Graph, Node
 
-__all__ = ["overwriting_kernels"]
+__all__ = ["count_uses", "overwriting_kernels"]
+
+
+def count_uses(graph: Graph) -> Counter[Entry]:
+    """Return how often each entry is an input of a node or an output of the graph."""
+    uses = Counter(entry for node in graph.nodes for entry in node.inputs)
+    uses.update(graph.outputs)
+    return uses
 
 
 def overwriting_kernels(graph: Graph) -> dict[int, Callable[..., Any]]:
@@ -18,8 +25,7 @@ def overwriting_kernels(graph: Graph) -> dict[int, Callable[..., Any]]:
     in memory of its own and does not need it for its gradient: the activation behind a convolution or a batch norm, the
     sum at the end of a residual block.
     """
-    uses = Counter(_key(entry) for node in graph.nodes for entry in node.inputs)
-    uses.update(_key(entry) for entry in graph.outputs)
+    uses = count_uses(graph)
     found: dict[int, Callable[..., Any]] = {}
     for node in graph.nodes:
         kernel = _kernel(node, uses)
@@ -28,19 +34,15 @@ def overwriting_kernels(graph: Graph) -> dict[int, Callable[..., Any]]:
     return found
 
 
-def _kernel(node: Node, uses: Counter[tuple[int, int]]) -> Callable[..., Any] | None:
+def _kernel(node: Node, uses: Counter[Entry]) -> Callable[..., Any] | None:
     op = node.operator
     if op is None:
         return None
     for name, entry in zip(node.input_names, node.inputs, strict=True):
         producer = entry.node.operator
-        if producer is None or not producer.owns_output or entry.index or uses[_key(entry)] != 1:
+        if producer is None or not producer.owns_output or entry.index or uses[entry] != 1:
             continue
         kernel = op.in_place_kernel(name, node.params)
         if kernel is not None:
             return kernel
     return None
-
-
-def _key(entry: Entry) -> tuple[int, int]:
-    return id(entry.node), entry.index

@@ -9,6 +9,8 @@ differ, the answer is unknown too.
 from __future__ import annotations
 
 import ast
+import contextlib
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,7 +18,7 @@ from typing import Any, TypeAlias
 import torch
 
 from .. import dtypes
-from ..errors import DTypeError, MXNetError, ShapeError
+from ..errors import DTypeError, FormatError, MXNetError, ShapeError
 from ..ops import Operator
 from ..ops._spec import TypeSlot
 from ..params import Params
@@ -54,10 +56,11 @@ def _collect(graph: Graph, known: Mapping[Key, Any]) -> Inferred:
 # ---- types ---------------------------------------------------------------------------------------------------
 
 
-def infer_types(graph: Graph, given: Mapping[str, Any]) -> Inferred:
+def infer_types(graph: Graph, given: Mapping[str, Any], default: torch.dtype | None = None) -> Inferred:
     """Return the types that follow from `given` (name of an argument to type) and from ``var(dtype=)``.
 
-    Within an operator, inputs and outputs that share a type variable agree; it flows both ways.
+    Within an operator, inputs and outputs that share a type variable agree; it flows both ways. A variable whose type
+    does not follow is of type `default`, and others may follow from that; the first one in the graph comes first.
 
     Raises
     ------
@@ -66,21 +69,36 @@ def infer_types(graph: Graph, given: Mapping[str, Any]) -> Inferred:
     """
     known: dict[Key, torch.dtype] = {}
     for node in graph.variables:
-        declared = given.get(node.name, node.attributes.get("__dtype__"))
-        if declared is not None:
-            known[id(node), 0] = (
-                dtypes.by_flag(int(declared))
-                if isinstance(declared, str) and declared.lstrip("-").isdigit()
-                else dtypes.torch_dtype(declared)
-            )
+        dtype = given.get(node.name)
+        if dtype is not None:
+            known[id(node), 0] = dtypes.torch_dtype(dtype)
+        elif "__dtype__" in node.attributes:
+            known[id(node), 0] = _declared_type(node)
     applications = [node for node in graph.nodes if node.operator is not None]
+    _settle(applications, known)
+    if default is not None:
+        for node in graph.variables:
+            if (id(node), 0) not in known:
+                known[id(node), 0] = default
+                _settle(applications, known)
+    return _collect(graph, known)
+
+
+def _declared_type(node: Node) -> torch.dtype:
+    text = node.attributes["__dtype__"]
+    try:
+        return dtypes.by_flag(int(text)) if text.lstrip("-").isdigit() else dtypes.torch_dtype(text)
+    except DTypeError as error:
+        raise DTypeError(f"variable {node.name!r}: its attribute __dtype__ must be a type's number; {error}") from None
+
+
+def _settle(applications: list[Node], known: dict[Key, torch.dtype]) -> None:
     for order in _sweeps(applications):
         changed = False
         for node in order:
             changed |= _unify_types(node, known)
         if not changed:
-            break
-    return _collect(graph, known)
+            return
 
 
 def _sweeps(nodes: list[Node]) -> Any:
@@ -120,10 +138,21 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
             dtype_here = slot
         else:
             dtype_here = slot(bound["T"][1]) if "T" in bound else None
+        if dtype_here is None and slot == "any" and key[0] == id(node):
+            dtype_here = _computed_type(node, key[1], known)
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
     return changed
+
+
+def _computed_type(node: Node, output: int, known: Mapping[Key, torch.dtype]) -> torch.dtype | None:
+    """Return the type of an output that nothing is declared of, from running an element-wise operator."""
+    types = [known.get((id(entry.node), entry.index)) for entry in node.inputs]
+    if node.operator is None or not node.operator.alike or None in types:
+        return None
+    found = run_on_meta(node.operator, node.params, [torch.empty((1,), dtype=t, device=_META) for t in types])[output]
+    return None if found is None else found.dtype
 
 
 # ---- shapes --------------------------------------------------------------------------------------------------
@@ -142,17 +171,11 @@ def infer_shapes(
     known: dict[Key, Shape] = {}
     for node in graph.variables:
         shape = given.get(node.name)
-        declared = node.attributes.get("__shape__")
-        if declared:
-            said = ast.literal_eval(declared)
-            said = tuple(said) if isinstance(said, (tuple, list)) else (said,)
-            if said and -1 not in said:
-                try:
-                    shape = merge(shape, said)
-                except ValueError:
-                    raise ShapeError(
-                        f"variable {node.name!r}: must have shape {said}, as declared; got {shape}"
-                    ) from None
+        # What is given wins over what was declared: a network made for one batch size runs with another.
+        if node.attributes.get("__shape__"):
+            declared = _declared_shape(node)
+            with contextlib.suppress(ValueError):
+                shape = merge(shape, declared)
         if shape is not None:
             known[id(node), 0] = shape
     inference = _ShapeInference(known, types or infer_types(graph, {}))
@@ -161,6 +184,17 @@ def infer_shapes(
         if not any([inference.visit(node) for node in order]):
             break
     return _collect(graph, known)
+
+
+def _declared_shape(node: Node) -> Shape | None:
+    """Return the shape in ``var(shape=)``, None when it says nothing; -1 is unknown, as 0 is."""
+    text = node.attributes["__shape__"]
+    try:
+        said = ast.literal_eval(text)
+        shape = tuple(max(operator.index(n), 0) for n in (said if isinstance(said, (tuple, list)) else (said,)))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise FormatError(f"variable {node.name!r}: its attribute __shape__ must be a tuple; got {text!r}") from None
+    return shape or None
 
 
 class _ShapeInference:
@@ -182,13 +216,14 @@ class _ShapeInference:
             return False
         names = node.input_names
         shapes = dict(zip(names, before, strict=False))
-        if not all(is_known(shape) for shape in shapes.values()):
+        try:
             self._learn(node, names, keys, op.filled_shapes(shapes, p), shapes)
-            outputs = [self.known.get(key) for key in out_keys]
-            shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
-            self._learn(node, names, keys, op.shapes_of_inputs(shapes, outputs, p), shapes)
-        else:
-            self._learn(node, names, keys, op.filled_shapes(shapes, p), shapes)
+            if not all(is_known(shape) for shape in shapes.values()):
+                outputs = [self.known.get(key) for key in out_keys]
+                shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
+                self._learn(node, names, keys, op.shapes_of_inputs(shapes, outputs, p), shapes)
+        except MXNetError as error:
+            raise _naming(node, error) from None
         inputs = [self.known.get(key) for key in keys]
         if all(shape is not None for shape in inputs):
             self._forward(node, inputs, out_keys)
@@ -206,13 +241,17 @@ class _ShapeInference:
             try:
                 merged = merge(self.known.get(key), shape)
             except ValueError:
-                raise self._conflict(node, name, shape, names, have) from None
+                raise self._conflict(node, name, shape, found, have) from None
             assert merged is not None
             self.known[key] = merged
 
-    def _conflict(self, node: Node, name: str, wanted: Shape, names: Sequence[str], have: Mapping) -> ShapeError:
-        entry = node.inputs[list(names).index(name)]
-        others = ", ".join(f"{n} {have[n]}" for n in names if n != name and have.get(n) is not None)
+    def _conflict(self, node: Node, name: str, wanted: Shape, found: Mapping, have: Mapping) -> ShapeError:
+        names = list(node.input_names)
+        entry = node.inputs[names.index(name)]
+        # What the shape follows from: the data, rather than the other parameters that follow from it too.
+        sources = [n for n in names if found.get(n) is None and have.get(n) is not None]
+        sources = sources or [n for n in names if n != name and have.get(n) is not None]
+        others = ", ".join(f"{n} {have[n]}" for n in sources)
         match = f" to match {others}" if others else ""
         assert node.operator is not None
         return ShapeError(
@@ -255,15 +294,23 @@ class _ShapeInference:
 
     def _misfit(self, node: Node, inputs: Sequence[Shape | None], error: Exception) -> Exception:
         assert node.operator is not None
-        who = f"{node.operator.name} {node.name!r}"
-        if isinstance(error, MXNetError):
-            text = str(error)
-            return type(error)(text.replace(node.operator.name, who, 1) if who not in text else text)
         listed = ", ".join(
             f"{name} ({entry.name!r}) {shape}"
             for name, entry, shape in zip(node.input_names, node.inputs, inputs, strict=True)
         )
-        return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {str(error).splitlines()[0]}")
+        if isinstance(error, MXNetError):
+            return _naming(node, error, f". Inputs: {listed}" if listed else "")
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        return ShapeError(
+            f"{node.operator.name} {node.name!r}: inputs do not fit; got {listed or 'no inputs'}. {reason}"
+        )
+
+
+def _naming(node: Node, error: MXNetError, more: str = "") -> MXNetError:
+    """Return an operator's error as one that names the node too."""
+    assert node.operator is not None
+    text, who = str(error), f"{node.operator.name} {node.name!r}"
+    return error if who in text else type(error)(text.replace(node.operator.name, who, 1) + more)
 
 
 _META = torch.device("meta")

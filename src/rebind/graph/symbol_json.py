@@ -14,7 +14,7 @@ from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
 from .graph import Entry, Graph, Node, check, input_variable
 
-__all__ = ["HIDDEN_KEYS", "dumps", "hide", "loads", "split_attributes"]
+__all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
 
 # Attributes that users write plainly and MXNet keeps with underscores.
 HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
@@ -27,6 +27,11 @@ _INLINE_LENGTH = 10  # longer lists are written one element a line
 def hide(key: str) -> str:
     """Return ``__key__`` for a hidden key, anything else as it is."""
     return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
+def is_attribute(key: str) -> bool:
+    """Tell whether `key` can stand at an operator's node without being a parameter: ``__key__``, or a hidden key."""
+    return key in HIDDEN_KEYS or (key.startswith("__") and key.endswith("__"))
 
 
 def split_attributes(op: Operator, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -132,12 +137,16 @@ def _version(content: Mapping[str, Any]) -> int:
     said = content.get("attrs")
     number = said.get("mxnet_version") if isinstance(said, dict) else None
     number = number[1] if isinstance(number, list) and len(number) == 2 else number
-    return number if isinstance(number, int) else 800
+    return number if _is_int(number) else 800
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
     if not isinstance(reference, list) or not 1 <= len(reference) <= 3 or not all(
-        isinstance(number, int) for number in reference
+        _is_int(number) for number in reference
     ):
         raise FormatError(f"{who} must be [node, output, version]; got {reference!r}")
     node, index = reference[0], reference[1] if len(reference) > 1 else 0
@@ -187,7 +196,7 @@ def _apply(
     version: int,
 ) -> list[Entry]:
     given, others = split_attributes(op, said)
-    unknown = [key for key in others if not (key.startswith("__") and key.endswith("__"))]
+    unknown = [key for key in others if not is_attribute(key)]
     # Up to 0.8 an operator's node could carry attributes for its inputs: weight_lr_mult.
     for_inputs = {key: value for key in unknown for value in [others[key]] if _belongs_to_input(op, key)}
     try:

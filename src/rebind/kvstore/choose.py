@@ -12,7 +12,9 @@ from .base import KVStoreBase, create
 __all__ = ["choose_store"]
 
 
-def choose_store(kvstore: Any, num_device: int, arg_params: Mapping[str, Any]) -> tuple[KVStoreBase | None, bool]:
+def choose_store(
+    kvstore: Any, num_device: int, arg_params: Mapping[str, Any]
+) -> tuple[KVStoreBase | None, bool]:
     """Return the store for a run (or None), and whether it updates the weights.
 
     One device needs no store unless it is one of several processes. On several devices the store updates the

@@ -32,9 +32,20 @@ class KVStore(KVStoreBase):
         StateError
             When a key has a value already.
         """
-        for k, arrays in self._pairs("init", key, value):
-            if k in self._values:
+        pairs = self._pairs("init", key, value)
+        keys = [k for k, _ in pairs]
+        for i, k in enumerate(keys):
+            if k in self._values or k in keys[:i]:
                 raise StateError(f"KVStore.init: key {k!r} has a value already; init() sets it once")
+        self._keep(pairs)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of keys, whether they have one or not."""
+        self._keep(self._pairs("put", key, value))
+
+    def _keep(self, pairs: Sequence[tuple[Any, Sequence[NDArray]]]) -> None:
+        for k, arrays in pairs:
+            self._key_type = type(k)
             self._values[k] = arrays[0].copyto(arrays[0].device if self._on_device else cpu())
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
@@ -63,29 +74,15 @@ class KVStore(KVStoreBase):
         """Copy the values of keys into the arrays `out`, in their types."""
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
-        for k, arrays in self._pairs("pull", key, out):
-            source = self._stored("pull", k, arrays)
+        pairs = self._pairs("pull", key, out)
+        for (_, arrays), source in zip(pairs, [self._stored("pull", *pair) for pair in pairs], strict=True):
             for target in arrays:
                 target._write(source._tensor)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Push, then pull into `out` (by default into the arrays that were pushed)."""
-        self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority)
-
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Set the first value of keys and copy it into the arrays `out`."""
-        self.init(key, value)
-        self.pull(key, out, priority)
-
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
         """Refuse: it serves sparse storage, which is not there yet."""
-        raise ArgumentError("KVStore.row_sparse_pull: takes row_sparse arrays, which are not there yet; use pull()")
-
-    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Refuse: gradients stay in this process, where there is nothing to save by packing them."""
         raise ArgumentError(
-            f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
+            "KVStore.row_sparse_pull: takes row_sparse arrays, which are not there yet; use pull()"
         )
 
     def _stored(self, who: str, key: Any, arrays: Sequence[NDArray]) -> NDArray:

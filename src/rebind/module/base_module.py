@@ -8,20 +8,20 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
+from .. import checkpoint
 from .. import metric as metrics
-from .. import ndarray as nd
 from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..executor import batch_axis
 from ..initializer import Uniform
-from ..io import DataDesc
-from ..ndarray import NDArray
+from ..io import DataBatch, DataDesc
+from ..ndarray import NDArray, array
 from ..progress import Progress
 
 __all__ = ["BaseModule", "BatchEndParam", "History"]
 
-Callbacks = "Callable[..., Any] | Sequence[Callable[..., Any]] | None"
 History = dict[str, dict[str, list[float]]]
 
 
@@ -92,11 +92,21 @@ class BaseModule:
         """Names and shapes of the outputs."""
         raise self._abstract("output_shapes")
 
-    def bind(self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, **kwargs: Any) -> None:
+    def bind(
+        self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, **kwargs: Any
+    ) -> None:
         """Fix the shapes and take memory."""
         raise self._abstract("bind()")
 
-    def init_params(self, initializer: Any = None, **kwargs: Any) -> None:
+    def init_params(
+        self,
+        initializer: Any = None,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give the parameters their first values."""
         raise self._abstract("init_params()")
 
@@ -139,6 +149,9 @@ class BaseModule:
     def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Get ready for a batch before it is computed."""
 
+    def _unify_devices(self) -> None:
+        """Make the devices agree on what each has learned by itself, at the end of an epoch."""
+
     # ---- built from the steps ----------------------------------------------------------------------------
 
     def forward_backward(self, data_batch: Any) -> None:
@@ -166,29 +179,11 @@ class BaseModule:
 
     def save_params(self, fname: str) -> None:
         """Write parameters and auxiliary states to a file, which appears whole or not at all."""
-        arg_params, aux_params = self.get_params()
-        nd.save(
-            fname,
-            {
-                **{f"arg:{name}": value for name, value in arg_params.items()},
-                **{f"aux:{name}": value for name, value in aux_params.items()},
-            },
-        )
+        checkpoint.write_params(fname, *self.get_params())
 
     def load_params(self, fname: str) -> None:
         """Set parameters and auxiliary states from a file."""
-        arg_params: dict[str, NDArray] = {}
-        aux_params: dict[str, NDArray] = {}
-        kinds = {"arg": arg_params, "aux": aux_params}
-        content = nd.load(fname)
-        if not isinstance(content, dict):
-            raise ParameterError(f"{fname}: a file of parameters must hold names; it holds a list of arrays")
-        for key, value in content.items():
-            kind, _, name = key.partition(":")
-            if kind not in kinds or not name:
-                raise ParameterError(f"{fname}: names must begin with 'arg:' or 'aux:'; got {key!r}")
-            kinds[kind][name] = value
-        self.set_params(arg_params, aux_params)
+        self.set_params(*checkpoint.read_params(fname))
 
     # ---- training ----------------------------------------------------------------------------------------
 
@@ -261,12 +256,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
-        self.bind(
-            data_shapes=train_data.provide_data,
-            label_shapes=train_data.provide_label,
-            for_training=True,
-            force_rebind=force_rebind,
-        )
+        self._bind_to(train_data, force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(
@@ -283,18 +273,20 @@ class BaseModule:
         history: History = {"train": {}, "validation": {}}
         with Progress(num_epoch - begin_epoch, progress, self.logger) as bar:
             for epoch in range(begin_epoch, num_epoch):
-                started = time.time()
+                started, nbatch = time.time(), -1
                 eval_metric.reset()
                 bar.begin_epoch(epoch, train_data)
                 for nbatch, batch in enumerate(train_data):
                     self._train_batch(batch, eval_metric, monitor, sparse_row_id_fn)
-                    bar.advance(_rows(batch, self), eval_metric)
+                    bar.advance(batch, eval_metric)
                     _call(batch_end_callback, self._record(epoch, nbatch, eval_metric, batch))
                 bar.end_epoch()
-                values = eval_metric.get_global_name_value()
-                _remember(history["train"], values)
-                for name, value in values:
-                    self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+                if nbatch < 0:
+                    raise StateError(
+                        f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?"
+                    )
+                self._unify_devices()
+                self._report(epoch, "Train", eval_metric.get_global_name_value(), history["train"])
                 self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
                 if epoch_end_callback is not None:
                     _call(epoch_end_callback, epoch, self.symbol, *self.get_params())
@@ -306,11 +298,21 @@ class BaseModule:
                         batch_end_callback=eval_batch_end_callback,
                         epoch=epoch,
                     )
-                    _remember(history["validation"], values)
-                    for name, value in values:
-                        self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
-                train_data.reset()
+                    self._report(epoch, "Validation", values, history["validation"])
+                _rewind(train_data)
         return history
+
+    def _bind_to(self, data: Any, force_rebind: bool) -> None:
+        """Bind for training with the shapes that an iterator provides."""
+        if not hasattr(data, "provide_data"):
+            raise ArgumentError(
+                "fit: train_data must be an iterator with provide_data and provide_label; "
+                f"got {type(data).__name__}. For arrays use io.NDArrayIter."
+            )
+        labels = getattr(data, "provide_label", None)
+        self.bind(
+            data_shapes=data.provide_data, label_shapes=labels, for_training=True, force_rebind=force_rebind
+        )
 
     def _train_batch(
         self, batch: Any, eval_metric: metrics.EvalMetric, monitor: Any, sparse_row_id_fn: Any
@@ -321,14 +323,28 @@ class BaseModule:
         self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
         self.forward_backward(batch)
         self.update()
-        if isinstance(batch, list):  # already cut, a part for each device
-            self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
-        else:
-            self.update_metric(eval_metric, batch.label)
+        self._measure(eval_metric, batch)
         if monitor is not None:
             monitor.toc_print()
 
-    def _record(self, epoch: int, nbatch: int, metric: metrics.EvalMetric | None, batch: Any) -> BatchEndParam:
+    def _measure(self, eval_metric: metrics.EvalMetric, batch: Any) -> None:
+        """Add the batch that was just computed to a metric."""
+        if isinstance(batch, list):  # already cut, a part for each device
+            self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
+        else:
+            self.update_metric(eval_metric, getattr(batch, "label", None))
+
+    def _report(
+        self, epoch: int, kind: str, values: Sequence[tuple[str, float]], history: dict[str, list[float]]
+    ) -> None:
+        """Log an epoch's figures, and remember them."""
+        for name, value in values:
+            self.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
+            history.setdefault(name, []).append(float(value))
+
+    def _record(
+        self, epoch: int, nbatch: int, metric: metrics.EvalMetric | None, batch: Any
+    ) -> BatchEndParam:
         seen = {"self": self, "data_batch": batch, "eval_metric": metric, "epoch": epoch, "nbatch": nbatch}
         return BatchEndParam(epoch, nbatch, metric, seen)
 
@@ -355,35 +371,35 @@ class BaseModule:
         """
         self._need_params("score")
         if reset:
-            eval_data.reset()
+            _rewind(eval_data)
         eval_metric = metrics.create(eval_metric)
         eval_metric.reset()
         seen = -1
         for seen, batch in enumerate(_first(eval_data, num_batch)):
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
-            pad = 0 if isinstance(batch, list) else getattr(batch, "pad", 0) or 0
-            if isinstance(batch, list):
-                self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
-            elif pad:
+            if pad := _padding(batch):
                 self._measure_without_padding(eval_metric, batch, pad)
             else:
-                self.update_metric(eval_metric, batch.label)
+                self._measure(eval_metric, batch)
             _call(batch_end_callback, self._record(epoch, seen, eval_metric, batch))
         _call(score_end_callback, self._record(epoch, seen + 1, eval_metric, None))
         return eval_metric.get_name_value()
 
     def _measure_without_padding(self, eval_metric: metrics.EvalMetric, batch: Any, pad: int) -> None:
-        names = [desc[0] for desc in self.label_shapes or ()]
-        layouts = [batch_axis(getattr(desc, "layout", None)) for desc in self.label_shapes or ()]
+        given = getattr(batch, "label", None) or ()
+        descs = read_descs(self.label_shapes, "label_shapes") or [
+            DataDesc(f"label{i}", ()) for i in range(len(given))
+        ]
         labels = {
-            name: _without_padding(label, pad, axis)
-            for name, axis, label in zip(names, layouts, batch.label or (), strict=False)
+            desc.name: _without_padding(label, pad, batch_axis(desc.layout))
+            for desc, label in zip(descs, given, strict=False)
         }
         outputs = dict(zip(self.output_names, self._outputs_without_padding(pad), strict=True))
         eval_metric.update_dict(labels, outputs)
 
     def _outputs_without_padding(self, pad: int) -> list[NDArray]:
+        """Return copies of the outputs, which the next batch does not change."""
         axes = self._output_axes()
         return [_without_padding(out, pad, axis) for out, axis in zip(self.get_outputs(), axes, strict=True)]
 
@@ -398,14 +414,14 @@ class BaseModule:
         reset: bool = True,
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
     ) -> Iterator[tuple[list[NDArray], int, Any]]:
-        """Yield, for each batch, the outputs without padding, the batch's number, and the batch."""
+        """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch."""
         self._need_params("iter_predict")
         if reset:
-            eval_data.reset()
+            _rewind(eval_data)
         for nbatch, batch in enumerate(_first(eval_data, num_batch)):
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
-            yield self._outputs_without_padding(getattr(batch, "pad", 0) or 0), nbatch, batch
+            yield self._outputs_without_padding(_padding(batch)), nbatch, batch
 
     def predict(
         self,
@@ -431,11 +447,11 @@ class BaseModule:
         always_output_list
             Return a list even for a single output.
         """
-        if not hasattr(eval_data, "__iter__") or hasattr(eval_data, "__array__"):
-            return self._predict_array(eval_data, merge_batches, always_output_list)
+        self._need_params("predict")
+        if isinstance(eval_data, (NDArray, np.ndarray)):
+            eval_data = [DataBatch([eval_data if isinstance(eval_data, NDArray) else array(eval_data)])]
         batches = [
-            [out.copy() for out in outputs]
-            for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+            outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
         ]
         if not batches or not merge_batches:
             return batches
@@ -449,17 +465,6 @@ class BaseModule:
             for parts, axis in zip(zip(*batches, strict=True), self._output_axes(), strict=True)
         ]
         return merged if always_output_list or len(merged) > 1 else merged[0]
-
-    def _predict_array(self, values: Any, merge_batches: bool, always_output_list: bool) -> Any:
-        from ..io import DataBatch
-
-        data = values if isinstance(values, NDArray) else nd.array(values)
-        self._need_params("predict")
-        self.forward(DataBatch([data]), is_train=False)
-        outputs = [out.copy() for out in self.get_outputs()]
-        if not merge_batches:
-            return [outputs]
-        return outputs if always_output_list or len(outputs) > 1 else outputs[0]
 
     def _need_params(self, who: str) -> None:
         if not self.binded:
@@ -480,7 +485,9 @@ def read_descs(shapes: Any, who: str) -> list[DataDesc]:
         elif isinstance(item, (tuple, list)) and 2 <= len(item) <= 4:
             descs.append(DataDesc(*item))
         else:
-            raise ArgumentError(f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}")
+            raise ArgumentError(
+                f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}"
+            )
     return descs
 
 
@@ -492,7 +499,7 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
             text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}"
             if must:
                 raise NameLookupError(text)
-            warnings.warn(f"{text} It is given no labels.", stacklevel=4)
+            warnings.warn(f"{text} It is given no labels.", stacklevel=3)
 
 
 def _call(callbacks: Any, *arguments: Any) -> None:
@@ -502,9 +509,10 @@ def _call(callbacks: Any, *arguments: Any) -> None:
         callback(*arguments)
 
 
-def _remember(history: dict[str, list[float]], values: Sequence[tuple[str, float]]) -> None:
-    for name, value in values:
-        history.setdefault(name, []).append(float(value))
+def _rewind(data: Any) -> None:
+    """Go back to the start of what can; a list begins anew by itself."""
+    if hasattr(data, "reset"):
+        data.reset()
 
 
 def _first(batches: Iterable[Any], count: int | None) -> Iterator[Any]:
@@ -517,15 +525,15 @@ def _first(batches: Iterable[Any], count: int | None) -> Iterator[Any]:
             return
 
 
-def _rows(batch: Any, module: BaseModule) -> int:
-    if isinstance(batch, list):
-        return sum(part.data[0].shape[0] for part in batch)
-    axis = max(batch_axis(getattr(module.data_shapes[0], "layout", None)), 0)
-    return batch.data[0].shape[axis] - (getattr(batch, "pad", 0) or 0)
+def _padding(batch: Any) -> int:
+    """Return how many rows at the end of a batch only fill it up."""
+    return getattr(batch, "pad", None) or 0
 
 
-def _without_padding(value: Any, pad: int, axis: int) -> Any:
+def _without_padding(value: Any, pad: int, axis: int) -> NDArray:
+    """Return a copy without the last `pad` rows."""
+    value = value if isinstance(value, NDArray) else array(value)
     if not pad or axis < 0:
-        return value
-    value = value if isinstance(value, NDArray) else nd.array(value)
-    return NDArray(value.tensor.narrow(axis, 0, value.shape[axis] - pad), value.device)
+        return value.copy()
+    rows = value.tensor.narrow(axis, 0, value.shape[axis] - pad)
+    return NDArray(rows.clone(memory_format=torch.contiguous_format), value.device)

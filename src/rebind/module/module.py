@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from .. import checkpoint, files, optimizer as opt
+from .. import checkpoint, files
+from .. import optimizer as opt
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import DataParallelExecutorGroup
@@ -53,13 +53,13 @@ class Module(BaseModule):
     Examples
     --------
     >>> import numpy as np, rebind as mx
-    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1, name='fc')
-    >>> net = mx.sym.LinearRegressionOutput(net, name='lro')
-    >>> x = np.random.rand(64, 3).astype('float32')
-    >>> batches = mx.io.NDArrayIter(x, x.sum(axis=1, keepdims=True), 16, label_name='lro_label')
-    >>> mod = mx.mod.Module(net, label_names=['lro_label'])
-    >>> history = mod.fit(batches, eval_metric='mse', num_epoch=20, optimizer_params={'learning_rate': 0.5})
-    >>> history['train']['mse'][-1] < 0.01
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    >>> net = mx.sym.LinearRegressionOutput(net, name="lro")
+    >>> x = np.random.rand(64, 3).astype("float32")
+    >>> batches = mx.io.NDArrayIter(x, x.sum(axis=1, keepdims=True), 16, label_name="lro_label")
+    >>> mod = mx.mod.Module(net, label_names=["lro_label"])
+    >>> history = mod.fit(batches, eval_metric="mse", num_epoch=20, optimizer_params={"learning_rate": 0.5})
+    >>> history["train"]["mse"][-1] < 0.01
     True
     """
 
@@ -107,9 +107,8 @@ class Module(BaseModule):
         self._kvstore: KVStoreBase | None = None
         self._update_on_kvstore = False
         self._updater: opt.Updater | None = None
-        self._preload_opt_states: str | None = None
-        self._bound_with: dict[str, Any] = {}
-        self._default_descs: tuple[list[DataDesc], list[DataDesc] | None] = ([], None)
+        self._preload_opt_states: str | None = None  # a file for the first init_optimizer()
+        self._bound_labels: list[DataDesc] | None = None  # as bound; the group's follow the batches
 
     @staticmethod
     def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
@@ -120,7 +119,7 @@ class Module(BaseModule):
         prefix, epoch
             Say the files: ``prefix-symbol.json``, ``prefix-0010.params``.
         load_optimizer_states
-            Read ``prefix-0010.states`` too, at the first `init_optimizer`.
+            Read ``prefix-0010.states`` too, once, at the first `init_optimizer`.
         **kwargs
             For the constructor.
         """
@@ -129,43 +128,66 @@ class Module(BaseModule):
         module._unbound_params = (arg_params, aux_params)
         module._has_params = True
         if load_optimizer_states:
-            path = f"{prefix}-{epoch:04d}.states"
-            if not os.path.isfile(path):
-                raise FileNotFoundError(f"Module.load: no file of optimizer states {path}")
-            module._preload_opt_states = path
+            module._preload_opt_states = checkpoint.states_path(prefix, epoch)
         return module
 
     def save_checkpoint(
         self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
     ) -> None:
         """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all."""
-        symbol_path = f"{prefix}-symbol.json"
-        self._symbol.save(symbol_path, remove_amp_cast=remove_amp_cast)
-        self.logger.info("Saved symbol to \"%s\"", symbol_path)
-        path = f"{prefix}-{epoch:04d}.params"
-        self.save_params(path)
-        self.logger.info("Saved checkpoint to \"%s\"", path)
+        self._need_params("save_checkpoint")
         if save_optimizer_states:
-            states_path = f"{prefix}-{epoch:04d}.states"
-            self.save_optimizer_states(states_path)
-            self.logger.info("Saved optimizer state to \"%s\"", states_path)
+            self._need_optimizer("save_checkpoint(save_optimizer_states=True)")
+        path = checkpoint.symbol_path(prefix)
+        self._symbol.save(path, remove_amp_cast=remove_amp_cast)
+        self.logger.info('Saved symbol to "%s"', path)
+        path = checkpoint.params_path(prefix, epoch)
+        self.save_params(path)
+        self.logger.info('Saved checkpoint to "%s"', path)
+        if save_optimizer_states:
+            path = checkpoint.states_path(prefix, epoch)
+            self.save_optimizer_states(path)
+            self.logger.info('Saved optimizer state to "%s"', path)
 
     # ---- what it is --------------------------------------------------------------------------------------
 
     @property
-    def binded(self) -> bool:  # type: ignore[override]
+    def binded(self) -> bool:
         """Whether shapes are fixed and memory is taken."""
         return self._group is not None
 
+    @binded.setter
+    def binded(self, value: bool) -> None:
+        if value and self._group is None:
+            raise StateError("Module.binded: only bind() can make it true")
+        if not value and self._group is not None:
+            self._unbound_params = self.get_params() if self._has_params else None
+            self._group = None
+
     @property
-    def params_initialized(self) -> bool:  # type: ignore[override]
+    def params_initialized(self) -> bool:
         """Whether the parameters have values."""
         return self._has_params
 
+    @params_initialized.setter
+    def params_initialized(self, value: bool) -> None:
+        if value and self._group is None and self._unbound_params is None:
+            raise StateError(
+                "Module.params_initialized: there must be parameters; call init_params() or set _arg_params"
+            )
+        self._has_params = bool(value)
+
     @property
-    def optimizer_initialized(self) -> bool:  # type: ignore[override]
+    def optimizer_initialized(self) -> bool:
         """Whether there is an optimizer."""
         return self._optimizer is not None
+
+    @optimizer_initialized.setter
+    def optimizer_initialized(self, value: bool) -> None:
+        if value and self._optimizer is None:
+            raise StateError("Module.optimizer_initialized: only init_optimizer() can make it true")
+        if not value:
+            self._optimizer, self._updater, self._kvstore, self._update_on_kvstore = None, None, None, False
 
     @property
     def data_names(self) -> list[str]:
@@ -205,7 +227,7 @@ class Module(BaseModule):
             f"{len(self._param_names)} parameters, {len(self._aux_names)} auxiliary states>"
         )
 
-    # Names that MXNet's programs reach for, private or not.
+    # Names that MXNet's programs reach for, private or not; some assign to those of the parameters.
 
     @property
     def _exec_group(self) -> DataParallelExecutorGroup | None:
@@ -221,11 +243,26 @@ class Module(BaseModule):
 
     @property
     def _arg_params(self) -> Params | None:
-        return self.get_params()[0] if self._has_params else None
+        return self._params()[0] if self._has_params or self._unbound_params else None
+
+    @_arg_params.setter
+    def _arg_params(self, value: Mapping[str, NDArray]) -> None:
+        self._replace_params(arg_params=value)
 
     @property
     def _aux_params(self) -> Params | None:
-        return self.get_params()[1] if self._has_params else None
+        return self._params()[1] if self._has_params or self._unbound_params else None
+
+    @_aux_params.setter
+    def _aux_params(self, value: Mapping[str, NDArray]) -> None:
+        self._replace_params(aux_params=value)
+
+    def _replace_params(self, **parts: Mapping[str, NDArray]) -> None:
+        if self._group is not None:
+            self._group.set_params(parts.get("arg_params", {}), parts.get("aux_params", {}), allow_extra=True)
+            return
+        args, aux = self._unbound_params or ({}, {})
+        self._unbound_params = dict(parts.get("arg_params", args)), dict(parts.get("aux_params", aux))
 
     # ---- bind --------------------------------------------------------------------------------------------
 
@@ -264,16 +301,16 @@ class Module(BaseModule):
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
-        names = [desc.name for desc in data]
-        if sorted(names) != sorted(self._data_names):
-            raise ParameterError(
-                f"Module.bind: data_shapes must describe the inputs {self._data_names}; got {names}"
-            )
+        self._check_descs(data, labels)
         if shared_module is not None and not (shared_module.binded and shared_module.params_initialized):
             raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+        if shared_module is not None and shared_module._context != self._context:
+            raise ParameterError(
+                f"Module.bind: shared_module must be on the same devices, {self._context}; got {shared_module._context}"
+            )
         kept = self.get_params() if self._has_params else None
         shared_group = shared_module._group if shared_module is not None else None
-        self._group = DataParallelExecutorGroup(
+        group = DataParallelExecutorGroup(
             self._symbol,
             self._context,
             self._work_load_list,
@@ -289,30 +326,55 @@ class Module(BaseModule):
             state_names=self._state_names,
             group2ctxs=self._group2ctxs,
         )
+        if shared_module is None and kept is not None:
+            group.set_params(*kept, allow_extra=True)
+        self._group = group
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
-        self._default_descs = (data, labels)
-        self._bound_with = {"grad_req": grad_req}
+        self._bound_labels = labels
         self._unbound_params = None
         if shared_module is not None:
             self._has_params = True
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
-        elif kept is not None:
-            self._group.set_params(*kept, allow_extra=True)
+
+    def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
+        """Check that what is described is what the module takes: nothing is left at zero, or out, in silence."""
+        names = [desc.name for desc in data]
+        if sorted(names) != sorted(self._data_names):
+            raise ParameterError(
+                f"Module.bind: data_shapes must describe the inputs {self._data_names}; got {names}"
+            )
+        if not labels:
+            return
+        described = [desc.name for desc in labels]
+        arguments = self._symbol.list_arguments()
+        missing = [name for name in self._label_names if name in arguments and name not in described]
+        strange = [name for name in described if name in arguments and name not in self._label_names]
+        if missing or strange:
+            raise ParameterError(
+                f"Module.bind: label_shapes must describe the labels {self._label_names}; got {described}. Name them "
+                "alike, in the iterator (label_name=...) and the module (label_names=[...])."
+            )
 
     def _warn_bound(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
         assert self._group is not None
-        have, asked = self._group.data_shapes, list(data)
+        have = [*self._group.data_shapes, *(self._group.label_shapes or ())]
+        asked = [*data, *(labels or ())]
         shapes = f"; it is bound to {have}, and asked for were {asked}" if have != asked else ""
-        message = f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind anew."
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(
+            f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind anew.",
+            stacklevel=3,
+        )
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Go over to other shapes of inputs and labels; parameters and optimizer stay."""
         data = read_descs(data_shapes, "data_shapes")
-        self._need_group("reshape()").reshape(data, read_descs(label_shapes, "label_shapes") or None)
-        self._default_descs = (data, read_descs(label_shapes, "label_shapes") or None)
+        labels = read_descs(label_shapes, "label_shapes") or None
+        group = self._need_group("reshape()")
+        self._check_descs(data, labels)
+        group.reshape(data, labels)
+        self._bound_labels = labels
 
     def _need_group(self, who: str) -> DataParallelExecutorGroup:
         if self._group is None:
@@ -325,14 +387,22 @@ class Module(BaseModule):
         """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
         if not self._has_params:
             raise StateError("Module.get_params() needs init_params() first")
-        arg_params: Params = {}
-        aux_params: Params = {}
+        return self._params()
+
+    def _params(self) -> tuple[Params, Params]:
         if self._group is None:
             assert self._unbound_params is not None
-            arg_params, aux_params = ({n: v.copy() for n, v in part.items()} for part in self._unbound_params)
-        else:
-            self._group.get_params(arg_params, aux_params)
+            args, aux = self._unbound_params
+            return {name: each.copy() for name, each in args.items()}, {
+                name: each.copy() for name, each in aux.items()
+            }
+        arg_params: Params = {}
+        aux_params: Params = {}
+        self._group.get_params(arg_params, aux_params)
         return arg_params, aux_params
+
+    def _unify_devices(self) -> None:
+        self._need_group("fit()").unify_auxiliary()
 
     def init_params(
         self,
@@ -392,8 +462,7 @@ class Module(BaseModule):
             parts.append(fresh)
         group.set_params(parts[0], parts[1], allow_extra=True)
         self._has_params = True
-        if self._updater is None and self._kvstore is not None and self._update_on_kvstore:
-            self._push_weights_to_store()
+        self._give_weights_to_store()
 
     def _initialized(
         self, name: str, like: NDArray, initializer: Any, attributes: Mapping[str, str] | None
@@ -439,8 +508,7 @@ class Module(BaseModule):
         group = self._need_group("set_params()")
         group.set_params(arg_params or {}, aux_params, allow_extra=allow_extra)
         self._has_params = True
-        if self._kvstore is not None and self._update_on_kvstore:
-            self._push_weights_to_store()
+        self._give_weights_to_store()
 
     # ---- optimizer ---------------------------------------------------------------------------------------
 
@@ -477,21 +545,19 @@ class Module(BaseModule):
         batch_size = group.batch_size
         if store is not None and "dist" in store.type and "_sync" in store.type:
             batch_size *= store.num_workers
-        self._optimizer = self._make_optimizer(optimizer, optimizer_params, 1.0 / batch_size, store_updates)
-        self._kvstore, self._update_on_kvstore = store, store_updates
-        self._updater = None
-        if store is not None:
-            if self._compression_params:
-                store.set_gradient_compression(dict(self._compression_params))
-            self._push_weights_to_store()
-        if store_updates:
-            assert store is not None
-            store.set_optimizer(self._optimizer)
-        else:
-            self._updater = opt.get_updater(self._optimizer)
+        made = self._make_optimizer(optimizer, optimizer_params, 1.0 / batch_size, store_updates)
+        updater = None if store_updates else opt.Updater(made)
+        if store is not None and self._compression_params:
+            store.set_gradient_compression(dict(self._compression_params))
+        if store is not None and store_updates:
+            store.set_optimizer(made)
         if self._preload_opt_states is not None:
-            path, self._preload_opt_states = self._preload_opt_states, None
-            self.load_optimizer_states(path)
+            _read_states(self._preload_opt_states, store, updater)
+        # Nothing failed: from here on there is an optimizer.
+        self._preload_opt_states = None
+        self._optimizer, self._updater = made, updater
+        self._kvstore, self._update_on_kvstore = store, store_updates
+        self._give_weights_to_store()
 
     def _make_optimizer(self, given: Any, params: Any, rescale: float, store_updates: bool) -> opt.Optimizer:
         count = len(self._context)
@@ -503,7 +569,9 @@ class Module(BaseModule):
             settings = {"rescale_grad": rescale, **dict(params or ())}
             return opt.create(given, sym=self._symbol, param_idx2name=names, **settings)
         if not isinstance(given, opt.Optimizer):
-            raise ArgumentError(f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}")
+            raise ArgumentError(
+                f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}"
+            )
         if given.rescale_grad != rescale:
             warnings.warn(
                 f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
@@ -514,15 +582,12 @@ class Module(BaseModule):
             given.idx2name = names
         return given
 
-    def _push_weights_to_store(self) -> None:
-        """Give the store the weights, and the devices the store's: all start from the same values."""
-        assert self._kvstore is not None and self._group is not None
-        known = getattr(self._kvstore, "_values", {})
-        for name, arrays in zip(self._param_names, self._group.param_arrays, strict=True):
-            if name in known:
-                known[name]._write(arrays[0]._tensor.to(known[name]._tensor.device))
-            else:
-                self._kvstore.init(name, arrays[0])
+    def _give_weights_to_store(self) -> None:
+        """Give the store, if there is one, the weights, and the devices the store's: all start from the same values."""
+        if self._kvstore is None:
+            return
+        for name, arrays in zip(self._param_names, self._need_group("the store").param_arrays, strict=True):
+            self._kvstore.put(name, arrays[0])
             if self._update_on_kvstore:
                 self._kvstore.pull(name, arrays)
 
@@ -549,13 +614,7 @@ class Module(BaseModule):
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states from a file."""
         self._need_optimizer("load_optimizer_states()")
-        if self._update_on_kvstore:
-            assert self._kvstore is not None
-            self._kvstore.load_optimizer_states(fname)
-            return
-        assert self._updater is not None
-        with open(fname, "rb") as file:
-            self._updater.set_states(file.read())
+        _read_states(fname, self._kvstore, self._updater)
 
     def _need_optimizer(self, who: str) -> opt.Optimizer:
         if self._optimizer is None:
@@ -579,39 +638,30 @@ class Module(BaseModule):
         """
         self._need_params("forward")
         group = self._need_group("forward()")
-        if not isinstance(data_batch, (list, tuple)) or hasattr(data_batch, "data"):
-            data = data_batch.data
-            if len(data) != len(group.data_shapes):
-                raise ShapeError(f"Module.forward: the batch must hold {self._data_names}; got {len(data)} arrays")
-            if any(tuple(a.shape) != d.shape for a, d in zip(data, group.data_shapes, strict=True)) or (
-                _label_differs(data_batch, group)
-            ):
-                self._follow(data_batch, group)
+        if hasattr(data_batch, "data"):
+            self._follow(data_batch, group)
+        elif not isinstance(data_batch, (list, tuple)):
+            raise ArgumentError(
+                f"Module.forward: a batch must have data, a list of arrays; got {type(data_batch).__name__}"
+            )
         group.forward(data_batch, is_train)
 
     def _follow(self, batch: Any, group: DataParallelExecutorGroup) -> None:
-        """Go over to the shapes of a batch."""
-        said = getattr(batch, "provide_data", None)
-        if said:
-            data = read_descs(said, "provide_data")
-        else:
-            data = [
-                DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
-                for desc, value in zip(group.data_shapes, batch.data, strict=True)
-            ]
-        labels: list[DataDesc] | None
-        default = self._default_descs[1]
-        given = getattr(batch, "label", None)
-        if getattr(batch, "provide_label", None):
-            labels = read_descs(batch.provide_label, "provide_label")
-        elif given and default:
-            labels = [
-                DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
-                for desc, value in zip(default, given, strict=False)
-            ]
-        else:
-            labels = None
-        group.reshape(data, labels)
+        """Go over to the shapes of a batch, if they are others than the last one's."""
+        labels = (getattr(batch, "label", None) or []) if self._bound_labels else []
+        if len(batch.data) != len(group.data_shapes):
+            raise ShapeError(
+                f"Module.forward: the batch must hold {self._data_names}; got {len(batch.data)} arrays"
+            )
+        if _have_shapes(batch.data, group.data_shapes) and (
+            not labels or _have_shapes(labels, group.label_shapes)
+        ):
+            return
+        data = _described(batch.data, group.data_shapes, getattr(batch, "provide_data", None))
+        if labels:
+            labels = _described(labels, self._bound_labels or [], getattr(batch, "provide_label", None))
+        self._check_descs(data, labels)
+        group.reshape(data, labels or None)
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients for the last batch.
@@ -628,30 +678,31 @@ class Module(BaseModule):
         """Move the parameters by the gradients of the last batch."""
         self._need_optimizer("update()")
         group = self._need_group("update()")
-        assert group.grad_arrays is not None
-        rows = [
-            (i, name, weights, grads)
-            for i, (name, weights, grads) in enumerate(
-                zip(self._param_names, group.param_arrays, group.grad_arrays, strict=True)
-            )
+        if group.grad_arrays is None:
+            raise StateError("Module.update() needs bind(for_training=True)")
+        trained = [
+            (i, weights, grads)
+            for i, (weights, grads) in enumerate(zip(group.param_arrays, group.grad_arrays, strict=True))
             if grads[0] is not None
         ]
-        if not rows:
+        if not trained:
             return
+        names = [self._param_names[i] for i, _, _ in trained]
+        all_weights = [weights for _, weights, _ in trained]
+        all_grads = [grads for _, _, grads in trained]
         if self._kvstore is not None:
-            names = [name for _, name, _, _ in rows]
-            self._kvstore.push(names, [grads for *_, grads in rows])
-            pulled = [row[2] for row in rows] if self._update_on_kvstore else [row[3] for row in rows]
-            self._kvstore.pull(names, pulled)
+            self._kvstore.push(names, all_grads)
+            self._kvstore.pull(names, all_weights if self._update_on_kvstore else all_grads)
         elif len(self._context) > 1:
-            for *_, grads in rows:
+            for grads in all_grads:
                 _sum_over_devices(grads)
-        if not self._update_on_kvstore:
-            assert self._updater is not None
+        if self._updater is not None:
             count = len(self._context)
             for k in range(count):
                 self._updater(
-                    [i * count + k for i, *_ in rows], [row[3][k] for row in rows], [row[2][k] for row in rows]
+                    [i * count + k for i, _, _ in trained],
+                    [grads[k] for grads in all_grads],
+                    [weights[k] for weights in all_weights],
                 )
 
     def get_outputs(self, merge_multi_context: bool = True) -> list:
@@ -708,16 +759,33 @@ def _fitting(name: str, value: Any, like: NDArray) -> NDArray:
     return value
 
 
-def _label_differs(batch: Any, group: DataParallelExecutorGroup) -> bool:
-    labels = getattr(batch, "label", None)
-    if not labels or group.label_shapes is None:
+def _have_shapes(arrays: Sequence[Any], descs: Sequence[DataDesc] | None) -> bool:
+    if descs is None:
         return False
-    return any(
-        tuple(value.shape) != desc.shape for value, desc in zip(labels, group.label_shapes, strict=False)
-    )
+    return all(tuple(value.shape) == desc.shape for value, desc in zip(arrays, descs, strict=False))
 
 
-def _sum_over_devices(grads: Sequence[NDArray]) -> None:
+def _described(arrays: Sequence[Any], like: Sequence[DataDesc], said: Any) -> list[DataDesc]:
+    """Return descriptions of a batch's arrays: those that it brings, else `like` with the arrays' shapes."""
+    if said:
+        return read_descs(said, "provide_data and provide_label")
+    return [
+        DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
+        for desc, value in zip(like, arrays, strict=False)
+    ]
+
+
+def _read_states(path: str, store: KVStoreBase | None, updater: opt.Updater | None) -> None:
+    """Read the optimizer's states into what updates: the updater, or else the store."""
+    if updater is None:
+        assert store is not None
+        store.load_optimizer_states(path)
+        return
+    with open(path, "rb") as file:
+        updater.set_states(file.read())
+
+
+def _sum_over_devices(grads: Sequence[Any]) -> None:
     """Write the sum of the devices' gradients into each of them."""
     first = grads[0]._tensor
     total = first.detach().clone()
@@ -725,5 +793,3 @@ def _sum_over_devices(grads: Sequence[NDArray]) -> None:
         total += grad._tensor.to(first.device)
     for grad in grads:
         grad._write(total)
-
-

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .. import generators
+from .. import dtypes, generators
 from ..device import Device, current_device, parse_device
-from ..errors import MXNetError, ShapeError
+from ..errors import DTypeError, MXNetError, ShapeError
 from ..ops import Operator, misfit
 from ..params import Params
 from .mode import mode
@@ -34,10 +34,15 @@ def compute(
     else:
         tensors = [None if a is None else a._tensor for a in arrays]
     if device is None:
-        device = next((a._device for a in arrays if a is not None), None) or _device_of(p)
-    if len(tensors) > 1:
+        for array in arrays:
+            if array is not None:
+                device = array._device
+                break
+        else:
+            device = _device_of(p)
+    if len({tensor.dtype for tensor in tensors if tensor is not None}) > 1:
         op.check_types(tensors, p)
-    keywords = op.keywords(p) if op.count else p
+    keywords: dict[str, Any] = op.keywords(p) if op.count else p
     if op.modes:
         keywords = {**keywords, **mode_values(op, mode.training, device)}
     before = torch.is_grad_enabled()
@@ -45,19 +50,20 @@ def compute(
         torch._C._set_grad_enabled(recording)
     try:
         result = op(*tensors, **keywords)
+        if not isinstance(result, tuple):
+            return [_own(result, tensors)], device
+        if op.aux_names:
+            count = len(op.aux_names)
+            result, new_aux = result[:-count], result[-count:]
+            for array, value in zip(arrays[-count:], new_aux, strict=True):
+                if array is not None and value is not None:
+                    array._store(value)
+        return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         raise explain(op, op.name, tensors, p, error) from None
     finally:
         if before is not recording:
             torch._C._set_grad_enabled(before)
-
-    results = result if isinstance(result, tuple) else (result,)
-    if op.aux_names:
-        results, new_aux = results[: -len(op.aux_names)], results[-len(op.aux_names) :]
-        for array, value in zip(arrays[-len(op.aux_names) :], new_aux, strict=True):
-            if array is not None and value is not None:
-                array._write(value)
-    return [_own(value, tensors) for value in results[: op.visible_outputs(p)]], device
 
 
 def mode_values(op: Operator, training: bool, device: Device) -> dict[str, Any]:
@@ -78,13 +84,16 @@ def explain(op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params,
         return error
     names = op.inputs_for(p, len(tensors))
     present = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
+    text = str(error) or type(error).__name__
+    if "not implemented for '" in text:  # torch has no kernel for the type
+        types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
+        return DTypeError(f"{who}: cannot compute with arrays of this type; got {types}. Convert with astype().")
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
     found = misfit(op, who, shapes, p)
     if found is not None:
         return found
     listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-    first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {first_line}")
+    return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
 
 
 def _device_of(p: Params) -> Device:
@@ -93,6 +102,9 @@ def _device_of(p: Params) -> Device:
 
 
 def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
-    if value._is_view() or any(value is tensor for tensor in inputs):
+    if value._is_view():
         return value.clone(memory_format=torch.contiguous_format)
+    for tensor in inputs:
+        if value is tensor:
+            return value.clone(memory_format=torch.contiguous_format)
     return value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator as python_operator
+from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import torch
@@ -10,13 +12,16 @@ import torch
 from .. import dtypes
 from ..device import Device, as_device
 from ..errors import ArgumentError, ShapeError
-from ..shapes import as_shape
 from ..ops import find
-from .ndarray import NDArray, array, call, combine
+from ..ops.frontend import split_parameters
+from ..shapes import as_shape, normalize_axis
+from .mode import mode
+from .ndarray import SIGNS, NDArray, Sign, array, call, combine
 
 __all__ = [
     "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "from_torch", "full", "linspace",
-    "maximum", "minimum", "moveaxis", "ones", "onehot_encode", "power", "waitall", "zeros",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "moveaxis", "ones", "onehot_encode", "power",
+    "split_v2", "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros",
     "add", "subtract", "multiply", "divide", "modulo", "equal", "not_equal", "greater", "greater_equal", "lesser",
     "lesser_equal", "true_divide",
 ]  # fmt: skip
@@ -28,7 +33,10 @@ def _filled(who: str, shape: Any, ctx: Any, dtype: Any, value: float, out: NDArr
         return out
     device = as_device(ctx, f"{who}: ctx")
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
-    return NDArray(torch.full(as_shape(shape, f"{who}: shape"), value, dtype=wanted, device=device.torch), device)
+    sizes = as_shape(shape, f"{who}: shape")
+    if not sizes and not mode.numpy_shapes:
+        raise ShapeError(f"{who}: shape must have at least one axis; got (). Without axes: with mx.util.np_shape().")
+    return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
 
 
 def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> NDArray:
@@ -120,13 +128,47 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         raise ShapeError("nd.concatenate: needs at least one array; got none")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return NDArray(torch.cat([a.tensor.detach() for a in arrays], axis), arrays[0].device)
+    return call(find("Concat"), tuple(arrays), {"dim": axis})
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """Return a copy in which axes `source` stand at `destination`."""
-    moved = torch.movedim(tensor.tensor, source, destination)
-    return NDArray(moved.clone(memory_format=torch.contiguous_format), tensor.device)
+    """Return a copy in which axes `source` stand at `destination`.
+
+    >>> moveaxis(zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    pairs = [as_tuple(source), as_tuple(destination)]
+    sources, targets = ([normalize_axis(axis, tensor.ndim, "nd.moveaxis") for axis in axes] for axes in pairs)
+    if len(set(sources)) != len(set(targets)) or len(sources) != len(set(sources)):
+        raise ShapeError(f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}")
+    order = [axis for axis in range(tensor.ndim) if axis not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return call(find("transpose"), (tensor,), {"axes": tuple(order)})
+
+
+def as_tuple(value: int | Sequence[int]) -> tuple[int, ...]:
+    """Return an int, or several, as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def split_v2(
+    ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> list[NDArray] | NDArray:
+    """Part an array into so many equal sections, or before each of some indices.
+
+    >>> [part.shape for part in split_v2(zeros((3, 4)), (1, 3), axis=1)]
+    [(3, 1), (3, 2), (3, 1)]
+    """
+    return call(find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
+
+
+def to_dlpack_for_read(data: NDArray) -> Any:
+    """Return a DLPack capsule that shares the memory of an array."""
+    return data.to_dlpack_for_read()
+
+
+to_dlpack_for_write = to_dlpack_for_read
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
@@ -140,55 +182,51 @@ def waitall() -> None:
         torch.cuda.synchronize()
 
 
-# Two-argument functions that take arrays and numbers in either place.
+# Functions of two that take arrays and numbers in either place; of two numbers, what Python makes of them.
 
 
-def _number_or_array(pair: str, scalar: str, reverse: str, doc: str) -> Any:
+def _function(sign: Sign, numbers: Callable[[Any, Any], Any], doc: str, mirrored: Sign | None = None) -> Any:
     def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, NDArray) and isinstance(rhs, NDArray):
-            return call(find(pair), (lhs, rhs), {})
-        if isinstance(lhs, NDArray):
-            return call(find(scalar), (lhs,), {"scalar": rhs})
-        if isinstance(rhs, NDArray):
-            return call(find(reverse), (rhs,), {"scalar": lhs})
-        raise ArgumentError(f"nd.{pair}: one of the two must be an NDArray; got {lhs!r} and {rhs!r}")
+        if isinstance(lhs, NDArray) or isinstance(rhs, NDArray):
+            flipped = mirrored is not None and not isinstance(lhs, NDArray)
+            result = combine(mirrored, rhs, lhs) if flipped else combine(sign, lhs, rhs)
+            if result is not NotImplemented:
+                return result
+        elif isinstance(lhs, Number) and isinstance(rhs, Number):
+            return numbers(lhs, rhs)
+        raise ArgumentError(
+            f"nd.{sign.pair.name.removeprefix('broadcast_')}: takes arrays and numbers; got {lhs!r} and {rhs!r}"
+        )
 
     function.__doc__ = doc
     return function
 
 
-maximum = _number_or_array(
-    "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", "Return the larger of two, element by element."
-)
-minimum = _number_or_array(
-    "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", "Return the smaller of two, element by element."
-)
-power = _number_or_array(
-    "broadcast_power", "_power_scalar", "_rpower_scalar", "Return ``lhs ** rhs``, element by element."
-)
+def _named(
+    sign: str, numbers: Callable[[Any, Any], Any], doc: str, mirrored: str | None = None
+) -> Callable[[Any, Any], Any]:
+    return _function(SIGNS[sign], numbers, doc, None if mirrored is None else SIGNS[mirrored])
 
 
-def _sign(sign: str, doc: str, mirrored: str | None = None) -> Any:
-    def function(lhs: Any, rhs: Any) -> Any:
-        if mirrored is not None and not isinstance(lhs, NDArray):
-            return combine(mirrored, rhs, lhs)
-        result = combine(sign, lhs, rhs)
-        if result is NotImplemented:
-            raise ArgumentError(f"nd: one of the two must be an NDArray, the other too or a number; got {lhs!r}, {rhs!r}")
-        return result
-
-    function.__doc__ = doc
-    return function
+def _symmetric(name: str, numbers: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
+    scalar = find(f"_{name}_scalar")
+    return _function(Sign(find(f"broadcast_{name}"), scalar, scalar), numbers, doc)
 
 
-add = _sign("add", "Return ``lhs + rhs`` with broadcasting.")
-subtract = _sign("sub", "Return ``lhs - rhs`` with broadcasting.")
-multiply = _sign("mul", "Return ``lhs * rhs`` with broadcasting.")
-divide = true_divide = _sign("truediv", "Return ``lhs / rhs`` with broadcasting.")
-modulo = _sign("mod", "Return ``lhs % rhs`` with broadcasting.")
-equal = _sign("eq", "Return 1 where both are equal, else 0.", "eq")
-not_equal = _sign("ne", "Return 1 where both differ, else 0.", "ne")
-greater = _sign("gt", "Return 1 where ``lhs > rhs``, else 0.", "lt")
-greater_equal = _sign("ge", "Return 1 where ``lhs >= rhs``, else 0.", "le")
-lesser = _sign("lt", "Return 1 where ``lhs < rhs``, else 0.", "gt")
-lesser_equal = _sign("le", "Return 1 where ``lhs <= rhs``, else 0.", "ge")
+maximum = _symmetric("maximum", max, "Return the larger of two, element by element.")
+minimum = _symmetric("minimum", min, "Return the smaller of two, element by element.")
+logical_and = _symmetric("logical_and", lambda a, b: bool(a and b), "Return 1 where both are not 0, else 0.")
+logical_or = _symmetric("logical_or", lambda a, b: bool(a or b), "Return 1 where one is not 0, else 0.")
+logical_xor = _symmetric("logical_xor", lambda a, b: bool(a) != bool(b), "Return 1 where just one is not 0, else 0.")
+power = _named("pow", python_operator.pow, "Return ``lhs ** rhs``, element by element.")
+add = _named("add", python_operator.add, "Return ``lhs + rhs`` with broadcasting.")
+subtract = _named("sub", python_operator.sub, "Return ``lhs - rhs`` with broadcasting.")
+multiply = _named("mul", python_operator.mul, "Return ``lhs * rhs`` with broadcasting.")
+divide = true_divide = _named("truediv", python_operator.truediv, "Return ``lhs / rhs`` with broadcasting.")
+modulo = _named("mod", python_operator.mod, "Return ``lhs % rhs`` with broadcasting.")
+equal = _named("eq", python_operator.eq, "Return 1 where both are equal, else 0.", "eq")
+not_equal = _named("ne", python_operator.ne, "Return 1 where both differ, else 0.", "ne")
+greater = _named("gt", python_operator.gt, "Return 1 where ``lhs > rhs``, else 0.", "lt")
+greater_equal = _named("ge", python_operator.ge, "Return 1 where ``lhs >= rhs``, else 0.", "le")
+lesser = _named("lt", python_operator.lt, "Return 1 where ``lhs < rhs``, else 0.", "gt")
+lesser_equal = _named("le", python_operator.le, "Return 1 where ``lhs <= rhs``, else 0.", "ge")

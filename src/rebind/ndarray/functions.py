@@ -1,29 +1,27 @@
-"""`nd.X` for every operator, made from the table of operators."""
+"""`nd.X` for an operator, made from its declaration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import OPERATORS, Operator
+from ..ops import Operator
 from ..ops.frontend import documentation, signature
 from .ndarray import NDArray, call
 
-__all__ = ["make_functions"]
+__all__ = ["make_function"]
 
-_EXTRA = """out : NDArray, optional: the array to write the result into
+_EXTRA = """out : NDArray, optional
+    The array to write the result into.
 
 Returns
 -------
 NDArray, or a list of them"""
 
 
-def make_functions() -> dict[str, Callable[..., Any]]:
-    """Return the functions by name, one for each name of each operator."""
-    return {name: _function(op, name) for name, op in OPERATORS.items()}
+def make_function(op: Operator, name: str) -> Callable[..., Any]:
+    """Return the function on arrays that runs `op`."""
 
-
-def _function(op: Operator, name: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         return call(op, args, kwargs)
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError
+from ..errors import BoundsError, ParameterError, ShapeError
 
-__all__ = ["is_basic", "read", "torch_key"]
+__all__ = ["is_basic", "read", "slices", "torch_key", "write"]
 
 
 def torch_key(key: Any, device: torch.device) -> Any:
@@ -33,7 +33,7 @@ def _part(part: Any, device: torch.device) -> Any:
     try:
         return operator.index(part)
     except TypeError:
-        raise ArgumentError(
+        raise ParameterError(
             f"NDArray: an index must be an int, a slice, None, ..., a list or an array; got {part!r}"
         ) from None
 
@@ -51,17 +51,64 @@ def is_basic(key: Any) -> bool:
     return not any(isinstance(part, Tensor) for part in parts)
 
 
+def slices(begin: Any, end: Any, step: Any = None) -> tuple[slice, ...]:
+    """Return the key of the part between `begin` and `end`, one number (or None) for each axis.
+
+    >>> slices((0, None), (2, 3))
+    (slice(0, 2, None), slice(None, 3, None))
+    """
+    steps = [None] * len(begin) if step is None else step
+    if not len(begin) == len(end) == len(steps):
+        raise ShapeError(f"NDArray: begin, end and step must be of one length; got {begin}, {end} and {step}")
+    return tuple(slice(*part) for part in zip(begin, end, steps, strict=True))
+
+
 def read(tensor: Tensor, key: Any) -> Tensor:
     """Return ``tensor[key]``, a view where torch gives one; negative steps too, which torch lacks.
 
     Raises
     ------
-    IndexError
+    BoundsError
         When an index is outside of its axis.
     """
     flips, key = _without_negative_steps(tensor, key)
-    part = tensor[key]
+    try:
+        part = tensor[key]
+    except IndexError as error:
+        raise _out_of_bounds(tensor, error) from None
     return part.flip(flips) if flips else part
+
+
+def write(tensor: Tensor, key: Any, value: Any) -> None:
+    """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts."""
+    try:
+        flips, forward = _without_negative_steps(tensor, key)
+        if flips and isinstance(value, Tensor):
+            tensor[forward] = value.expand(tensor[forward].shape).flip(flips)
+        elif isinstance(key, slice) and key == _EVERYTHING:
+            tensor[...] = value  # arrays without axes too
+        else:
+            tensor[forward] = value
+    except IndexError as error:
+        raise _out_of_bounds(tensor, error) from None
+    except (RuntimeError, ValueError) as error:
+        raise ShapeError(
+            f"NDArray: a value written into {tuple(tensor.shape)} at {key!r} must broadcast there; "
+            f"got shape {tuple(np.shape(value))}. {str(error).splitlines()[0]}"
+        ) from None
+
+
+_EVERYTHING = slice(None)
+
+
+def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
+    text = str(error).splitlines()[0]
+    if "too many indices" in text:
+        text = f"too many indices for an array of {tensor.ndim} axes"
+    text = text.replace("dimension", "axis")
+    if "shape mismatch" in text:
+        return ShapeError(f"NDArray: {text}; the array has shape {tuple(tensor.shape)}")
+    return BoundsError(f"NDArray: {text}; the array has shape {tuple(tensor.shape)}")
 
 
 def _without_negative_steps(tensor: Tensor, key: Any) -> tuple[list[int], Any]:

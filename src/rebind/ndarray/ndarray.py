@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator as python_operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from .. import dtypes, shapes
 from ..device import Device, as_device
-from ..errors import ArgumentError, DTypeError, ShapeError, StateError
+from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments
 from ..ops.methods import FLUENT_METHODS
@@ -23,7 +24,7 @@ from . import indexing
 from .compute import compute
 from .mode import mode
 
-__all__ = ["NDArray", "array", "call", "invoke"]
+__all__ = ["SIGNS", "NDArray", "Sign", "array", "call", "combine", "invoke"]
 
 
 class NDArray:
@@ -122,7 +123,7 @@ class NDArray:
         if self.size == 0:
             return False
         if self.size > 1:
-            raise ArgumentError(f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such")
+            raise ShapeError(f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such")
         return bool(self.asscalar())
 
     def __iter__(self) -> Iterator[NDArray]:
@@ -135,9 +136,7 @@ class NDArray:
         tensor = self._tensor.detach()
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.float()
-        if tensor.device.type == "cpu":
-            tensor = tensor.clone(memory_format=torch.contiguous_format)
-        return tensor.cpu().numpy()
+        return tensor.cpu().numpy().copy()
 
     def asscalar(self) -> Any:
         """Return the only element as a NumPy scalar."""
@@ -161,6 +160,8 @@ class NDArray:
         return int(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ParameterError("NDArray: NumPy gets a copy; use to_torch().numpy() or np.from_dlpack() to share memory")
         found = self.asnumpy()
         return found if dtype is None else found.astype(dtype)
 
@@ -197,11 +198,13 @@ class NDArray:
     def copyto(self, other: NDArray | Device) -> NDArray:
         """Copy into `other`, converting to its type, or onto a device; return the array written."""
         if isinstance(other, Device):
-            return NDArray(self._tensor.detach().to(other.torch, copy=True), other)
+            return NDArray(self._source().to(other.torch, copy=True), other)
         if not isinstance(other, NDArray):
             raise ArgumentError(f"NDArray.copyto: other must be an NDArray or a Device; got {other!r}")
+        if other.shape != self.shape:
+            raise ShapeError(f"NDArray.copyto: other must have shape {self.shape}; got {other.shape}")
         if other is not self:
-            other._fill(self._tensor)
+            other._write(self._source())
         return other
 
     def as_in_context(self, context: Device) -> NDArray:
@@ -238,19 +241,31 @@ class NDArray:
 
     # ---- memory ------------------------------------------------------------------------------------------
 
-    def _write(self, value: Tensor) -> None:
-        """Copy `value`, of the same shape, into the memory."""
-        with torch.no_grad():
-            self._plain().copy_(value)
+    def _source(self) -> Tensor:
+        """Return the tensor that others compute from: while recording the one that gradients go to."""
+        tensor = self._tensor
+        if mode.recording:
+            return tensor if self._leaf is None else self._leaf
+        return tensor.detach() if tensor.requires_grad else tensor
 
-    def _fill(self, value: Tensor) -> None:
-        """Copy `value`, which may broadcast, into the memory."""
+    def _write(self, value: Tensor) -> None:
+        """Copy `value`, which may broadcast, into the memory; a recorded value makes the array part of the record."""
+        recorded = mode.recording and value.requires_grad
+        target = self._target(recorded)
         try:
-            self._write(value)
+            with torch.set_grad_enabled(recorded):
+                target.copy_(value)
         except RuntimeError:
             raise ShapeError(
                 f"NDArray: a value must broadcast to shape {self.shape}; got shape {tuple(value.shape)}"
             ) from None
+        if recorded:
+            self._tensor = target
+
+    def _store(self, value: Tensor) -> None:
+        """Copy `value`, of the same shape, into the memory, outside of any record."""
+        with torch.no_grad():
+            self._tensor.detach().copy_(value)
 
     def _exchange(self, value: Tensor) -> None:
         """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
@@ -264,14 +279,21 @@ class NDArray:
 
     def _plain(self) -> Tensor:
         """Return the tensor to write into; an array that a recorded operation made first leaves the record."""
-        if self._tensor.requires_grad:
-            if mode.recording:
-                raise StateError(
-                    "NDArray: writing into an array that was computed while recording would lose its gradient; "
-                    "use an operation that returns a new array"
-                )
-            self._tensor = self._tensor.detach()
-        return self._tensor
+        return self._target(recorded=False)
+
+    def _target(self, recorded: bool) -> Tensor:
+        """Return the tensor to write into; if `recorded`, one that can become part of the record."""
+        tensor = self._tensor
+        if mode.recording and (tensor.requires_grad or self._leaf is not None):
+            raise StateError(
+                "NDArray: writing (x[...] = y, x += y, out=x) into an array that has a gradient or was computed "
+                "while recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
+            )
+        if recorded:
+            return tensor.detach()
+        if tensor.requires_grad:
+            self._tensor = tensor = tensor.detach()
+        return tensor
 
     def _alias(self, tensor: Tensor) -> NDArray:
         """Return an array around a view of this array's memory."""
@@ -294,11 +316,9 @@ class NDArray:
         if isinstance(key, slice) and key == slice(None):
             return self
         key = indexing.torch_key(key, self._tensor.device)
-        source = self._leaf if mode.recording and self._leaf is not None else self._tensor
-        with torch.set_grad_enabled(mode.recording):
-            part = indexing.read(source, key)
-            if part.ndim == 0:
-                part = part.reshape(1)
+        part = indexing.read(self._source(), key)
+        if part.ndim == 0:
+            part = part.reshape(1)
         if not indexing.is_basic(key):
             return NDArray(part, self._device)
         if part.is_contiguous() and part._is_view() and not mode.recording:
@@ -307,39 +327,40 @@ class NDArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = indexing.torch_key(key, self._tensor.device)
-        target = self._plain()
+        if isinstance(value, (bool, int, float)):
+            indexing.write(self._plain(), key, value)
+            return
+        source = self._to_write(value)
+        recorded = mode.recording and source.requires_grad
+        target = self._target(recorded)
+        with torch.set_grad_enabled(recorded):
+            indexing.write(target, key, source)
+        if recorded:
+            self._tensor = target
+
+    def _to_write(self, value: Any) -> Tensor:
+        """Return `value` in the type of this array, on its device, and not in its memory."""
+        here = self._tensor
         if isinstance(value, NDArray):
-            source: Any = value._tensor.detach()
-        elif isinstance(value, (bool, int, float, np.number, np.bool_)):
-            source = value if not isinstance(value, np.generic) else value.item()
+            source = value._source()
+            if source.untyped_storage().data_ptr() == here.untyped_storage().data_ptr():
+                return source.clone()
         else:
             try:
                 source = torch.as_tensor(np.asarray(value))
             except (TypeError, ValueError):
                 raise ArgumentError(f"NDArray: a value to write must be a number or an array; got {value!r}") from None
-        if isinstance(source, Tensor):
-            source = source.to(target.device, target.dtype)
-        with torch.no_grad():
-            try:
-                self._assign(target, key, source)
-            except (RuntimeError, ValueError) as error:
-                raise ShapeError(
-                    f"NDArray: a value written into {self.shape} at {key!r} must broadcast there; "
-                    f"got shape {tuple(np.shape(value))}. {str(error).splitlines()[0]}"
-                ) from None
+        return source.to(here.device, here.dtype)
 
-    @staticmethod
-    def _assign(target: Tensor, key: Any, source: Any) -> None:
-        if isinstance(key, slice) and key == slice(None):
-            target.copy_(source) if isinstance(source, Tensor) else target.fill_(source)
-            return
-        flips, forward = indexing._without_negative_steps(target, key)
-        if flips:
-            part = target[forward]
-            full = torch.as_tensor(source, dtype=target.dtype, device=target.device).expand(part.shape)
-            target[forward] = full.flip(flips)
-        else:
-            target[key] = source
+    def slice_assign(self, rhs: NDArray, begin: Any, end: Any, step: Any = None) -> NDArray:
+        """Write `rhs` into the part between `begin` and `end`; return this array."""
+        self[indexing.slices(begin, end, step)] = rhs
+        return self
+
+    def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any = None) -> NDArray:
+        """Write a number into the part between `begin` and `end`; return this array."""
+        self[indexing.slices(begin, end, step)] = float(value)
+        return self
 
     def slice(self, begin: Any, end: Any, step: Any = None) -> NDArray:
         """Return the part between `begin` and `end`, as the operator `slice` does."""
@@ -364,8 +385,11 @@ class NDArray:
         return self._alias(self._tensor.reshape(target))
 
     def broadcast_to(self, shape: Any) -> NDArray:
-        """Return a copy, broadcast to `shape`."""
-        return _invoke1("broadcast_to", self, shape=shapes.as_shape(shape))
+        """Return a copy, broadcast to `shape`, which may have more axes in front."""
+        target = shapes.as_shape(shape, "NDArray.broadcast_to: shape")
+        missing = len(target) - self.ndim
+        source = self.reshape((1,) * missing + self.shape) if missing > 0 else self
+        return _invoke1("broadcast_to", source, shape=target)
 
     # ---- gradients ---------------------------------------------------------------------------------------
 
@@ -380,7 +404,7 @@ class NDArray:
 
     def _mark(self, grad: NDArray | None, grad_req: str) -> None:
         if grad_req not in ("write", "add", "null"):
-            raise ArgumentError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
+            raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
         if not self._tensor.dtype.is_floating_point and grad_req != "null":
             raise DTypeError(f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}")
         self._tensor = self._tensor.detach()
@@ -395,9 +419,11 @@ class NDArray:
             if gradient is None:
                 return
             if grad_req == "add":
-                grad._write(grad._tensor + gradient.detach())
+                grad._store(grad._tensor + gradient)
+            elif gradient.requires_grad:
+                grad._tensor = gradient
             else:
-                grad._tensor = gradient if gradient.requires_grad else gradient.detach()
+                grad._exchange(gradient)
 
         self._leaf.register_post_accumulate_grad_hook(receive)
 
@@ -429,23 +455,46 @@ class NDArray:
         return self._in_place(self % other)
 
     def _in_place(self, result: NDArray) -> NDArray:
-        if mode.recording:
-            raise StateError("NDArray: +=, -=, *= and /= are not recorded; write a = a + b while recording")
-        self._fill(result._tensor)
+        self._write(result._tensor)
         return self
 
 
 def run_backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None] | None, retain_graph: bool) -> None:
     """Run backward from `heads`; without gradients for them, ones."""
     head_grads = [None] * len(heads) if head_grads is None else head_grads
+    if len(head_grads) != len(heads):
+        raise ArgumentError(f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}")
     tensors, gradients = [], []
     for head, gradient in zip(heads, head_grads, strict=True):
         tensor = head._tensor if head._leaf is None else head._leaf
         if not tensor.requires_grad:
             raise StateError("backward: the array was not computed from marked arrays while recording")
         tensors.append(tensor)
-        gradients.append(torch.ones_like(tensor) if gradient is None else gradient._tensor.detach())
-    torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+        gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
+    with again_is_an_error():
+        torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+
+
+def head_gradient(head: Tensor, gradient: NDArray) -> Tensor:
+    """Return the tensor of a gradient for `head`; ShapeError when it has another shape."""
+    if not isinstance(gradient, NDArray):
+        raise ArgumentError(f"backward: a head gradient must be an NDArray or None; got {gradient!r}")
+    if gradient._tensor.shape != head.shape:
+        raise ShapeError(f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}")
+    return gradient._tensor.detach()
+
+
+@contextlib.contextmanager
+def again_is_an_error() -> Iterator[None]:
+    """Say what to do when torch finds that a record was used up by an earlier backward."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "second time" not in str(error):
+            raise
+        raise StateError(
+            "backward: what was recorded is freed by the first backward; call that with retain_graph=True to do it again"
+        ) from None
 
 
 def invoke(
@@ -473,20 +522,24 @@ def invoke(
 
 def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Run a call of ``nd.X(*args, **kwargs)``."""
-    out = kwargs.pop("out", None)
-    kwargs.pop("name", None)
-    device = kwargs.pop("ctx") if isinstance(kwargs.get("ctx"), Device) else None
+    out = device = None
+    if kwargs:
+        out = kwargs.pop("out", None)
+        kwargs.pop("name", None)
+        if "ctx" in op.parameters and isinstance(kwargs.get("ctx"), Device):
+            device = kwargs.pop("ctx")
     inputs, given = bind_arguments(op, args, kwargs, NDArray)
     if op.count and given.get(op.count) is None:
         given[op.count] = len(inputs)
     p = op.parse(given)
     if not op.variadic:
         wanted = op.inputs_for(p)
-        for i, entry in enumerate(op.inputs):
-            if entry.name not in wanted:
+        for i, name in enumerate(op.input_names):
+            if inputs[i] is None:
+                if name in wanted:
+                    raise ArgumentError(f"{op.name}: needs the array {name!r}; it is missing")
+            elif wanted is not op.input_names and name not in wanted:
                 inputs[i] = None
-            elif inputs[i] is None:
-                raise ArgumentError(f"{op.name}: needs the array {entry.name!r}; it is missing")
     return invoke(op, inputs, p, out, device)
 
 
@@ -537,59 +590,65 @@ def _invoke1(name: str, *arrays: NDArray, **given: Any) -> Any:
     return invoke(op, arrays, op.parse(given))
 
 
-# Arithmetic: for each sign the operator for two arrays, for an array and a number, and for the number on the left.
-_SIGNS = {
-    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "truediv": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "eq": ("broadcast_equal", "_equal_scalar", None),
-    "ne": ("broadcast_not_equal", "_not_equal_scalar", None),
-    "gt": ("broadcast_greater", "_greater_scalar", None),
-    "ge": ("broadcast_greater_equal", "_greater_equal_scalar", None),
-    "lt": ("broadcast_lesser", "_lesser_scalar", None),
-    "le": ("broadcast_lesser_equal", "_lesser_equal_scalar", None),
+class Sign(NamedTuple):
+    """The operators behind a sign: for two arrays, an array and a number, and the number on the left."""
+
+    pair: Operator
+    scalar: Operator
+    reverse: Operator | None
+
+
+def _sign(pair: str, scalar: str, reverse: str | None) -> Sign:
+    return Sign(find(pair), find(scalar), None if reverse is None else find(reverse))
+
+
+SIGNS = {
+    "add": _sign("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": _sign("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": _sign("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": _sign("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": _sign("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": _sign("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "eq": _sign("broadcast_equal", "_equal_scalar", None),
+    "ne": _sign("broadcast_not_equal", "_not_equal_scalar", None),
+    "gt": _sign("broadcast_greater", "_greater_scalar", None),
+    "ge": _sign("broadcast_greater_equal", "_greater_equal_scalar", None),
+    "lt": _sign("broadcast_lesser", "_lesser_scalar", None),
+    "le": _sign("broadcast_lesser_equal", "_lesser_equal_scalar", None),
 }
-
-
-def combine(sign: str, left: Any, right: Any) -> Any:
-    """Return ``left <sign> right`` for two arrays or an array and a number; NotImplemented for anything else."""
-    pair, scalar, reverse = _SIGNS[sign]
-    if isinstance(left, NDArray) and isinstance(right, NDArray):
-        return invoke(find(pair), (left, right), _NO_PARAMS)
-    array_first = isinstance(left, NDArray)
-    array_, number = (left, right) if array_first else (right, left)
-    if isinstance(number, np.ndarray) and number.ndim:
-        other = array_from_numpy(number, array_)
-        return combine(sign, array_, other) if array_first else combine(sign, other, array_)
-    if not isinstance(number, (int, float, np.number, np.bool_)):
-        return NotImplemented
-    op = find(scalar if array_first else reverse)
-    return invoke(op, (array_,), op.parse({"scalar": number, "is_int": isinstance(number, (int, np.integer))}))
-
-
-def array_from_numpy(values: np.ndarray, like: NDArray) -> NDArray:
-    """Return `values` as an array of the type and on the device of `like`."""
-    return array(values, like._device, like._tensor.dtype)
-
-
 _NO_PARAMS = Params()
 
 
-def _forward(sign: str) -> Callable[[NDArray, Any], Any]:
+def combine(sign: Sign, left: Any, right: Any) -> Any:
+    """Return a sign applied to two arrays, or to an array and a number; NotImplemented for anything else."""
+    if isinstance(left, NDArray):
+        if isinstance(right, NDArray):
+            return invoke(sign.pair, (left, right), _NO_PARAMS)
+        array_, number, op = left, right, sign.scalar
+    else:
+        array_, number, op = right, left, sign.reverse
+    if isinstance(number, np.ndarray) and number.ndim:
+        other = array(number, array_._device, array_._tensor.dtype)
+        return combine(sign, array_, other) if array_ is left else combine(sign, other, array_)
+    if isinstance(number, np.ndarray):
+        number = number.item()
+    if op is None or not isinstance(number, (int, float, np.number, np.bool_)):
+        return NotImplemented
+    return invoke(op, (array_,), op.parse({"scalar": number}))
+
+
+def _forward(sign: Sign) -> Callable[[NDArray, Any], Any]:
     return lambda self, other: combine(sign, self, other)
 
 
-def _reflected(sign: str) -> Callable[[NDArray, Any], Any]:
+def _reflected(sign: Sign) -> Callable[[NDArray, Any], Any]:
     return lambda self, other: combine(sign, other, self)
 
 
-for _sign, (_, _, _reverse) in _SIGNS.items():
-    setattr(NDArray, f"__{_sign}__", _forward(_sign))
-    if _reverse is not None:
-        setattr(NDArray, f"__r{_sign}__", _reflected(_sign))
+for _name, _operators in SIGNS.items():
+    setattr(NDArray, f"__{_name}__", _forward(_operators))
+    if _operators.reverse is not None:
+        setattr(NDArray, f"__r{_name}__", _reflected(_operators))
 
 
 def _method(op: Operator, name: str) -> Callable[..., Any]:

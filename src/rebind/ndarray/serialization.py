@@ -18,10 +18,13 @@ Lengths are checked against the file's size before any memory is taken.
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import prod
+from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
@@ -89,8 +92,8 @@ def _array_parts(array: NDArray) -> list[Any]:
     head = struct.pack(f"<Iii{len(shape)}q", version, _DENSE, len(shape), *shape)
     # Arrays are written as of the CPU, whatever their device: the file is read on machines without a GPU too.
     place = struct.pack("<iii", 1, 0, dtypes.flag(tensor.dtype))
-    elements = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
-    return [head, place, memoryview(elements)]
+    elements: Any = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
+    return [head, place, elements]
 
 
 def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
@@ -107,45 +110,68 @@ def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
         When the file is cut short or is no such file; it names the path, the offset and what was expected there.
     """
     with open(fname, "rb") as file:
-        return _read_file(file.read(), os.fspath(fname))
+        size = os.fstat(file.fileno()).st_size
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe: its size is known at its end only
+            return load_frombuffer(file.read())
+        return _read_file(_Reader(file, size, os.fspath(fname)))
 
 
 def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
     """Read arrays from the content of a file."""
-    return _read_file(bytes(buf), "<buffer>")
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise ArgumentError(f"nd.load_frombuffer: buf must be bytes; got {type(buf).__name__}")
+    return _read_file(_Reader(io.BytesIO(buf), len(memoryview(buf).cast("B")), "<buffer>"))
 
 
 class _Reader:
-    """Walks over the bytes of a file and never past their end."""
+    """Walks over a file, never past its end: nothing is allocated before its length is checked."""
 
-    def __init__(self, content: bytes, path: str) -> None:
-        self.content, self.path, self.offset = content, path, 0
+    def __init__(self, file: BinaryIO, size: int, path: Any) -> None:
+        self.file, self.size, self.path, self.offset = file, size, path, 0
 
-    def take(self, size: int, what: str) -> memoryview:
-        left = len(self.content) - self.offset
-        if size > left:
+    def check(self, length: int, what: str) -> None:
+        """Raise an error when fewer than `length` bytes are left."""
+        left = self.size - self.offset
+        if length > left:
             raise FormatError(
                 f"{self.path}: the file is cut short at byte {self.offset}: "
-                f"{what} needs {size} bytes; {left} are left"
+                f"{what} needs {length} bytes; {left} are left"
             )
-        part = memoryview(self.content)[self.offset : self.offset + size]
-        self.offset += size
+
+    def take(self, length: int, what: str) -> bytes:
+        """Return the next bytes."""
+        self.check(length, what)
+        part = self.file.read(length)
+        if len(part) != length:
+            raise FormatError(f"{self.path}: the file became shorter while it was read, at byte {self.offset}")
+        self.offset += length
         return part
 
+    def fill(self, target: memoryview, what: str) -> None:
+        """Read the next bytes into `target`, without a copy between."""
+        self.check(len(target), what)
+        done = 0
+        while done < len(target):
+            count = self.file.readinto(target[done:])  # type: ignore[attr-defined]
+            if not count:
+                raise FormatError(f"{self.path}: the file became shorter while it was read, at byte {self.offset}")
+            done += count
+        self.offset += done
+
     def numbers(self, layout: str, what: str) -> tuple[int, ...]:
+        """Return the next little-endian numbers."""
         return struct.unpack(f"<{layout}", self.take(struct.calcsize(f"<{layout}"), what))
 
     def wrong(self, expected: str, got: Any) -> FormatError:
-        return FormatError(f"{self.path}: at byte {self.offset} {expected}; got {got}. Is it a .params file?")
+        """Return the error that the bytes before this place are not what they must be."""
+        return FormatError(f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?")
 
 
-def _read_file(content: bytes, path: str) -> list[NDArray] | dict[str, NDArray]:
-    reader = _Reader(content, path)
+def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
     mark, _, count = reader.numbers("QQQ", "the file's mark and number of arrays")
     if mark != _FILE_MARK:
-        reader.offset = 0
         raise reader.wrong(f"the mark {_FILE_MARK:#x} must stand", f"{mark:#x}")
-    if count * 8 > len(content):  # an array takes 8 bytes at least
+    if count * 8 > reader.size:  # an array takes 8 bytes at least
         raise reader.wrong("the number of arrays must fit into the file", count)
     arrays = [_read_array(reader, i) for i in range(count)]
     (named,) = reader.numbers("Q", "the number of names")
@@ -154,13 +180,16 @@ def _read_file(content: bytes, path: str) -> list[NDArray] | dict[str, NDArray]:
     names = []
     for i in range(named):
         (length,) = reader.numbers("Q", f"the length of name {i}")
-        text = bytes(reader.take(length, f"name {i}"))
+        text = reader.take(length, f"name {i}")
         try:
             names.append(text.decode())
         except UnicodeDecodeError:
             raise reader.wrong(f"name {i} must be UTF-8", text[:40]) from None
-    if reader.offset != len(content):
-        raise reader.wrong("the file must end", f"{len(content) - reader.offset} more bytes")
+    if reader.offset != reader.size:
+        raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise reader.wrong("names must differ", f"{twice!r} twice")
     return dict(zip(names, arrays, strict=True)) if names else arrays
 
 
@@ -196,12 +225,12 @@ def _check_axes(reader: _Reader, axes: int, what: str) -> None:
 
 
 def _read_elements(reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> Tensor:
-    count = 1
-    for size in shape:
-        count *= size
-    raw = reader.take(count * dtype.itemsize, f"the elements of {what}, {shape},")
-    if count == 0:
-        return torch.zeros(shape, dtype=dtype)
-    tensor = torch.empty(shape, dtype=dtype)
-    tensor.reshape(-1).view(torch.uint8).numpy()[:] = raw
-    return tensor
+    described = f"the elements of {what}, {shape},"
+    reader.check(prod(shape) * dtype.itemsize, described)
+    try:
+        tensor = torch.empty(shape, dtype=torch.uint8 if dtype is torch.bool else dtype)
+    except RuntimeError:  # no elements, but sizes whose product is beyond all numbers
+        raise reader.wrong(f"{what} must have a shape that fits into memory", shape) from None
+    if tensor.numel():
+        reader.fill(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()), described)
+    return tensor != 0 if dtype is torch.bool else tensor  # any byte but 0 is true

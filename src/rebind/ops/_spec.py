@@ -106,6 +106,7 @@ class Operator:
         self.inits = dict(inits or {})
         self._rows = rows
         self.owns_output = owns_output
+        self.gradient_takes_memory = False
         self._in_place: dict[str, tuple[Callable[..., Tensor], Callable[[Params], bool] | None]] = {}
         self._skip = skip
         self._outputs = outputs
@@ -149,8 +150,12 @@ class Operator:
         return rule
 
     def gradient(self, rule: Callable[..., Sequence[Tensor | None]]) -> Callable:
-        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``."""
+        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``.
+
+        A rule with a further argument `into` writes its first gradient into that tensor when it is given one.
+        """
         self._gradient = rule
+        self.gradient_takes_memory = "into" in inspect.signature(rule).parameters
         return rule
 
     def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable:

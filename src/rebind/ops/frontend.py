@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Annotated, Any, get_args, get_origin
 
 from ..errors import ArgumentError
-from ._spec import Operator
+from ..params import Parameter
+from ._spec import OPERATORS, Operator
 
-__all__ = ["bind_arguments", "documentation", "signature"]
+__all__ = [
+    "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespaces", "signature",
+    "split_parameters",
+]  # fmt: skip
+
+# Operators whose names begin so are also found in a namespace: `_linalg_gemm2` is `linalg.gemm2`.
+NAMESPACES = ("contrib", "image", "linalg", "sparse")
 
 
 def bind_arguments(
@@ -18,75 +27,173 @@ def bind_arguments(
     """Split the arguments of a call into arrays (or symbols), in the operator's order, and parameters.
 
     `kind` is the class of the inputs, `NDArray` or `Symbol`. Inputs come first by position, then parameters, and
-    each may come by name.
+    each may come by name. `kwargs` is used up.
     """
     if op.variadic:
-        items = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
-        inputs = [item for item in items if isinstance(item, kind)]
-        rest = items[len(inputs) :]
-        given = dict(zip(op.order, rest, strict=False))
-        named = {k: kwargs.pop(k) for k in [k for k, v in kwargs.items() if isinstance(v, kind)]}
-        inputs += named.values()
-        if any(isinstance(item, kind) for item in rest) or len(rest) > len(op.order):
-            raise ArgumentError(f"{op.name}: takes {kind.__name__}s, then parameters; got {items!r}")
-        return inputs, {**given, **kwargs}
-    if len(args) > len(op.order):
-        raise ArgumentError(
-            f"{op.name}: takes at most {len(op.order)} arguments ({', '.join(op.order)}); got {len(args)}"
-        )
-    count = len(op.input_names)
-    inputs = list(args[:count]) + [None] * (count - len(args))
-    given = {name: value for name, value in zip(op.order[count:], args[count:], strict=False)}
-    for i, name in enumerate(op.input_names):
-        if name in kwargs:
-            if inputs[i] is not None:
+        return _bind_variadic(op, args, kwargs, kind)
+    names = op.input_names
+    count = len(names)
+    inputs = list(args[:count])
+    if kwargs:
+        for name in op.order[: len(args)]:
+            if name in kwargs:
                 raise ArgumentError(f"{op.name}: {name} is given twice")
-            inputs[i] = kwargs.pop(name)
-        value = inputs[i]
+    for name in names[len(inputs) :]:
+        inputs.append(kwargs.pop(name, None))
+    for i, value in enumerate(inputs):
         if value is not None and not isinstance(value, kind):
-            # A parameter where an absent optional input would stand: sym.Embedding(data, 10, 4) and the like.
-            raise ArgumentError(f"{op.name}: {name} must be of class {kind.__name__}; got {value!r}")
-    for name in given:
-        if name in kwargs:
-            raise ArgumentError(f"{op.name}: {name} is given twice")
+            raise ArgumentError(
+                f"{op.name}: {names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(op)}"
+            )
+    if len(args) > count:
+        if len(args) > len(op.order):
+            raise ArgumentError(
+                f"{op.name}: takes at most {len(op.order)} arguments ({', '.join(op.order)}); got {len(args)}"
+            )
+        kwargs = {**dict(zip(op.order[count:], args[count:], strict=False)), **kwargs}
+    return inputs, kwargs
+
+
+def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) -> dict[str, Any]:
+    """Return the parameters of ``_split_v2`` for a number of sections, or indices before which to part."""
+    if isinstance(indices_or_sections, int):
+        where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
+    elif isinstance(indices_or_sections, (tuple, list, set)):
+        where = {"indices": [0, *indices_or_sections], "sections": 0}
+    else:
+        raise ArgumentError(f"split_v2: indices_or_sections must be an int or a tuple of ints; got {indices_or_sections!r}")
+    return {**where, "axis": axis, "squeeze_axis": squeeze_axis}
+
+
+def _parameters_follow(op: Operator) -> str:
+    if not op.parameters or len(op.input_names) == 1:
+        return ""
+    return f". Parameters come after {', '.join(op.input_names)}, or by name."
+
+
+def _bind_variadic(
+    op: Operator, args: Sequence[Any], kwargs: dict[str, Any], kind: type
+) -> tuple[list[Any], dict[str, Any]]:
+    items = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+    inputs = [item for item in items if isinstance(item, kind)]
+    rest = items[len(inputs) :]
+    if any(isinstance(item, kind) for item in rest) or len(rest) > len(op.order):
+        raise ArgumentError(f"{op.name}: takes {kind.__name__}s, then parameters; got {items!r}")
+    given = dict(zip(op.order, rest, strict=False))
+    inputs += [kwargs.pop(name) for name in [k for k, value in kwargs.items() if isinstance(value, kind)]]
+    if not inputs:
+        raise ArgumentError(f"{op.name}: needs at least one {kind.__name__}; got none")
     return inputs, {**given, **kwargs}
 
 
+# ---- signatures and help -------------------------------------------------------------------------------------
 
-def signature(op: Operator, kind: type, extra: Sequence[str]) -> inspect.Signature:
+
+def signature(op: Operator, kind: type, extra: Sequence[str], *, inputs_follow: bool = False) -> inspect.Signature:
     """Return the signature of `nd.X` or `sym.X`: inputs, parameters, then the keywords in `extra`.
 
-    MXNet's callers write ``nd.clip(x, 0, 1)``: parameters may come by position after the inputs.
+    MXNet's callers write ``nd.clip(x, 0, 1)``: parameters may come by position after the inputs. With
+    `inputs_follow` every input may be left out, as for symbols, where it becomes a variable.
     """
-    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    place: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = []
     if op.variadic:
-        arguments.append(
-            inspect.Parameter(op.input_names[0], inspect.Parameter.VAR_POSITIONAL, annotation=kind)
-        )
-        positional = inspect.Parameter.KEYWORD_ONLY
+        name = op.input_names[0]
+        arguments.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL, annotation=kind))
+        place = inspect.Parameter.KEYWORD_ONLY
     else:
-        arguments += [
-            inspect.Parameter(name, positional, default=None, annotation=kind) for name in op.input_names
-        ]
-    arguments += [
-        inspect.Parameter(p.name, positional, default=p.default, annotation=p.annotation)
-        for p in op.parameters.values()
-    ]
+        for entry in op.inputs:
+            needed = not (entry.optional or inputs_follow)
+            default = inspect.Parameter.empty if needed else None
+            arguments.append(inspect.Parameter(entry.name, place, default=default, annotation=kind))
+    may_be_bare = place is inspect.Parameter.KEYWORD_ONLY or all(
+        argument.default is inspect.Parameter.empty for argument in arguments
+    )
+    for p in op.parameters.values():
+        # Python wants a default after an argument with one: a required parameter then shows `<required>`.
+        bare = p.required and may_be_bare
+        may_be_bare = may_be_bare and (bare or place is inspect.Parameter.KEYWORD_ONLY)
+        default = inspect.Parameter.empty if bare else p.default
+        arguments.append(inspect.Parameter(p.name, place, default=default, annotation=_plain(p)))
     arguments += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for name in extra
     ]
     return inspect.Signature(arguments, return_annotation=kind)
 
 
+def _plain(parameter: Parameter) -> Any:
+    """Return a parameter's type without its bounds, which the help text tells."""
+
+    def strip(annotation: Any) -> Any:
+        if get_origin(annotation) is Annotated:
+            return strip(get_args(annotation)[0])
+        if get_origin(annotation) is tuple:
+            return tuple[tuple(strip(part) for part in get_args(annotation))]  # type: ignore[misc]
+        return annotation
+
+    return strip(parameter.annotation)
+
+
 def documentation(op: Operator, kind: str, extra: str) -> str:
-    """Return the help text of `nd.X` or `sym.X`: the operator's docstring and a list of its parameters."""
-    lines = [inspect.cleandoc(op.function.__doc__ or f"The operator {op.name}."), "", "Parameters", "----------"]
-    if op.variadic:
-        lines.append(f"*{op.input_names[0]} : {kind}s")
-    for entry in op.inputs if not op.variadic else ():
-        note = ", optional" if entry.optional else ""
-        lines.append(f"{entry.name} : {kind}{note}{' (auxiliary state)' if entry.auxiliary else ''}")
+    """Return the help text of `nd.X` or `sym.X`.
+
+    It is the operator's own docstring with all inputs and parameters in the section *Parameters*: types, bounds and
+    defaults from the signature, meanings from the docstring. Examples on tensors are left out.
+    """
+    summary, sections = _split_docstring(inspect.cleandoc(op.function.__doc__ or f"The operator {op.name}."))
+    meanings = _meanings(sections.pop("Parameters", ""))
+    lines = [summary, "", "Parameters", "----------"]
+    for entry in op.inputs:
+        note = f"{kind}{', optional' if entry.optional else ''}{' (auxiliary state)' if entry.auxiliary else ''}"
+        lines.append(f"*{entry.name} : {kind}s" if op.variadic else f"{entry.name} : {note}")
+        lines += meanings.get(entry.name, ())
     for p in op.parameters.values():
         lines.append(f"{p.name} : {p.type_text}{', required' if p.required else f', default {p.default!r}'}")
-    return "\n".join([*lines, extra])
+        lines += meanings.get(p.name, ())
+    text = "\n".join([*lines, extra])
+    for title, body in sections.items():
+        text += f"\n\n{title}\n{'-' * len(title)}\n{body}"
+    return text
+
+
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+
+
+def _split_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the first section, and the sections by title, without examples."""
+    text = re.sub(r"(?m)^>>> .*\n?(?:^(?!\s*$).*\n?)*", "", text)
+    parts = _SECTION.split(text)
+    sections = {title: body.strip("\n") for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+    sections.pop("Examples", None)
+    return parts[0].strip(), sections
+
+
+def _meanings(body: str) -> dict[str, list[str]]:
+    """Return the indented lines below each name of a section *Parameters*; ``a, b`` stands for both."""
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in body.splitlines():
+        if line and not line[0].isspace():
+            names = [name.strip(" *") for name in line.split(":")[0].split(",")]
+        else:
+            for name in names:
+                found.setdefault(name, []).append(line)
+    return found
+
+
+# ---- all functions -------------------------------------------------------------------------------------------
+
+
+def make_functions(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Return what `make` makes of each operator under each of its names."""
+    return {name: make(op, name) for name, op in OPERATORS.items()}
+
+
+def make_namespaces(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[str, SimpleNamespace]:
+    """Return the namespaces in `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``."""
+    found = {}
+    for space in NAMESPACES:
+        prefix = f"_{space}_"
+        short = {name.removeprefix(prefix): op for name, op in OPERATORS.items() if name.startswith(prefix)}
+        found[space] = SimpleNamespace(**{name: make(op, name) for name, op in short.items()})
+    return found

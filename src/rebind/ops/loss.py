@@ -108,9 +108,13 @@ def _label_shapes(data: Shape, multi_output: bool) -> list[Shape]:
 
 
 def _softmax_output_gradient(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    heads: Sequence[Tensor],
+    into: Tensor | None = None,
 ) -> tuple[Tensor, None]:
-    """Return ``output - target``, scaled; one new array of the size of the output, whatever the flags."""
+    """Return ``output - target``, scaled, in `into` or in one new array, whatever the flags."""
     label, out = inputs[1], outputs[0]
     if label.shape == out.shape:
         grad = out - label
@@ -137,7 +141,7 @@ def _softmax_output_gradient(
         share = p.smooth_alpha / max(classes - 1, 1)
         grad, right = scores - share, 1.0 - p.smooth_alpha - share
     else:
-        grad = scores.clone()
+        grad = scores.clone() if into is None else into.view(scores.shape).copy_(scores)
     grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
     if p.use_ignore:

@@ -2,19 +2,21 @@
 
 from types import SimpleNamespace
 
+from ..ops.frontend import make_functions, make_namespaces
 from . import random
-from .creation import arange, eye, full, hypot, linspace, maximum, minimum, ones, pow, power, zeros
-from .functions import make_functions
+from .creation import arange, eye, full, hypot, linspace, maximum, minimum, ones, pow, power, split_v2, zeros
+from .functions import make_function
 from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
 
 __all__ = [
     "Group", "Symbol", "Variable", "arange", "eye", "fromjson", "full", "hypot", "linspace", "load", "load_json",
-    "maximum", "minimum", "ones", "pow", "power", "random", "var", "zeros",
+    "maximum", "minimum", "ones", "pow", "power", "random", "split_v2", "var", "zeros",
 ]  # fmt: skip
 
-_functions = make_functions()
+_functions = make_functions(make_function)
 # The operators whose names begin with an underscore, and all others: ``sym._internal._plus_scalar``.
 _internal = SimpleNamespace(**_functions)
 _public = {name: function for name, function in _functions.items() if name not in __all__}
+_public |= make_namespaces(make_function)  # type: ignore[arg-type]
 globals().update(_public)
 __all__ += [name for name in _public if not name.startswith("_")]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
-from ..ops import find
-from .symbol import Symbol, combine, compose
 from ..errors import ArgumentError
+from ..ops import find
+from ..ops.frontend import split_parameters
+from .symbol import Symbol, combine, compose
 
-__all__ = ["arange", "eye", "full", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "zeros"]
+__all__ = [
+    "arange", "eye", "full", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros",
+]  # fmt: skip
 
 
 def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
@@ -59,31 +66,40 @@ def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Sym
     return compose(find("_eye"), "_eye", (), {"N": N, "M": M, "k": k, "dtype": dtype or "float32", **kwargs})
 
 
-def _two(names: tuple[str, str, str], left: Any, right: Any) -> Symbol:
+def split_v2(
+    ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> Symbol:
+    """Part a symbol into so many equal sections, or before each of some indices."""
+    return compose(find("_split_v2"), "_split_v2", (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
+
+
+def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    if isinstance(left, Number) and isinstance(right, Number):
+        return numbers(left, right)
     result = combine(*names, left, right)
     if result is NotImplemented:
         raise ArgumentError(f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}")
     return result
 
 
-def maximum(left: Any, right: Any) -> Symbol:
+def maximum(left: Any, right: Any) -> Any:
     """Return the larger of two symbols, or of a symbol and a number, element by element."""
-    return _two(("_Maximum", "_MaximumScalar", "_MaximumScalar"), left, right)
+    return _two(("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
-def minimum(left: Any, right: Any) -> Symbol:
+def minimum(left: Any, right: Any) -> Any:
     """Return the smaller of two symbols, or of a symbol and a number, element by element."""
-    return _two(("_Minimum", "_MinimumScalar", "_MinimumScalar"), left, right)
+    return _two(("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
-def hypot(left: Any, right: Any) -> Symbol:
+def hypot(left: Any, right: Any) -> Any:
     """Return ``sqrt(left ** 2 + right ** 2)``, element by element."""
-    return _two(("_Hypot", "_HypotScalar", "_HypotScalar"), left, right)
+    return _two(("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
-def power(base: Any, exp: Any) -> Symbol:
+def power(base: Any, exp: Any) -> Any:
     """Return ``base ** exp``, element by element."""
-    return _two(("_Power", "_PowerScalar", "_RPowerScalar"), base, exp)
+    return _two(("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 
 pow = power

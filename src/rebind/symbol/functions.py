@@ -1,32 +1,29 @@
-"""`sym.X` for every operator, made from the table of operators."""
+"""`sym.X` for an operator, made from its declaration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import OPERATORS, Operator
+from ..ops import Operator
 from ..ops.frontend import documentation, signature
 from .symbol import Symbol, compose
 
-__all__ = ["make_functions"]
+__all__ = ["make_function"]
 
-_EXTRA = """name : str, optional: the name of the result; automatic names count up
-attr : dict, optional: attributes, strings by name
-
-Inputs that are left out become variables, named after the result: ``fc1_weight``.
+_EXTRA = """name : str, optional
+    The name of the result; automatic names count up.
+attr : dict, optional
+    Attributes, strings by name.
 
 Returns
 -------
-Symbol"""
+Symbol
+    Inputs that are left out become variables, named after the result: ``fc1_weight``."""
 
 
-def make_functions() -> dict[str, Callable[..., Any]]:
-    """Return the functions by name, one for each name of each operator."""
-    return {name: _function(op, name) for name, op in OPERATORS.items()}
-
-
-def _function(op: Operator, name: str) -> Callable[..., Symbol]:
+def make_function(op: Operator, name: str) -> Callable[..., Symbol]:
+    """Return the function on symbols that applies `op`."""
     hint = name.lower()
 
     def function(*args: Any, **kwargs: Any) -> Symbol:
@@ -35,5 +32,5 @@ def _function(op: Operator, name: str) -> Callable[..., Symbol]:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "rebind.symbol"
     function.__doc__ = documentation(op, "Symbol", _EXTRA)
-    function.__signature__ = signature(op, Symbol, ("name", "attr"))  # type: ignore[attr-defined]
+    function.__signature__ = signature(op, Symbol, ("name", "attr"), inputs_follow=True)  # type: ignore[attr-defined]
     return function

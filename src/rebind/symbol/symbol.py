@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import numbers
 import os
@@ -14,17 +15,18 @@ import torch
 
 from .. import dtypes, files
 from ..device import Device, as_device
-from ..errors import ArgumentError, FormatError, NameLookupError, ParameterError, ShapeError, near_names
+from ..errors import ArgumentError, BoundsError, FormatError, NameLookupError, ParameterError, ShapeError, near_names
 from ..executor import Executor, arrays_by_name, read_grad_req
-from ..graph import Entry, Graph, Inferred, Node, infer_shapes, infer_types, input_variable, rewrite
-from ..graph import symbol_json
+from ..graph import (
+    Entry, Graph, Inferred, Node, infer_shapes, infer_types, input_variable, rewrite, symbol_json,
+)  # fmt: skip
 from ..ndarray import NDArray
 from ..ops import Operator, find
-from ..ops.frontend import bind_arguments
+from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
 from ..params import format_value
 from ..scope import AttrScope, NameManager
-from ..shapes import Shape, is_known
+from ..shapes import Shape, as_shape, is_known
 
 __all__ = ["Group", "Symbol", "Variable", "compose", "fromjson", "load", "load_json", "var"]
 
@@ -47,7 +49,7 @@ class Symbol:
     """
 
     __slots__ = ("__weakref__", "_graph")
-    __array_priority__ = 1000.0
+    __array_ufunc__ = None  # NumPy leaves arithmetic with symbols to this class
     __hash__ = object.__hash__
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
@@ -117,8 +119,10 @@ class Symbol:
             return Symbol([outputs[found[0]]])
         if isinstance(index, slice):
             return Symbol(outputs[index])
+        if not hasattr(index, "__index__"):
+            raise ArgumentError(f"Symbol: an output is chosen by a number, a name or a slice; got {index!r}")
         if not -len(outputs) <= index < len(outputs):
-            raise IndexError(f"Symbol: an output's number must be below {len(outputs)}; got {index}")
+            raise BoundsError(f"Symbol: an output's number must be below {len(outputs)}; got {index}")
         return Symbol([outputs[index]])
 
     def get_internals(self) -> Symbol:
@@ -150,10 +154,18 @@ class Symbol:
         return {node.name: shown for node in self._graph.nodes if (shown := _shown(node))}
 
     def _set_attr(self, **kwargs: str) -> None:
+        """Set attributes of this symbol's node; a variable's may have any name."""
+        if self.name is None:
+            raise ArgumentError("Symbol: attributes are set on one symbol; choose one of the group with [i]")
         node = self._graph.outputs[0].node
         for key, value in kwargs.items():
             if not isinstance(value, str):
                 raise ParameterError(f"Symbol: attribute {key!r} must be a string; got {value!r}")
+            if node.operator is not None and not symbol_json.is_attribute(key):
+                raise ParameterError(
+                    f"Symbol: {node.operator.name} {node.name!r} takes attributes that begin and end with two "
+                    f"underscores, or {', '.join(sorted(symbol_json.HIDDEN_KEYS))}; got {key!r}. Parameters do not change."
+                )
             node.attributes[symbol_json.hide(key)] = value
 
     # ---- composition -------------------------------------------------------------------------------------
@@ -179,7 +191,9 @@ class Symbol:
         entries = {}
         for key, symbol in given.items():
             if key not in arguments:
-                raise NameLookupError(f"Symbol: no argument {key!r}{near_names(key, arguments)}")
+                raise NameLookupError(
+                    f"Symbol: no argument {key!r}{near_names(key, arguments)} Arguments: {_listed(arguments)}."
+                )
             entries[key] = _single(symbol, key)
         last = self._graph.outputs[0].node
 
@@ -222,27 +236,16 @@ class Symbol:
             Three times None, with a warning that names the arguments in question, when not all shapes follow.
         """
         result = self.infer_shape_partial(*args, **kwargs)
-        unknown = [
-            name
-            for names, shapes in zip(
-                (self.list_arguments(), self.list_outputs(), self.list_auxiliary_states()), result, strict=True
-            )
-            for name, shape in zip(names, shapes, strict=True)
-            if not is_known(shape) or not shape
-        ]
-        if unknown:
-            logging.getLogger(__name__).warning(
-                "Symbol.infer_shape: shapes do not follow for %s", ", ".join(unknown[:8])
-            )
+        if self._warn_of_unknown("infer_shape", "shapes", result, lambda shape: bool(shape) and is_known(shape)):
             return None, None, None
         return result
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
         """Return the shapes as far as they follow: 0 for an unknown size, () for a wholly unknown shape."""
         given = {
-            name: tuple(int(n) for n in shape)
+            name: as_shape(shape, f"Symbol.infer_shape: {name}")
             for name, shape in self._named("infer_shape", args, kwargs).items()
-            if shape is not None and len(tuple(shape))
+            if shape is not None and shape != ()
         }
         found = infer_shapes(self._graph, given)
         return tuple([() if s is None else s for s in part] for part in _three(found))  # type: ignore[return-value]
@@ -250,10 +253,31 @@ class Symbol:
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[list | None, list | None, list | None]:
         """Return the types of arguments, outputs and auxiliary states, from those of some arguments.
 
-        What does not follow counts as float32, MXNet's default.
+        Parameters
+        ----------
+        *args, **kwargs
+            Types in the order of `list_arguments`, or by name.
+
+        Returns
+        -------
+        tuple of three lists
+            Three times None, with a warning that names the arguments in question, when not all types follow.
         """
-        found = _three(self._types(self._named("infer_type", args, kwargs)))
-        return tuple([dtypes.numpy_type(t) for t in part] for part in found)  # type: ignore[return-value]
+        result = self.infer_type_partial(*args, **kwargs)
+        if self._warn_of_unknown("infer_type", "types", result, lambda found: found is not None):
+            return None, None, None
+        return result
+
+    def _warn_of_unknown(self, who: str, what: str, found: Sequence[Sequence[Any]], known: Callable[[Any], bool]) -> bool:
+        """Warn of arguments, outputs and states that nothing is known of; tell whether there are any."""
+        names = (*self.list_arguments(), *self.list_outputs(), *self.list_auxiliary_states())
+        unknown = [name for name, value in zip(names, itertools.chain(*found), strict=True) if not known(value)]
+        if unknown:
+            more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
+            logging.getLogger(__name__).warning(
+                "Symbol.%s: %s do not follow for %s%s", who, what, ", ".join(unknown[:8]), more
+            )
+        return bool(unknown)
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
         """Return the types as far as they follow, None elsewhere."""
@@ -262,24 +286,20 @@ class Symbol:
 
     def _types(self, given: Mapping[str, Any]) -> Inferred:
         """Infer types; arguments whose type does not follow are float32."""
-        known = {name: dtype for name, dtype in given.items() if dtype is not None}
-        found = infer_types(self._graph, known)
-        for node, dtype in zip(self._graph.variables, map(found.of, map(Entry, self._graph.variables)), strict=True):
-            if dtype is None:
-                known[node.name] = torch.float32
-                found = infer_types(self._graph, known)
-        return found
+        return infer_types(self._graph, given, default=torch.float32)
 
     def _named(self, who: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         if args and kwargs:
-            raise ArgumentError(f"Symbol.{who}: takes values by position or by name, not both")
+            raise ParameterError(f"Symbol.{who}: takes values by position or by name, not both")
         names = self.list_arguments()
         if len(args) > len(names):
             raise ArgumentError(f"Symbol.{who}: takes at most {len(names)} values; got {len(args)}")
         known = {node.name for node in self._graph.variables}
         for name in kwargs:
             if name not in known:
-                raise NameLookupError(f"Symbol.{who}: no argument {name!r}{near_names(name, known)}")
+                raise NameLookupError(
+                    f"Symbol.{who}: no argument {name!r}{near_names(name, known)} Arguments: {_listed(names)}."
+                )
         return {**dict(zip(names, args, strict=False)), **kwargs}
 
     # ---- files -------------------------------------------------------------------------------------------
@@ -490,6 +510,23 @@ class Symbol:
         """Return the symbol converted to `dtype`."""
         return compose(find("Cast"), "cast", (self,), {"dtype": dtype})
 
+    def split_v2(self, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
+        """Part the symbol into so many equal sections, or before each of some indices."""
+        given = split_parameters(indices_or_sections, axis, squeeze_axis)
+        return compose(find("_split_v2"), "_split_v2", (self,), given)
+
+    def as_nd_ndarray(self) -> Symbol:
+        """Return the symbol itself."""
+        return self
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """Return the symbol itself: there are no other backends to prepare it for."""
+        return self
+
+    def optimize_for(self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, **kwargs: Any) -> Symbol:
+        """Return the symbol itself: there are no other backends to prepare it for."""
+        return self
+
     def reshape(self, *shape: Any, **kwargs: Any) -> Symbol:
         """Return the symbol in another shape; see the operator `Reshape` for the codes."""
         if shape:
@@ -512,6 +549,10 @@ def _from_buffer(
     made = NDArray(torch.zeros(shape, dtype=dtype, device=device.torch), device)
     buffer[name] = made
     return made
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def _three(found: Inferred) -> tuple[tuple, tuple, tuple]:
@@ -562,14 +603,14 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
     for key, value in (attr or {}).items():
         if not isinstance(value, (str, numbers.Number)):
             raise ParameterError(f"{op.name}: attribute {key!r} must be a string; got {value!r}")
-    given, others = symbol_json.split_attributes(op, {**AttrScope.current().get(None), **(attr or {}), **given})
+    given, others = symbol_json.split_attributes(op, {**AttrScope.current.get(None), **(attr or {}), **given})
     for key in others:
-        if not (key.startswith("__") and key.endswith("__")):
+        if not symbol_json.is_attribute(key):
             op.parse({**given, key: others[key]})  # raises, and names what is known
     if op.count is not None and given.get(op.count) is None:
         given[op.count] = sum(len(symbol) for symbol in inputs)
     p = op.parse(given)
-    full_name = NameManager.current().get(name, hint)
+    full_name = NameManager.current.get(name, hint)
     texts = {key: format_value(value) for key, value in given.items()}
     attributes = {key: format_value(value) for key, value in others.items()}
     if op.variadic:
@@ -628,7 +669,7 @@ def var(
     if not isinstance(name, str):
         raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
     said: dict[str, str] = {}
-    for key, text in AttrScope.current().get(attr).items():
+    for key, text in AttrScope.current.get(attr).items():
         if not isinstance(text, str):
             raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
         said[symbol_json.hide(key)] = text
@@ -643,9 +684,12 @@ def var(
     if init is not None:
         said["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
-        said["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
+        kinds = {"default": 0, "row_sparse": 1, "csr": 2}
+        if stype not in kinds:
+            raise ParameterError(f"sym.var: stype must be one of {', '.join(map(repr, kinds))}; got {stype!r}")
+        said["__storage_type__"] = str(kinds[stype])
     for key, value in kwargs.items():
-        if not (key.startswith("__") and key.endswith("__")):
+        if not symbol_json.is_attribute(key):
             raise ParameterError(
                 f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
             )
@@ -656,7 +700,7 @@ def var(
 Variable = var
 
 
-def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802  (MXNet's name)
+def Group(symbols: Sequence[Symbol]) -> Symbol:
     """Return one symbol with the outputs of several.
 
     >>> import rebind as mx
@@ -715,6 +759,8 @@ def combine(pair: str, scalar: str, reverse: str | None, left: Any, right: Any) 
     first = isinstance(left, Symbol)
     symbol, number = (left, right) if first else (right, left)
     name = scalar if first else reverse
+    if isinstance(number, (bool, np.bool_)):
+        number = int(number)  # MXNet's files know no other numbers
     if not isinstance(number, (numbers.Number, np.number)) or not isinstance(symbol, Symbol) or name is None:
         return NotImplemented
     return compose(find(name), name.lower(), (symbol,), {"scalar": number})

@@ -50,9 +50,34 @@ def fully_connected(
         raise ShapeError(
             f"FullyConnected: weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}"
         )
-    if flatten and (dims := data.dim()) != 2:
-        data = data.flatten(1) if dims > 2 else data.reshape(-1, 1)
-    return F.linear(data, weight, bias)
+    return F.linear(_rows(data) if flatten else data, weight, bias)
+
+
+def _rows(data: Tensor) -> Tensor:
+    return data if data.dim() == 2 else data.flatten(1) if data.dim() > 2 else data.reshape(-1, 1)
+
+
+@operator(
+    "_joint_fully_connected",
+    count="num_args",
+    outputs=lambda p: [f"output{i}" for i in range(p.num_args - (1 if p.no_bias else 2))],
+)
+def joint_fully_connected(
+    *inputs: Tensor, num_hidden: Annotated[int, AtLeast(1)], no_bias: bool = False
+) -> tuple[Tensor, ...]:
+    """`FullyConnected` of several arrays with the same weights, in one product.
+
+    Not MXNet's: graphs get it when they are lowered, in place of layers that share their weights.
+
+    Shapes
+    ------
+    inputs : (N1, ...), (N2, ...), ..., weight (num_hidden, C), bias (num_hidden,) without ``no_bias``
+    out : (N1, num_hidden), (N2, num_hidden), ...
+    """
+    *data, weight = inputs if no_bias else inputs[:-1]
+    rows = [_rows(each) for each in data]
+    out = F.linear(torch.cat(rows), weight, None if no_bias else inputs[-1])
+    return out.split([each.shape[0] for each in rows])
 
 
 @fully_connected.fill_shapes
