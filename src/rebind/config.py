@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import ParameterError
 
@@ -44,7 +44,7 @@ OPTIONS: dict[str, Option] = {
 }
 
 
-def get(name: str):
+def get(name: str) -> Any:
     """Return the value of option `name`: the environment's if set there, its default otherwise."""
     option = OPTIONS[name]
     text = os.environ.get(name)

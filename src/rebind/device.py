@@ -30,14 +30,17 @@ class Device:
     """
 
     __slots__ = ("_tokens", "device_id", "device_type", "torch")
+    device_type: str
+    device_id: int
 
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {kind: number for number, kind in devtype2str.items()}
 
     def __init__(self, device_type: str | Device, device_id: int = 0) -> None:
         if isinstance(device_type, Device):
-            device_type, device_id = device_type.device_type, device_type.device_id
-        if device_type not in self.devstr2type:
+            device_id = device_type.device_id
+            device_type = device_type.device_type
+        if not isinstance(device_type, str) or device_type not in self.devstr2type:
             raise NameLookupError(
                 f"Device: kind must be one of {', '.join(self.devstr2type)}; "
                 f"got {device_type!r}{near_names(str(device_type), self.devstr2type)}"

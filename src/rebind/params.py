@@ -112,7 +112,7 @@ class Parameter:
         """Return the parsed `value`; a ParameterError names `who`, the parameter, what holds and what came."""
         try:
             return self.convert(value)
-        except (ValueError, TypeError, DTypeError):
+        except (ValueError, TypeError, DTypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
             raise ParameterError(f"{who}: {self.name} must be {self.type_text}; got {value!r}") from None
 
 
@@ -175,12 +175,12 @@ def _to_int(value: Any) -> int:
             return int(text in ("True", "true"))
         return int(text.rstrip("L"))
     if isinstance(value, numbers.Real) and not hasattr(value, "__index__") and float(value).is_integer():
-        return int(value)
+        return int(float(value))
     return operator.index(value)
 
 
 def _to_float(value: Any) -> float:
-    if isinstance(value, np.floating) and not isinstance(value, float):
+    if isinstance(value, np.floating):
         return float(str(value))  # as from its text in a file: 0.1 for float32(0.1)
     if isinstance(value, (str, numbers.Real, np.generic)) or getattr(value, "ndim", None) == 0:
         return float(value)
@@ -192,7 +192,8 @@ _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 def _to_bool(value: Any) -> bool:
     if isinstance(value, str):
-        return bool(_WORDS.get(value.lower(), None) if value.lower() in _WORDS else int(value))
+        word = value.strip().lower()
+        return _WORDS[word] if word in _WORDS else bool(int(word))
     if isinstance(value, (bool, np.bool_, numbers.Integral)):
         return bool(value)
     raise TypeError

@@ -103,7 +103,8 @@ class _Innermost:
         return self.scopes.get()
 
 
-_names = contextvars.ContextVar("rebind_names", default=NameManager())
-_attributes = contextvars.ContextVar("rebind_attributes", default=AttrScope())
+# The outermost scopes are shared by all threads, as MXNet's are not: names never repeat within a process.
+_names = contextvars.ContextVar("rebind_names", default=NameManager())  # noqa: B039
+_attributes = contextvars.ContextVar("rebind_attributes", default=AttrScope())  # noqa: B039
 NameManager.current = _Innermost(_names)  # type: ignore[assignment]
 AttrScope.current = _Innermost(_attributes)  # type: ignore[assignment]

@@ -16,6 +16,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 def as_shape(value: Any, who: str = "shape") -> Shape:
     """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints >= 0."""
+    shape: Shape
     try:
         shape = (operator.index(value),)
     except TypeError:

@@ -248,7 +248,7 @@ class Executor:
         return dict(zip(self._graph.output_names, self.outputs, strict=True))
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {slot.array.shape if slot.array else '?'}" for name, slot in self._slots.items())
+        shapes = ", ".join(f"{name} {'?' if slot.array is None else slot.array.shape}" for name, slot in self._slots.items())
         return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
 
     # ---- running -----------------------------------------------------------------------------------------
@@ -454,14 +454,20 @@ class Executor:
         return slot
 
     def _read_input(self, name: str, value: Any) -> NDArray:
+        bound = self._slots[name].array
         if not isinstance(value, NDArray):
             if not isinstance(value, (np.ndarray, Tensor)):
                 raise ArgumentError(f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}")
-            value = array(value, self._device, value.dtype)
-        bound = self._slots[name].array
+            value = array(value, self._device, self._type_of(name) if bound is None else value.dtype)
         if bound is not None and value.shape != bound.shape:
             raise ShapeError(f"Executor.forward: {name} must have shape {bound.shape}; got {value.shape}")
         return value
+
+    def _type_of(self, name: str) -> torch.dtype:
+        """Return the type that an argument must have to go with those that are there."""
+        found = infer_types(self._graph, self._known()[1]).arguments
+        types = dict(zip(self._graph.arguments, found, strict=True))
+        return next((t for node, t in types.items() if node.name == name and t is not None), torch.float32)
 
     def _put(self, slot: _Slot, value: NDArray) -> None:
         if slot.array is None:

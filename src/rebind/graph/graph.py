@@ -88,7 +88,7 @@ class Entry(NamedTuple):
     """One output of a node."""
 
     node: Node
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # a tuple's method of that name is of no use here
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ class Graph:
 
     @cached_property
     def _auxiliary_ids(self) -> frozenset[int]:
-        found = set()
+        found: set[int] = set()
         for node in self.nodes:
             if node.operator is not None and (count := len(node.operator.aux_names)):
                 found.update(id(entry.node) for entry in node.inputs[-count:] if entry.node.is_variable)

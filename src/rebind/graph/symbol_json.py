@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
@@ -129,7 +129,11 @@ def loads(text: str, source: str = "<json>") -> Graph:
     heads = content.get("heads")
     if not isinstance(heads, list) or not heads:
         raise FormatError(f"{source}: a symbol must have a list 'heads' of outputs; got {heads!r}")
-    return check(Graph(_resolve(head, entries, f"{source}: head {i}") for i, head in enumerate(heads)))
+    graph = Graph(_resolve(head, entries, f"{source}: head {i}") for i, head in enumerate(heads))
+    try:
+        return check(graph)
+    except MXNetError as error:
+        raise FormatError(f"{source}: {error}") from None
 
 
 def _version(content: Mapping[str, Any]) -> int:
@@ -140,7 +144,7 @@ def _version(content: Mapping[str, Any]) -> int:
     return number if _is_int(number) else 800
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

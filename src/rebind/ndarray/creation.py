@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import dtypes
 from ..device import Device, as_device
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
@@ -98,10 +99,22 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: Any = 
     return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})
 
 
-def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
-    """Return an array that shares the memory of a NumPy array (with ``zero_copy=False``: a copy)."""
-    tensor = torch.from_numpy(ndarray)
-    return from_torch(tensor if zero_copy else tensor.clone())
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+    """Return an array that shares the memory of a NumPy array (with ``zero_copy=False``: a copy), of its type.
+
+    >>> values = np.zeros(3, np.int32)
+    >>> from_numpy(values)[:] = 1
+    >>> values
+    array([1, 1, 1], dtype=int32)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentError(f"nd.from_numpy: must be a NumPy array; got {type(ndarray).__name__}")
+    dtype = dtypes.torch_dtype(ndarray.dtype)
+    if not zero_copy:
+        return array(ndarray, dtype=dtype)
+    if not (ndarray.flags.c_contiguous and ndarray.flags.writeable and ndarray.dtype.isnative):
+        raise ParameterError("nd.from_numpy: only a contiguous, writable array can be shared; use zero_copy=False")
+    return from_torch(torch.from_numpy(ndarray))
 
 
 def from_torch(tensor: torch.Tensor) -> NDArray:
@@ -112,7 +125,8 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     >>> t
     tensor([1., 1., 1.])
     """
-    shared = NDArray(tensor.detach())
+    shared = NDArray(tensor.detach() if isinstance(tensor, torch.Tensor) else tensor)
+    dtypes.torch_dtype(tensor.dtype)  # an error for types that arrays cannot have
     shared._viewed = True
     return shared
 
@@ -140,7 +154,9 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     pairs = [as_tuple(source), as_tuple(destination)]
     sources, targets = ([normalize_axis(axis, tensor.ndim, "nd.moveaxis") for axis in axes] for axes in pairs)
     if len(set(sources)) != len(set(targets)) or len(sources) != len(set(sources)):
-        raise ShapeError(f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}")
+        raise ShapeError(
+            f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}"
+        )
     order = [axis for axis in range(tensor.ndim) if axis not in sources]
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)
@@ -188,8 +204,10 @@ def waitall() -> None:
 def _function(sign: Sign, numbers: Callable[[Any, Any], Any], doc: str, mirrored: Sign | None = None) -> Any:
     def function(lhs: Any, rhs: Any) -> Any:
         if isinstance(lhs, NDArray) or isinstance(rhs, NDArray):
-            flipped = mirrored is not None and not isinstance(lhs, NDArray)
-            result = combine(mirrored, rhs, lhs) if flipped else combine(sign, lhs, rhs)
+            if mirrored is not None and not isinstance(lhs, NDArray):
+                result = combine(mirrored, rhs, lhs)
+            else:
+                result = combine(sign, lhs, rhs)
             if result is not NotImplemented:
                 return result
         elif isinstance(lhs, Number) and isinstance(rhs, Number):

@@ -16,7 +16,7 @@ from .. import dtypes, shapes
 from ..device import Device, as_device
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
 from ..ops import Operator, find
-from ..ops.frontend import bind_arguments
+from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
 from ..ops.reshape import reshape_target
 from ..params import Params
@@ -161,7 +161,7 @@ class NDArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ParameterError("NDArray: NumPy gets a copy; use to_torch().numpy() or np.from_dlpack() to share memory")
+            raise ParameterError("NDArray: NumPy gets a copy; to share memory use np.from_dlpack(array)")
         found = self.asnumpy()
         return found if dtype is None else found.astype(dtype)
 
@@ -286,8 +286,8 @@ class NDArray:
         tensor = self._tensor
         if mode.recording and (tensor.requires_grad or self._leaf is not None):
             raise StateError(
-                "NDArray: writing (x[...] = y, x += y, out=x) into an array that has a gradient or was computed "
-                "while recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
+                "NDArray: writing (x[...] = y, x += y, out=x) into an array that has a gradient or was computed while "
+                "recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
             )
         if recorded:
             return tensor.detach()
@@ -346,11 +346,14 @@ class NDArray:
             if source.untyped_storage().data_ptr() == here.untyped_storage().data_ptr():
                 return source.clone()
         else:
-            try:
-                source = torch.as_tensor(np.asarray(value))
-            except (TypeError, ValueError):
-                raise ArgumentError(f"NDArray: a value to write must be a number or an array; got {value!r}") from None
+            source = read_numbers(value, "NDArray: a value to write")
         return source.to(here.device, here.dtype)
+
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> NDArray | list[NDArray]:
+        """Part the array into so many equal sections, or before each of some indices."""
+        return _invoke1("_split_v2", self, **split_parameters(indices_or_sections, axis, squeeze_axis))
 
     def slice_assign(self, rhs: NDArray, begin: Any, end: Any, step: Any = None) -> NDArray:
         """Write `rhs` into the part between `begin` and `end`; return this array."""
@@ -373,9 +376,9 @@ class NDArray:
         all that remain, -3 joins two axes, -4 splits one.
         """
         if "shape" in keywords:
-            shape = keywords.pop("shape")
-        elif len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-            shape = shape[0]
+            shape = (keywords.pop("shape"),)
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
         reverse = bool(keywords.pop("reverse", False))
         if keywords:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
@@ -493,7 +496,7 @@ def again_is_an_error() -> Iterator[None]:
         if "second time" not in str(error):
             raise
         raise StateError(
-            "backward: what was recorded is freed by the first backward; call that with retain_graph=True to do it again"
+            "backward: what was recorded is freed by the first backward; call it with retain_graph=True to do it again"
         ) from None
 
 
@@ -566,13 +569,20 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
         wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype)
         return NDArray(tensor.to(device.torch, wanted, copy=True), device)
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
-    try:
-        values = torch.as_tensor(np.asarray(source_array))
-    except (TypeError, ValueError):
-        raise ArgumentError(f"nd.array: must be numbers of one type in a regular shape; got {source_array!r}") from None
+    values = read_numbers(source_array, "nd.array: source_array")
     if values.ndim == 0 and not mode.numpy_shapes:
         values = values.reshape(1)
     return NDArray(values.to(device.torch, wanted, copy=True), device)
+
+
+def read_numbers(source: Any, who: str) -> Tensor:
+    """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only."""
+    try:
+        values = np.asarray(source)
+        plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
+        return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{who} must be numbers in a regular shape; got {source!r}") from None
 
 
 def _device_of(tensor: Tensor) -> Device:
@@ -625,14 +635,16 @@ def combine(sign: Sign, left: Any, right: Any) -> Any:
         if isinstance(right, NDArray):
             return invoke(sign.pair, (left, right), _NO_PARAMS)
         array_, number, op = left, right, sign.scalar
-    else:
+    elif sign.reverse is not None:
         array_, number, op = right, left, sign.reverse
+    else:
+        return NotImplemented
     if isinstance(number, np.ndarray) and number.ndim:
         other = array(number, array_._device, array_._tensor.dtype)
         return combine(sign, array_, other) if array_ is left else combine(sign, other, array_)
     if isinstance(number, np.ndarray):
         number = number.item()
-    if op is None or not isinstance(number, (int, float, np.number, np.bool_)):
+    if not isinstance(number, (int, float, np.number, np.bool_)):
         return NotImplemented
     return invoke(op, (array_,), op.parse({"scalar": number}))
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..device import Device, as_device
 from ..errors import ArgumentError
 from ..ops import find
+from ..ops.frontend import signature
 from .ndarray import NDArray, call
 
 __all__ = [
-    "exponential", "gamma", "generalized_negative_binomial", "multinomial", "negative_binomial", "normal", "poisson",
-    "randint", "randn", "shuffle", "uniform",
+    "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
+    "generalized_negative_binomial_like", "multinomial", "negative_binomial", "negative_binomial_like", "normal",
+    "normal_like", "poisson", "poisson_like", "randint", "randn", "shuffle", "uniform", "uniform_like",
 ]  # fmt: skip
 
 
@@ -61,8 +64,7 @@ def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None,
 
 def exponential(scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
     """Draw from the exponential distribution with mean `scale`."""
-    rate = 1.0 / scale if not isinstance(scale, NDArray) else scale.reciprocal()
-    return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
 def gamma(alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
@@ -100,3 +102,26 @@ def multinomial(
 def shuffle(data: NDArray, **kwargs: Any) -> NDArray:
     """Return the rows of `data` in random order."""
     return call(find("_shuffle"), (data,), kwargs)
+
+
+def _like(kind: str, first_line: str) -> Callable[..., NDArray]:
+    op = find(f"_random_{kind}_like")
+
+    def function(*args: Any, **kwargs: Any) -> NDArray:
+        return call(op, args, kwargs)
+
+    function.__name__ = function.__qualname__ = f"{kind}_like"
+    function.__doc__ = f"{first_line}, in the shape and type of `data`."
+    function.__signature__ = signature(op, NDArray, ("out",))  # type: ignore[attr-defined]
+    return function
+
+
+uniform_like = _like("uniform", "Draw from the uniform distribution on ``[low, high)``")
+normal_like = _like("normal", "Draw from the normal distribution")
+exponential_like = _like("exponential", "Draw from the exponential distribution with rate `lam`")
+gamma_like = _like("gamma", "Draw from the gamma distribution with shape `alpha` and scale `beta`")
+poisson_like = _like("poisson", "Draw from the Poisson distribution with rate `lam`")
+negative_binomial_like = _like("negative_binomial", "Draw the number of failures before `k` successes")
+generalized_negative_binomial_like = _like(
+    "generalized_negative_binomial", "Draw from the negative binomial distribution with mean `mu`"
+)

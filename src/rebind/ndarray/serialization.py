@@ -6,13 +6,14 @@ All numbers are little-endian::
     uint64 n, n times an array                  arrays
     uint64 m, m times (uint64 length, bytes)    names: m is n for a dict, 0 for a list
 
-An array (version 2, what is written)::
+An array (version 2, which is what is written)::
 
     uint32 0xF993FAC9, int32 storage type (0: dense)
     int32 axes, int64 for each axis             the shape; without axes nothing follows
     int32 device kind, int32 device number, int32 type of elements, the elements
 
-Version 3 (0xF993FACA) is the same, and may hold arrays without axes or elements. Version 1 (0xF993FAC8) has no storage type; before it the number of axes stood first, and sizes were uint32.
+Version 3 (0xF993FACA) is the same, and may hold arrays without axes or elements. Version 1 (0xF993FAC8) has no
+storage type; before it the number of axes stood first, and sizes were uint32.
 Lengths are checked against the file's size before any memory is taken.
 """
 
@@ -64,7 +65,10 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     if isinstance(data, NDArray):
         arrays = [data]
     elif isinstance(data, Mapping):
-        names, arrays = [str(name) for name in data], list(data.values())
+        names, arrays = list(data), list(data.values())
+        for name in names:
+            if not isinstance(name, str):
+                raise ArgumentError(f"nd.save: names must be strings; got {name!r}")
     elif isinstance(data, (list, tuple)):
         arrays = list(data)
     else:
@@ -232,5 +236,5 @@ def _read_elements(reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, 
     except RuntimeError:  # no elements, but sizes whose product is beyond all numbers
         raise reader.wrong(f"{what} must have a shape that fits into memory", shape) from None
     if tensor.numel():
-        reader.fill(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()), described)
+        reader.fill(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()), described)  # type: ignore[arg-type]
     return tensor != 0 if dtype is torch.bool else tensor  # any byte but 0 is true

@@ -61,7 +61,9 @@ def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) ->
     elif isinstance(indices_or_sections, (tuple, list, set)):
         where = {"indices": [0, *indices_or_sections], "sections": 0}
     else:
-        raise ArgumentError(f"split_v2: indices_or_sections must be an int or a tuple of ints; got {indices_or_sections!r}")
+        raise ArgumentError(
+            f"split_v2: indices_or_sections must be an int or a tuple of ints; got {indices_or_sections!r}"
+        )
     return {**where, "axis": axis, "squeeze_axis": squeeze_axis}
 
 

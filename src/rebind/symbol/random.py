@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError
 from ..ops import find
+from ..ops.frontend import signature
 from .symbol import Symbol, compose
 
-__all__ = ["exponential", "gamma", "normal", "poisson", "randint", "uniform"]
+__all__ = [
+    "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
+    "generalized_negative_binomial_like", "multinomial", "negative_binomial", "negative_binomial_like", "normal",
+    "normal_like", "poisson", "poisson_like", "randint", "randn", "shuffle", "uniform", "uniform_like",
+]  # fmt: skip
 
 
 def _draw(kind: str, parameters: dict[str, Any], shape: Any, dtype: Any, kwargs: dict[str, Any]) -> Symbol:
@@ -35,6 +41,11 @@ def normal(loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, *
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Draw an array of shape `shape` from the normal distribution."""
+    return normal(loc, scale, shape or None, dtype, **kwargs)
+
+
 def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Draw from the Poisson distribution with rate `lam`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
@@ -50,6 +61,54 @@ def gamma(alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, *
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
+def negative_binomial(k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Draw the number of failures before `k` successes of probability `p`."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
+) -> Symbol:
+    """Draw from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+
+
 def randint(low: int, high: int, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Draw whole numbers from ``[low, high)``."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
+
+
+def multinomial(
+    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any
+) -> Symbol:
+    """Draw indices with the probabilities in the last axis of `data`."""
+    given = {"get_prob": get_prob, "dtype": dtype, **kwargs, **({} if shape is None else {"shape": shape})}
+    return compose(find("_sample_multinomial"), "_sample_multinomial", (data,), given)
+
+
+def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
+    """Return the rows of `data` in random order."""
+    return compose(find("_shuffle"), "_shuffle", (data,), kwargs)
+
+
+def _like(kind: str, first_line: str) -> Callable[..., Symbol]:
+    op = find(f"_random_{kind}_like")
+
+    def function(*args: Any, **kwargs: Any) -> Symbol:
+        return compose(op, f"{kind}_like", args, kwargs)
+
+    function.__name__ = function.__qualname__ = f"{kind}_like"
+    function.__doc__ = f"{first_line}, in the shape and type of `data`."
+    function.__signature__ = signature(op, Symbol, ("name", "attr"))  # type: ignore[attr-defined]
+    return function
+
+
+uniform_like = _like("uniform", "Draw from the uniform distribution on ``[low, high)``")
+normal_like = _like("normal", "Draw from the normal distribution")
+exponential_like = _like("exponential", "Draw from the exponential distribution with rate `lam`")
+gamma_like = _like("gamma", "Draw from the gamma distribution with shape `alpha` and scale `beta`")
+poisson_like = _like("poisson", "Draw from the Poisson distribution with rate `lam`")
+negative_binomial_like = _like("negative_binomial", "Draw the number of failures before `k` successes")
+generalized_negative_binomial_like = _like(
+    "generalized_negative_binomial", "Draw from the negative binomial distribution with mean `mu`"
+)

@@ -164,7 +164,8 @@ class Symbol:
             if node.operator is not None and not symbol_json.is_attribute(key):
                 raise ParameterError(
                     f"Symbol: {node.operator.name} {node.name!r} takes attributes that begin and end with two "
-                    f"underscores, or {', '.join(sorted(symbol_json.HIDDEN_KEYS))}; got {key!r}. Parameters do not change."
+                    f"underscores, or {', '.join(sorted(symbol_json.HIDDEN_KEYS))}; got {key!r}. "
+                    "Parameters do not change."
                 )
             node.attributes[symbol_json.hide(key)] = value
 
@@ -268,7 +269,9 @@ class Symbol:
             return None, None, None
         return result
 
-    def _warn_of_unknown(self, who: str, what: str, found: Sequence[Sequence[Any]], known: Callable[[Any], bool]) -> bool:
+    def _warn_of_unknown(
+        self, who: str, what: str, found: Sequence[Sequence[Any]], known: Callable[[Any], bool]
+    ) -> bool:
         """Warn of arguments, outputs and states that nothing is known of; tell whether there are any."""
         names = (*self.list_arguments(), *self.list_outputs(), *self.list_auxiliary_states())
         unknown = [name for name, value in zip(names, itertools.chain(*found), strict=True) if not known(value)]
@@ -315,6 +318,7 @@ class Symbol:
 
     def debug_str(self) -> str:
         """Return a text that lists the nodes and their inputs, in the form of MXNet's."""
+        auxiliary = {id(node) for node in self._graph.auxiliary}
         lines = ["Symbol Outputs:"]
         lines += [
             f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(self._graph.outputs)
@@ -326,7 +330,7 @@ class Symbol:
             lines += ["--------------------", f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
             lines += [
                 f"\targ[{i}]={entry.node.name}({entry.index})"
-                + (f" version={int(entry.node in self._graph.auxiliary)}" if entry.node.is_variable else "")
+                + (f" version={int(id(entry.node) in auxiliary)}" if entry.node.is_variable else "")
                 for i, entry in enumerate(node.inputs)
             ]
             said = {**node.attributes, **node.given}
@@ -501,7 +505,7 @@ class Symbol:
     # ---- arithmetic --------------------------------------------------------------------------------------
 
     def __neg__(self) -> Symbol:
-        return self.__mul__(-1.0)  # type: ignore[attr-defined, operator]
+        return self.__mul__(-1.0)  # type: ignore[operator]
 
     def __abs__(self) -> Symbol:
         return compose(find("abs"), "abs", (self,), {})

@@ -68,8 +68,8 @@ def _join(graph: Graph, members: Sequence[Node]) -> Graph:
         return Entry(new[id(joint)], place) if place is not None else Entry(new[id(entry.node)], entry.index)
 
     for node in _order(graph, joint, places):
-        inputs = tuple(map(renewed, node.inputs))
-        new[id(node)] = node if inputs == node.inputs else node.with_inputs(inputs)
+        renewed_inputs = tuple(map(renewed, node.inputs))
+        new[id(node)] = node if renewed_inputs == node.inputs else node.with_inputs(renewed_inputs)
     return Graph(map(renewed, graph.outputs))
 
 

@@ -1,0 +1,104 @@
+"""Results written over inputs: where it is allowed, and that the numbers stay the same."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind.executor.overwrite import count_uses, overwriting_kernels
+
+
+# The package shows the function of that name.
+LOWER = importlib.import_module("rebind.executor.lower")
+
+
+def data() -> Any:
+    return mx.sym.var("data")
+
+
+def dense(net: Any, name: str = "fc") -> Any:
+    return mx.sym.FullyConnected(net, num_hidden=4, name=name)
+
+
+def activated(net: Any, act_type: str = "relu", name: str = "act") -> Any:
+    return mx.sym.Activation(net, act_type=act_type, name=name)
+
+
+def used_twice() -> Any:
+    net = dense(data())
+    return activated(net) + net
+
+
+def seen_outside() -> Any:
+    net = dense(data())
+    return mx.sym.Group([activated(net), mx.sym.BlockGrad(net)])
+
+
+def is_an_output() -> Any:
+    net = dense(data())
+    return mx.sym.Group([activated(net), net])
+
+
+def residual() -> Any:
+    net = mx.sym.BatchNorm(dense(data()), name="bn")
+    return activated(net + dense(net, "fc2"))
+
+
+# name -> network, names of the nodes that may overwrite an input
+CASES: dict[str, tuple[Any, set[str]]] = {
+    "behind a layer": (activated(dense(data())), {"act"}),
+    "sigmoid": (activated(dense(data()), "sigmoid"), {"act"}),
+    "tanh": (activated(dense(data()), "tanh"), {"act"}),
+    "no such form": (activated(dense(data()), "softrelu"), set()),
+    "the caller's array": (activated(data()), set()),
+    "two activations": (activated(activated(dense(data()), "tanh", "first")), {"first"}),
+    "used twice": (used_twice(), set()),
+    "seen outside": (seen_outside(), set()),
+    "is an output": (is_an_output(), set()),
+    "behind a view": (activated(mx.sym.Flatten(dense(data()))), set()),
+    "residual": (residual(), {"act", "_plus0"}),
+}
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def forget_number(name: str) -> str:
+    return "_plus0" if name.startswith("_plus") else name
+
+
+@each_case
+def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
+    symbol, allowed = CASES[name]
+    graph = symbol._graph
+    kernels = overwriting_kernels(graph)
+    assert {forget_number(node.name) for node in graph.nodes if id(node) in kernels} == allowed
+
+
+@each_case
+@pytest.mark.parametrize("training", [False, True])
+def test_same_outputs_and_gradients(name: str, training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    symbol = CASES[name][0]
+    shapes = dict(zip(symbol.list_arguments(), symbol.infer_shape(data=(5, 3))[0], strict=True))
+    values = {arg: random.normal(size=shape).astype("float32") for arg, shape in shapes.items()}
+
+    def run(net: Any) -> list[np.ndarray]:
+        executor = net.simple_bind(mx.cpu(), data=(5, 3))
+        executor.copy_params_from({arg: mx.nd.array(value) for arg, value in values.items()})
+        outputs = executor.forward(is_train=training)
+        executor.backward([mx.nd.ones(out.shape) for out in outputs])
+        return [array.asnumpy() for array in (*outputs, *executor.grad_arrays)]
+
+    overwritten = run(symbol)
+    monkeypatch.setattr(LOWER, "overwriting_kernels", lambda graph: {})
+    for one, other in zip(overwritten, run(mx.sym.load_json(symbol.tojson())), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_uses_count_outputs_too() -> None:
+    net = dense(data())
+    graph = mx.sym.Group([net, activated(net)])._graph
+    assert count_uses(graph)[graph.outputs[0]] == 2
