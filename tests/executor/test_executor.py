@@ -129,7 +129,8 @@ def test_bad_arguments_of_construction(construct, kwargs, error, says):
         (
             S.FullyConnected(X, num_hidden=64, name="fc1"),
             dict(x=(8, 3, 4), fc1_weight=(64, 11), fc1_bias=(64,)),
-            "FullyConnected 'fc1': weight ('fc1_weight') must have shape (64, 12) to match data (8, 3, 4); got (64, 11)",
+            "FullyConnected 'fc1': weight ('fc1_weight') must have shape (64, 12) "
+            "to match data (8, 3, 4); got (64, 11)",
         ),
         (
             PRODUCT,

@@ -22,6 +22,7 @@ from ..errors import (
     UnknownArgumentError,
     near_names,
 )
+from ..grad_mode import grad_mode
 from ..graph import Entry, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
 from ..shapes import Shape, is_known
@@ -60,7 +61,7 @@ class _Pass:
     loss_inputs: tuple[tuple[Tensor, ...] | None, ...]  # for outputs that are losses, what they are computed from
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is random
-    spent: bool = False  # backward has run and freed the record
+    spent: bool  # whether there is no record: an inference pass keeps none, and backward frees it
 
 
 @dataclass
@@ -277,8 +278,12 @@ class Executor:
             self._complete()
         if self._monitor is not None:
             return self._forward_monitored(is_train)
-        outputs, record = self._run(self._plan(self._graph, is_train))
+        outputs, record = self._run(self._plan(self._graph, is_train), is_train and self._wants_gradients)
         return self._keep(outputs, record)
+
+    @property
+    def _wants_gradients(self) -> bool:
+        return any(slot.grad is not None for slot in self._order)
 
     def _plan(self, graph: Graph, is_train: bool) -> Plan:
         key = (graph is self._graph, bool(is_train))
@@ -295,22 +300,22 @@ class Executor:
             handle._exchange(value)
         return outputs
 
-    def _run(self, plan: Plan) -> tuple[list[Tensor], _Pass]:
+    def _run(self, plan: Plan, record: bool) -> tuple[list[Tensor], _Pass]:
+        """Run a plan and, with `record`, keep what `backward` needs."""
         self._last = None  # frees what the pass before kept, before this one takes memory
         generator = generators.generator(self._device)
         state = generator.get_state() if self._is_random else None
         tensors = [slot.tensor() for slot in self._order]
         tensors += [state_array._tensor for state_array in self._aux.values()]  # type: ignore[union-attr]
-        before = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(any(slot.grad is not None for slot in self._order))
         try:
-            roots, new_aux, loss_inputs = plan.run(generator, *tensors)
+            with grad_mode(record):
+                roots, new_aux, loss_inputs = plan.run(generator, *tensors)
         except Exception as error:
             raise plan.blame(error, generator, tensors) from None
-        finally:
-            torch._C._set_grad_enabled(before)
         inputs = {id(tensor) for tensor in tensors}
-        return [_detached(root, inputs) for root in roots], _Pass(plan, roots, loss_inputs, new_aux, state)
+        return [_detached(root, inputs) for root in roots], _Pass(
+            plan, roots, loss_inputs, new_aux, state, spent=not record
+        )
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
@@ -374,7 +379,7 @@ class Executor:
                 if not any(tensor.requires_grad for tensor in inputs):
                     continue
                 memory = {"into": inputs[0].detach()} if loss.reuse and op.gradient_takes_memory else {}
-                with torch.no_grad():
+                with grad_mode(False):
                     found = op.gradient_rule(loss.node.params, inputs, (root,), (self._ones_like(root),), **memory)
                 for tensor, gradient in zip(inputs, found, strict=True):
                     if gradient is not None and tensor.requires_grad:
@@ -395,16 +400,16 @@ class Executor:
         return roots, gradients
 
     def _replay(self, record: _Pass) -> _Pass:
-        """Run forward once more for a second `backward`, whose record the first has freed.
+        """Run forward once more, for a `backward` that is the second or comes after an inference pass.
 
-        Keeping the record instead would hold all intermediate results in memory through the update, for a call that
-        hardly any program makes.
+        Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for
+        calls that hardly any program makes.
         """
         generator = generators.generator(self._device)
         after = generator.get_state()
         if record.random_state is not None:
             generator.set_state(record.random_state)
-        _, self._last = self._run(self._plan(self._graph, record.plan.training))
+        _, self._last = self._run(self._plan(self._graph, record.plan.training), record=True)
         generator.set_state(after)
         return self._last
 
@@ -626,7 +631,7 @@ class Executor:
         assert self._monitor is not None
         callback, monitor_all = self._monitor
         tapped = self._tapped_graph()
-        values, record = self._run(self._plan(tapped, is_train))
+        values, record = self._run(self._plan(tapped, is_train), is_train and self._wants_gradients)
         count = len(self._graph.outputs)
         taps = dict(zip(tapped.outputs[count:], values[count:], strict=True))
 

@@ -39,12 +39,10 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A graph as code for one mode.
+    """A graph as code for one mode. It does not hold the graph, which it is kept with and must not keep alive.
 
     Attributes
     ----------
-    graph
-        What was lowered.
     training
         The mode.
     code
@@ -57,7 +55,6 @@ class Plan:
         gradient. None for other outputs.
     """
 
-    graph: Graph
     training: bool
     code: fx.GraphModule
     run: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]]
@@ -102,7 +99,7 @@ def lower(
         better = join_layers(graph)
         losses = _losses(better)
         code = fx.GraphModule({}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses))
-        plan = plans[key] = Plan(graph, training, code, code.forward, losses)
+        plan = plans[key] = Plan(training, code, code.forward, losses)
     return plan
 
 

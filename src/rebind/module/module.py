@@ -135,7 +135,8 @@ class Module(BaseModule):
         self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
     ) -> None:
         """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all."""
-        self._need_params("save_checkpoint")
+        if not self._has_params:
+            raise StateError("Module.save_checkpoint() needs init_params() first")
         if save_optimizer_states:
             self._need_optimizer("save_checkpoint(save_optimizer_states=True)")
         path = checkpoint.symbol_path(prefix)

@@ -11,6 +11,7 @@ from torch import Tensor
 from .. import dtypes, generators
 from ..device import Device, current_device, parse_device
 from ..errors import DTypeError, MXNetError, ShapeError
+from ..grad_mode import grad_mode
 from ..ops import Operator, misfit
 from ..params import Params
 from .mode import mode
@@ -45,11 +46,9 @@ def compute(
     keywords: dict[str, Any] = op.keywords(p) if op.count else p
     if op.modes:
         keywords = {**keywords, **mode_values(op, mode.training, device)}
-    before = torch.is_grad_enabled()
-    if before is not recording:
-        torch._C._set_grad_enabled(recording)
     try:
-        result = op(*tensors, **keywords)
+        with grad_mode(recording):
+            result = op(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_own(result, tensors)], device
         if op.aux_names:
@@ -61,9 +60,6 @@ def compute(
         return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         raise explain(op, op.name, tensors, p, error) from None
-    finally:
-        if before is not recording:
-            torch._C._set_grad_enabled(before)
 
 
 def mode_values(op: Operator, training: bool, device: Device) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from .. import dtypes, shapes
 from ..device import Device, as_device
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
+from ..grad_mode import grad_mode
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
@@ -253,7 +254,7 @@ class NDArray:
         recorded = mode.recording and value.requires_grad
         target = self._target(recorded)
         try:
-            with torch.set_grad_enabled(recorded):
+            with grad_mode(recorded):
                 target.copy_(value)
         except RuntimeError:
             raise ShapeError(
@@ -264,15 +265,15 @@ class NDArray:
 
     def _store(self, value: Tensor) -> None:
         """Copy `value`, of the same shape, into the memory, outside of any record."""
-        with torch.no_grad():
+        with grad_mode(False):
             self._tensor.detach().copy_(value)
 
     def _exchange(self, value: Tensor) -> None:
         """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
 
-        `value` must have the same shape, and nobody else may write into it.
+        `value` must have the same shape and device, and nobody else may write into it.
         """
-        if self._viewed or value.dtype is not self._tensor.dtype or value.device != self._tensor.device:
+        if self._viewed or value.dtype is not self._tensor.dtype:
             self._write(value)
         else:
             self._tensor = value

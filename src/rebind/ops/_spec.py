@@ -34,6 +34,7 @@ import torch
 from torch import Tensor
 
 from ..errors import DTypeError, NameLookupError, ParameterError, near_names
+from ..grad_mode import grad_mode
 from ..params import REQUIRED, Parameter, Params
 from ..shapes import Shape, merge
 
@@ -307,12 +308,8 @@ class Operator:
 
         @functools.wraps(self.function)
         def forward(*tensors: Tensor | None, **keywords: Any) -> Any:
-            before = torch.is_grad_enabled()
-            torch._C._set_grad_enabled(False)
-            try:
+            with grad_mode(False):
                 return self.function(*tensors, **keywords)
-            finally:
-                torch._C._set_grad_enabled(before)
 
         return forward
 

@@ -1,0 +1,53 @@
+import gc
+import weakref
+
+import pytest
+
+import rebind as mx
+from rebind import nd
+from rebind import sym as S
+from rebind.executor import lower
+
+NET = S.Dropout(
+    S.Activation(S.FullyConnected(S.var("x"), num_hidden=2, name="fc"), act_type="relu"), name="drop"
+)
+
+
+def test_a_graph_is_lowered_once_for_each_mode():
+    graph = NET._graph
+    plan = lower(graph, True, mx.cpu())
+    assert lower(graph, True, mx.cpu()) is plan and lower(graph, True, mx.cpu(1)) is plan
+    assert lower(graph, False, mx.cpu()) is not plan
+
+
+def test_executors_of_other_shapes_share_the_plan():
+    executors = [NET.simple_bind(mx.cpu(), x=(rows, 3)) for rows in (2, 5)]
+    for exe in executors:
+        exe.forward()
+    assert executors[0]._plan(NET._graph, False) is executors[1]._plan(NET._graph, False)
+
+
+def test_a_plan_lives_as_long_as_its_graph():
+    net = S.var("x") * 3
+    graph = weakref.ref(net._graph)
+    net.bind(mx.cpu(), [nd.ones((2,))]).forward()
+    del net
+    gc.collect()
+    assert graph() is None
+
+
+def test_what_no_output_needs_is_not_computed():
+    x = S.var("x")
+    wanted = S.SliceChannel(x, num_outputs=2, name="cut")[0]
+    kernels = [
+        step for step in lower(wanted._graph, False, mx.cpu()).code.graph.nodes if step.op == "call_function"
+    ]
+    assert len(kernels) == 2  # the operator and the choice of its first output
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_sizes_that_only_the_arrays_tell(rows):
+    state = S.zeros(shape=(0, 3), name="state")
+    net = S.elemwise_add(S.var("x"), state)
+    exe = net.simple_bind(mx.cpu(), x=(rows, 3))
+    assert exe.forward(x=nd.ones((rows, 3)))[0].asnumpy().sum() == 3 * rows

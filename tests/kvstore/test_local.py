@@ -1,0 +1,240 @@
+"""The stores of one process: what is pushed and pulled, and who updates."""
+
+import re
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind import nd
+from rebind.kvstore import KVStore, KVStoreBase, choose_store, create
+
+KINDS = ["local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"]
+DEVICES = [mx.cpu(0), mx.cpu(1), mx.cpu(2)]
+
+
+def ones(times=1.0, device=None):
+    return nd.ones((2, 3), ctx=device or mx.cpu()) * times
+
+
+def pulled(kv, key):
+    out = nd.zeros((2, 3))
+    kv.pull(key, out=out)
+    found = out.asnumpy()
+    assert (found == found[0, 0]).all()
+    return found[0, 0]
+
+
+@pytest.fixture(params=KINDS)
+def kv(request):
+    return create(request.param)
+
+
+@pytest.mark.parametrize("key", [3, "w"])
+def test_push_and_pull(kv, key):
+    value = ones(4)
+    kv.init(key, value)
+    value[:] = 0
+    assert pulled(kv, key) == 4  # init copies
+    kv.push(key, ones(8))
+    assert pulled(kv, key) == 8  # what was pushed last
+    kv.push(key, [ones(device=device) for device in DEVICES])
+    assert pulled(kv, key) == 3  # the sum over the devices
+    outs = [
+        nd.zeros((2, 3), ctx=device, dtype=dtype)
+        for device, dtype in zip(DEVICES, ("float32", "float64", "int32"), strict=True)
+    ]
+    kv.pull(key, out=outs)
+    assert all((out.asnumpy() == 3).all() for out in outs)
+
+
+@pytest.mark.parametrize("keys", [[5, 7, 9], ["b", "c", "d"]])
+def test_lists_of_keys(kv, keys):
+    kv.init(keys, [ones(i) for i in range(3)])
+    assert [pulled(kv, key) for key in keys] == [0, 1, 2]
+    kv.push(keys, [[ones(i, device) for device in DEVICES] for i in range(3)])
+    outs = [[nd.zeros((2, 3)) for _ in DEVICES] for _ in keys]
+    kv.pull(keys, out=outs)
+    assert [[out.asnumpy()[0, 0] for out in each] for each in outs] == [[0] * 3, [3] * 3, [6] * 3]
+
+
+def test_a_key_that_comes_twice_in_one_push_is_summed(kv):
+    kv.init("w", ones(0))
+    kv.push(["w", "w"], [ones(1), [ones(2), ones(3)]])
+    assert pulled(kv, "w") == 6
+
+
+def test_pushed_arrays_stay_as_they_are(kv):
+    grads = [ones(1), ones(2)]
+    kv.init("w", ones())
+    kv.push("w", grads)
+    kv.push("w", grads[0])
+    grads[0][:] = 50
+    assert pulled(kv, "w") == 1 and (grads[1].asnumpy() == 2).all()
+
+
+def test_an_updater(kv):
+    seen = []
+
+    def update(key, received, stored):
+        seen.append(key)
+        stored += received * 2
+
+    kv._set_updater(update)
+    kv.init(["a", "b"], [ones(1), ones(10)])
+    for _ in range(2):
+        kv.push(["a", "b"], [[ones(), ones()], ones()])
+    assert pulled(kv, "a") == 9 and pulled(kv, "b") == 14 and seen == ["a", "b", "a", "b"]
+
+
+def test_an_optimizer_updates_and_its_states_are_kept_in_a_file(kv, tmp_path):
+    path = tmp_path / "it.states"
+    for call in (kv.save_optimizer_states, kv.load_optimizer_states):
+        with pytest.raises(mx.MXNetError, match=r"needs set_optimizer\(\) first"):
+            call(path)
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5))
+    kv.init("w", ones(0))
+    kv.push("w", [ones(), ones()])
+    assert pulled(kv, "w") == -1
+    kv.save_optimizer_states(path)
+    other = create(kv.type)
+    other.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5))
+    other.init("w", ones(-1))
+    other.load_optimizer_states(path)
+    for store in (kv, other):
+        store.push("w", ones(2))
+        assert pulled(store, "w") == -2.5
+    with pytest.raises(TypeError, match="optimizer must be an Optimizer"):
+        kv.set_optimizer("sgd")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        kv.load_optimizer_states(tmp_path / "absent")
+
+
+def test_pushpull_and_broadcast(kv):
+    out = nd.zeros((2, 3))
+    kv.broadcast("w", ones(4), out)
+    assert (out.asnumpy() == 4).all()
+    grads = [ones(1), ones(2)]
+    kv.pushpull("w", grads, out=out)
+    assert (out.asnumpy() == 3).all() and (grads[0].asnumpy() == 1).all()
+    kv.pushpull("w", grads)
+    assert all((grad.asnumpy() == 3).all() for grad in grads)
+
+
+def test_put_sets_new_keys_and_old_ones(kv):
+    for value in (1, 2):
+        kv.put("w", ones(value))
+        assert pulled(kv, "w") == value
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda kv: kv.init("a", ones()), RuntimeError, "init: key 'a' has a value already"),
+        (lambda kv: kv.init(["c", "a"], [ones(), ones()]), RuntimeError, "key 'a' has a value already"),
+        (lambda kv: kv.init(["c", "c"], [ones(), ones()]), RuntimeError, "key 'c' has a value already"),
+        (lambda kv: kv.push("aa", ones()), ValueError, "push: no key 'aa'"),
+        (
+            lambda kv: kv.pull("weigth", ones()),
+            ValueError,
+            "no key 'weigth'; did you mean 'weight'? Set it with init() first",
+        ),
+        (lambda kv: kv.push(3, ones()), TypeError, "keys must be all of one type, str in this store; got 3"),
+        (
+            lambda kv: kv.push(["a", 3], [ones(), ones()]),
+            TypeError,
+            "keys must be all strings or all ints; got ['a', 3]",
+        ),
+        (lambda kv: kv.push(None, ones()), TypeError, "a key must be a string or an int; got None"),
+        (lambda kv: kv.push("a", nd.ones((3,))), ValueError, "push: 'a' must have shape (2, 3); got (3,)"),
+        (
+            lambda kv: kv.pull(["weight", "a"], [ones(), nd.ones((3,))]),
+            ValueError,
+            "pull: 'a' must have shape (2, 3)",
+        ),
+        (
+            lambda kv: kv.push("a", 3),
+            TypeError,
+            "the value of 'a' must be an NDArray or a list of them; got 3",
+        ),
+        (lambda kv: kv.push("a", []), TypeError, "must be an NDArray or a list of them; got []"),
+        (lambda kv: kv.push(["a"], ones()), TypeError, "a list of keys needs a list of values"),
+        (lambda kv: kv.push(["a"], [ones(), ones()]), TypeError, "1 keys need as many values; got 2"),
+        (lambda kv: kv.pull("a"), TypeError, "pull: needs out, the arrays to write into"),
+        (
+            lambda kv: kv.set_gradient_compression({"type": "2bit"}),
+            TypeError,
+            "sends nothing; got {'type': '2bit'}",
+        ),
+        (lambda kv: kv.row_sparse_pull("a", ones(), row_ids=ones()), TypeError, "row_sparse"),
+    ],
+)
+def test_mistakes_change_nothing(kv, call, error, says):
+    kv.init(["a", "weight"], [ones(1), ones(2)])
+    with pytest.raises(error, match=re.escape(says)) as caught:
+        call(kv)
+    assert isinstance(caught.value, mx.MXNetError)
+    assert pulled(kv, "a") == 1 and pulled(kv, "weight") == 2 and list(kv._values) == ["a", "weight"]
+
+
+def test_a_failed_init_does_not_fix_the_type_of_keys(kv):
+    with pytest.raises(TypeError):
+        kv.init(3, "no array")
+    kv.init("a", ones())
+
+
+def test_what_a_store_is(kv):
+    assert isinstance(kv, KVStore) and kv.type in KINDS and (kv.rank, kv.num_workers) == (0, 1)
+    assert kv.is_capable("optimizer") and not kv.is_capable("other")
+    kv.barrier()
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("lokal", ValueError, "no store 'lokal'; did you mean 'local'"),
+        ("dist_sync", ValueError, "'dist_sync' is not there yet; use 'local' or 'device'"),
+        (3, TypeError, "name must be a string; got 3"),
+    ],
+)
+def test_create_refuses(name, error, says):
+    with pytest.raises(error, match=says):
+        mx.kv.create(name)
+
+
+def test_names_of_stores_do_not_mind_case():
+    assert mx.kv.create("Local").type == "local" and mx.kvstore.create().type == "local"
+
+
+def test_a_store_of_ones_own_says_what_it_lacks():
+    class Mine(KVStoreBase):
+        pass
+
+    with pytest.raises(mx.MXNetError, match=r"Mine: must define push\(\)"):
+        Mine("mine").push("a", ones())
+
+
+@pytest.mark.parametrize(
+    ("kvstore", "devices", "bound", "expected"),
+    [
+        (None, 2, None, (None, False)),
+        ("local", 1, None, (None, False)),
+        ("local", 2, None, ("local", True)),
+        ("local", 2, "5", ("local", False)),
+        ("local", 2, "6", ("local", True)),
+        ("device", 2, "5", ("device", True)),
+        (create("local"), 1, "5", ("local", True)),
+    ],
+)
+def test_choose_store(monkeypatch, kvstore, devices, bound, expected):
+    if bound:
+        monkeypatch.setenv("MXNET_KVSTORE_BIGARRAY_BOUND", bound)
+    store, updates = choose_store(kvstore, devices, {"w": ones()})  # 6 elements
+    assert (store and store.type, updates) == expected
+
+
+def test_sums_are_exact_in_the_order_of_devices(kv):
+    values = [1e8, 1.0, -1e8]
+    kv.init("w", ones(0))
+    kv.push("w", [ones(value) for value in values])
+    assert pulled(kv, "w") == np.float32(values[0]) + np.float32(values[1]) + np.float32(values[2])

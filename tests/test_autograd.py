@@ -1,0 +1,207 @@
+"""Recording and gradients, as MXNet 1.9.1 gives them (recorded by running it)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind import autograd, nd
+
+
+def marked(request: str = "write") -> nd.NDArray:
+    x = nd.array([1.0, 2, 3])
+    x.attach_grad(request)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("compute", "expected"),
+    [
+        (lambda x: x * x, [2, 4, 6]),
+        (lambda x: x[1:] * 2, [0, 2, 2]),
+        (lambda x: x[nd.array([0, 0, 2])] * 3, [6, 0, 3]),
+        (lambda x: sum(row * 2 for row in x), [2, 2, 2]),
+        (lambda x: x.reshape((3, 1))[0] * 2, [2, 0, 0]),
+        (lambda x: (x * x).detach() * x + nd.BlockGrad(x * x) * x, [2, 8, 18]),
+        (lambda x: x.copyto(mx.cpu(1)) * 3, [3, 3, 3]),
+        (lambda x: x.as_in_context(mx.cpu(1)) * 3, [3, 3, 3]),
+        (lambda x: x.copyto(nd.zeros((3,))) * 3, [3, 3, 3]),
+        (lambda x: nd.concatenate([x, x]) * 3, [6, 6, 6]),
+        (lambda x: nd.moveaxis(x.reshape((3, 1)), 0, 1) * 3, [3, 3, 3]),
+        (lambda x: x.astype("float64") * 3, [3, 3, 3]),
+        (lambda x: nd.identity(x), [1, 1, 1]),
+    ],
+)
+def test_gradient(compute, expected) -> None:
+    x = marked()
+    with autograd.record():
+        y = compute(x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == expected
+
+
+def test_recorded_writing() -> None:
+    """A value that was recorded makes the array that it is written into part of the record."""
+    for write in (
+        lambda into, x: into.__setitem__(slice(None), x * 2),
+        lambda into, x: into.__iadd__(x * 2),
+        lambda into, x: nd.broadcast_add(x, x, out=into),
+    ):
+        x, into = marked(), nd.zeros((3,))
+        with autograd.record():
+            write(into, x)
+            y = into * 3
+        y.backward()
+        assert x.grad.asnumpy().tolist() == [6, 6, 6]
+    x, into = marked(), nd.ones((3,))
+    with autograd.record():
+        into[1:2] = x[:1] * 5
+        y = into * into
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [50, 0, 0]
+
+
+def test_writing_that_would_lose_gradients() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * 2
+        for array in (x, y):
+            with pytest.raises(mx.MXNetError, match="would lose gradients"):
+                array += 1
+            with pytest.raises(mx.MXNetError, match="would lose gradients"):
+                array[:] = 1
+        other = nd.ones((3,))
+        other += 1
+        with autograd.pause():
+            x[:] = 5
+    assert other.asnumpy().tolist() == [2, 2, 2] and x.asnumpy().tolist() == [5, 5, 5]
+
+
+def test_modes() -> None:
+    def state() -> tuple[bool, bool]:
+        return autograd.is_recording(), autograd.is_training()
+
+    with autograd.record(train_mode=False):
+        assert state() == (True, False)
+    with autograd.train_mode():
+        assert state() == (False, True)
+    with autograd.record():
+        with autograd.predict_mode():
+            assert state() == (True, False)
+        with autograd.pause(train_mode=True):
+            assert state() == (False, True)
+        assert state() == (True, True)
+    assert state() == (False, False)
+    assert autograd.set_recording(True) is False and autograd.set_recording(False) is True
+
+
+def test_pause() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * x
+        with autograd.pause():
+            constant = x * 3
+        y = y + constant
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 4, 6]
+
+
+def test_requests() -> None:
+    x = marked("add")
+    for _ in range(3):
+        with autograd.record():
+            y = x * x
+        y.backward()
+    assert x.grad.asnumpy().tolist() == [6, 12, 18]
+    unused, x = marked(), marked()
+    unused.grad[:] = 7
+    with autograd.record():
+        y = x * x
+    y.backward()
+    assert unused.grad.asnumpy().tolist() == [7, 7, 7]
+    x.attach_grad("null")
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(mx.MXNetError, match="not computed from marked arrays"):
+        y.backward()
+
+
+def test_heads() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * x
+    y.backward(retain_graph=True)
+    y.backward(nd.array([1, 10, 100]))
+    assert x.grad.asnumpy().tolist() == [2, 40, 600]
+    with pytest.raises(mx.MXNetError, match="retain_graph=True"):
+        y.backward()
+    with autograd.record():
+        y, z = x * x, x * 2
+    for head_grads, kind, says in (
+        (nd.ones((2,)), ValueError, r"must have shape \(3,\); got \(2,\)"),
+        ([nd.ones((3,))], TypeError, "as many head gradients"),
+        ([3, None], TypeError, "must be an NDArray or None"),
+    ):
+        with pytest.raises(kind, match=says):
+            autograd.backward([y, z] if isinstance(head_grads, list) else y, head_grads)
+    autograd.backward([y, z], [None, nd.array([0, 1, 0])])
+    assert x.grad.asnumpy().tolist() == [2, 6, 6]
+
+
+def test_marked_arrays_with_gradients_of_the_callers() -> None:
+    x, all_gradients = nd.array([1.0, 2]), nd.zeros((2, 2))
+    autograd.mark_variables([x], [all_gradients[1]])
+    with autograd.record():
+        y = x * x
+    autograd.backward(y)
+    assert all_gradients.asnumpy().tolist() == [[0, 0], [2, 4]]
+    with pytest.raises(TypeError, match="as many gradients"):
+        autograd.mark_variables([x], [])
+
+
+def test_marking_in_the_middle_starts_anew() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * 2
+    y.attach_grad()
+    with autograd.record():
+        z = y * y
+    z.backward()
+    assert x.grad.asnumpy().tolist() == [0, 0, 0] and y.grad.asnumpy().tolist() == [4, 8, 12]
+
+
+def test_grad() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * x * x
+        slope = autograd.grad(y, x, create_graph=True)
+    slope.backward()
+    assert x.grad.asnumpy().tolist() == [6, 12, 18]
+    with autograd.record():
+        y = x * x
+    (found,) = autograd.grad([y], [x], head_grads=[nd.array([1, 0, 1])])
+    assert found.asnumpy().tolist() == [2, 0, 6] and x.grad.asnumpy().tolist() == [6, 12, 18]
+    with pytest.raises(mx.MXNetError, match="must be marked"):
+        autograd.grad(y, nd.ones((3,)))
+    with pytest.raises(mx.MXNetError, match="heads must be computed"):
+        autograd.grad(nd.ones((3,)), x)
+
+
+def test_loss_operators_bring_their_own_gradient() -> None:
+    x, label = nd.array([[1.0, 2, 3], [1, 2, 4]]), nd.array([0, 1])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.SoftmaxOutput(x, label)
+    y.backward()
+    expected = [[-0.90996945, 0.24472848, 0.66524094], [0.04201007, -0.8858048, 0.8437947]]
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-6)
+
+
+def test_moving_averages_while_recording() -> None:
+    x, mean, variance = nd.array(np.arange(6).reshape(3, 2)), nd.zeros((2,)), nd.ones((2,))
+    x.attach_grad()
+    with autograd.record():
+        y = nd.BatchNorm(x, nd.ones((2,)), nd.zeros((2,)), mean, variance, momentum=0.5, fix_gamma=False)
+    y.backward()
+    assert mean.asnumpy().tolist() == [1, 1.5]

@@ -1,0 +1,54 @@
+"""Names and attributes from `with` statements."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import rebind as mx
+
+
+def test_names() -> None:
+    x = mx.sym.var("x")
+    with mx.name.NameManager() as manager:
+        assert mx.name.NameManager.current is manager
+        assert [mx.sym.relu(x).name for _ in range(2)] == ["relu0", "relu1"]
+        with mx.name.NameManager():
+            assert mx.sym.relu(x).name == "relu0"
+        assert mx.sym.relu(x).name == "relu2"
+
+
+def test_prefix() -> None:
+    with mx.name.Prefix("net_"):
+        x = mx.sym.var("x")
+        assert mx.sym.FullyConnected(x, num_hidden=1).list_arguments()[1] == "net_fullyconnected0_weight"
+        assert mx.sym.FullyConnected(x, num_hidden=1, name="fc").name == "net_fc"
+        assert (x + 1).name == "net__plusscalar0"
+
+
+def test_attributes() -> None:
+    with mx.AttrScope(ctx_group="a", __x__="1"):
+        with mx.AttrScope(ctx_group="b", __y__="2") as scope:
+            assert mx.AttrScope.current is scope
+            assert mx.AttrScope.current.get({"z": "3"}) == {"ctx_group": "b", "__x__": "1", "__y__": "2", "z": "3"}
+            net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=1, name="fc")
+        assert mx.sym.var("y").attr("ctx_group") == "a"
+    assert {name: said["__ctx_group__"] for name, said in net.attr_dict().items()} == dict.fromkeys(
+        ["x", "fc_weight", "fc_bias", "fc"], "b"
+    )
+    assert mx.AttrScope.current.get(None) == {}
+
+
+def test_scopes_belong_to_a_thread() -> None:
+    seen = []
+    with mx.AttrScope(ctx_group="a"):
+        thread = threading.Thread(target=lambda: seen.append(mx.AttrScope.current.get(None)))
+        thread.start()
+        thread.join()
+    assert seen == [{}]
+
+
+def test_attributes_are_strings() -> None:
+    with pytest.raises(ValueError, match="must be a string"):
+        mx.AttrScope(lr_mult=0.1)
