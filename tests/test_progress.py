@@ -1,5 +1,6 @@
 """The bar: what it shows in a terminal, and that nothing is written elsewhere."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -58,10 +59,21 @@ def test_in_a_terminal_there_is_a_bar_below_the_log():
     assert text.rstrip().endswith("done") and "\x1b[?25h" in text  # the cursor is visible again
 
 
-@pytest.mark.parametrize("option", ["off"])
-def test_the_option_turns_it_off(option):
-    text = run_in_terminal(SCRIPT, REBIND_PROGRESS=option)
-    assert "━" not in text and "samples/s" not in text and "Epoch[1] Train-accuracy" in text
+@pytest.mark.parametrize(
+    ("option", "terminal", "wanted", "active"),
+    [
+        ("auto", True, None, True),
+        ("auto", False, None, False),
+        ("on", False, None, True),
+        ("off", True, None, False),
+        ("off", False, True, True),
+        ("on", True, False, False),
+    ],
+)
+def test_when_it_is_drawn(monkeypatch, option, terminal, wanted, active):
+    monkeypatch.setenv("REBIND_PROGRESS", option)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    assert Progress(1, wanted)._active is active
 
 
 def test_away_from_a_terminal_nothing_is_written():
@@ -113,6 +125,19 @@ def test_rows_are_counted_along_the_batch_axis():
         provide_data = [DataDesc("data", (5, 8), layout="TN")]
 
     assert _rows_axis(Steps()) == 1 and _rows_axis(Generator()) == 0
+
+
+def test_an_error_gives_the_log_its_stream_back(monkeypatch):
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    logger = logging.getLogger("rebind.test_progress")
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(KeyError), Progress(1, True):
+            raise KeyError
+        assert handler.stream is sys.stderr
+    finally:
+        logger.removeHandler(handler)
 
 
 def test_a_bar_that_is_wanted_anyway_counts(capsys):

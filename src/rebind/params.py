@@ -174,8 +174,6 @@ def _to_int(value: Any) -> int:
         if text in ("True", "False", "true", "false"):  # what other languages' front ends write for 1 and 0
             return int(text in ("True", "true"))
         return int(text.rstrip("L"))
-    if isinstance(value, numbers.Real) and not hasattr(value, "__index__") and float(value).is_integer():
-        return int(float(value))
     return operator.index(value)
 
 

@@ -21,17 +21,17 @@ _REFRESH_SECONDS = 0.1  # reading a metric waits for the device, so it is not do
 class Progress:
     """Shows the epoch, batches, metrics, samples per second and the time left; quiet when nobody watches.
 
+    Log lines that go to the terminal are printed above the bar.
+
     Parameters
     ----------
     epochs
         How many epochs there will be.
     wanted
         True, False, or None for the option ``REBIND_PROGRESS`` (by default: in a terminal only).
-    logger
-        Its lines, if they go to the terminal, are printed above the bar.
     """
 
-    def __init__(self, epochs: int, wanted: bool | None, logger: Any = logging) -> None:
+    def __init__(self, epochs: int, wanted: bool | None) -> None:
         self._epochs = epochs
         self._active = _is_wanted(wanted)
         self._stack = contextlib.ExitStack()

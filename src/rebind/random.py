@@ -2,8 +2,17 @@
 
 from .generators import seed
 from .ndarray.random import (
-    exponential, gamma, generalized_negative_binomial, multinomial, negative_binomial, normal, poisson, randint, randn,
-    shuffle, uniform,
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
 )  # fmt: skip
 
 __all__ = [

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from .errors import ArgumentError, NameLookupError, near_names
+from .errors import ArgumentError, NameLookupError, ParameterError, near_names
 
 __all__ = ["Registry"]
 
@@ -29,11 +29,11 @@ class Registry(Generic[T]):
 
     Examples
     --------
-    >>> shapes = Registry('shape')
-    >>> @shapes.register('circle', 'disc')
+    >>> shapes = Registry("shape")
+    >>> @shapes.register("circle", "disc")
     ... class Circle:
     ...     pass
-    >>> shapes['DISC'] is Circle
+    >>> shapes["DISC"] is Circle
     True
     """
 
@@ -86,10 +86,19 @@ class Registry(Generic[T]):
                 )
             return spec
         if isinstance(spec, str) and spec[:1] == "[":
-            spec, kwargs = json.loads(spec)
+            spec, kwargs = self._read(spec)
         if not isinstance(spec, str):
             raise ArgumentError(f"{self.kind}: must be a name or an instance; got {spec!r}")
         return self[spec](*args, **kwargs)  # type: ignore[operator]
+
+    def _read(self, text: str) -> tuple[str, dict[str, Any]]:
+        try:
+            name, keywords = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            name, keywords = None, None
+        if not isinstance(name, str) or not isinstance(keywords, dict):
+            raise ParameterError(f'{self.kind}: text must be JSON such as ["name", {{}}]; got {text!r}')
+        return name, keywords
 
 
 def _where(entry: Any) -> str:

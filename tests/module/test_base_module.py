@@ -58,7 +58,9 @@ def test_a_users_module_is_trained_by_the_same_steps():
 def test_a_users_module_predicts_without_padding():
     mod = Doubler()
     assert mod.predict(NDArrayIter(rows(5), batch_size=2)).asnumpy().ravel().tolist() == [0, 2, 4, 6, 8]
-    assert mod.score(NDArrayIter(rows(5), rows(5), 2), "mse") == [("mse", pytest.approx((1 / 2 + 13 / 2 + 16) / 3))]
+    assert mod.score(NDArrayIter(rows(5), rows(5), 2), "mse") == [
+        ("mse", pytest.approx((1 / 2 + 13 / 2 + 16) / 3))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -402,6 +402,16 @@ def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays():
     assert mod._optimizer.rescale_grad == 3
 
 
+def test_rescale_grad_counts_the_workers_of_a_synchronous_store():
+    class Distributed(mx.kvstore.KVStore):
+        num_workers = 3
+
+    for kind, workers in (("dist_sync", 3), ("dist_device_sync", 3), ("dist_async", 1)):
+        mod = module(rows=8)
+        mod.init_optimizer(kvstore=Distributed(kind))
+        assert mod._optimizer.rescale_grad == 1 / (8 * workers)
+
+
 def test_an_optimizer_object_with_another_rescale_grad_is_used_with_a_warning():
     mod, optimizer = module(rows=8), mx.optimizer.SGD(learning_rate=0.1)
     with pytest.warns(UserWarning, match=r"rescale_grad is 1\.0.*is 0\.125"):

@@ -201,12 +201,16 @@ class DataParallelExecutorGroup:
         self.label_names = [desc.name for desc in labels]
         self.label_layouts = [batch_axis(desc.layout) for desc in labels]
         self.label_arrays = pairs(self._label_targets) if self.label_shapes is not None else None
-        self.param_arrays: list[list[NDArray]] = [[arrays[name] for arrays in args] for name in self.param_names]
+        self.param_arrays: list[list[NDArray]] = [
+            [arrays[name] for arrays in args] for name in self.param_names
+        ]
         self.grad_arrays: list[list[Any]] | None = (
             [[arrays[name] for arrays in grads] for name in self.param_names] if self.for_training else None
         )
         self.aux_arrays: list[list[Any]] = [[arrays[name] for arrays in aux] for name in self.aux_names]
-        self.state_arrays: list[list[NDArray]] = [[arrays[name] for arrays in args] for name in self.state_names]
+        self.state_arrays: list[list[NDArray]] = [
+            [arrays[name] for arrays in args] for name in self.state_names
+        ]
         self.input_grad_arrays = (
             [[arrays[name] for arrays in grads] for name in self.data_names]
             if self.inputs_need_grad

@@ -207,7 +207,9 @@ def check(graph: Graph) -> Graph:
             )
         for name, entry in zip(names, node.inputs, strict=True):
             if not 0 <= entry.index < len(entry.node.output_names):
-                raise MXNetError(f"graph: {name} of {node.name!r} is output {entry.index} of {entry.node!r}: none such")
+                raise MXNetError(
+                    f"graph: {name} of {node.name!r} is output {entry.index} of {entry.node!r}: none such"
+                )
             if id(entry.node) in auxiliary and name not in node.operator.aux_names:
                 raise MXNetError(
                     f"graph: auxiliary state {entry.node.name!r} cannot also be the input {name} of {node.name!r}"

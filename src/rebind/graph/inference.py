@@ -28,7 +28,10 @@ from .graph import Entry, Graph, Node
 __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
 Key: TypeAlias = tuple[int, int]  # (id of the node, number of the output)
-_FILLERS = (5040, 10080)  # stand for an unknown size; divisible by all small numbers, so that splits go through
+_FILLERS = (
+    5040,
+    10080,
+)  # stand for an unknown size; divisible by all small numbers, so that splits go through
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ def _declared_type(node: Node) -> torch.dtype:
     try:
         return dtypes.by_flag(int(text)) if text.lstrip("-").isdigit() else dtypes.torch_dtype(text)
     except DTypeError as error:
-        raise DTypeError(f"variable {node.name!r}: its attribute __dtype__ must be a type's number; {error}") from None
+        raise DTypeError(
+            f"variable {node.name!r}: its attribute __dtype__ must be a type's number; {error}"
+        ) from None
 
 
 def _settle(applications: list[Node], known: dict[Key, torch.dtype]) -> None:
@@ -113,7 +118,8 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
     assert op is not None
     slots = op.type_slots(p)
     places: list[tuple[str, Key]] = [
-        (name, (id(entry.node), entry.index)) for name, entry in zip(node.input_names, node.inputs, strict=True)
+        (name, (id(entry.node), entry.index))
+        for name, entry in zip(node.input_names, node.inputs, strict=True)
     ]
     outputs = op.outputs_for(p)
     places += [(name, (id(node), i)) for i, name in enumerate(outputs)]
@@ -151,7 +157,9 @@ def _computed_type(node: Node, output: int, known: Mapping[Key, torch.dtype]) ->
     types = [known.get((id(entry.node), entry.index)) for entry in node.inputs]
     if node.operator is None or not node.operator.alike or None in types:
         return None
-    found = run_on_meta(node.operator, node.params, [torch.empty((1,), dtype=t, device=_META) for t in types])[output]
+    found = run_on_meta(
+        node.operator, node.params, [torch.empty((1,), dtype=t, device=_META) for t in types]
+    )[output]
     return None if found is None else found.dtype
 
 
@@ -191,9 +199,13 @@ def _declared_shape(node: Node) -> Shape | None:
     text = node.attributes["__shape__"]
     try:
         said = ast.literal_eval(text)
-        shape = tuple(max(operator.index(n), 0) for n in (said if isinstance(said, (tuple, list)) else (said,)))
+        shape = tuple(
+            max(operator.index(n), 0) for n in (said if isinstance(said, (tuple, list)) else (said,))
+        )
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise FormatError(f"variable {node.name!r}: its attribute __shape__ must be a tuple; got {text!r}") from None
+        raise FormatError(
+            f"variable {node.name!r}: its attribute __shape__ must be a tuple; got {text!r}"
+        ) from None
     return shape or None
 
 
@@ -232,7 +244,12 @@ class _ShapeInference:
         return after != before
 
     def _learn(
-        self, node: Node, names: Sequence[str], keys: Sequence[Key], found: Mapping[str, Shape | None], have: Mapping
+        self,
+        node: Node,
+        names: Sequence[str],
+        keys: Sequence[Key],
+        found: Mapping[str, Shape | None],
+        have: Mapping,
     ) -> None:
         for name, key in zip(names, keys, strict=True):
             shape = found.get(name)
@@ -341,7 +358,9 @@ def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> lis
     """Run `op` on tensors without content; absent optional inputs are filled in as None."""
     present = iter(tensors)
     wanted = op.inputs_for(p, len(tensors))
-    arguments = list(tensors) if op.variadic else [next(present) if n in wanted else None for n in op.input_names]
+    arguments = (
+        list(tensors) if op.variadic else [next(present) if n in wanted else None for n in op.input_names]
+    )
     keywords = op.keywords(p)
     modes: dict[str, Any] = {}
     if "training" in op.modes:

@@ -77,9 +77,7 @@ def _node(node: Node, reference: Any) -> str:
     if attributes:
         # Ordered by bytes, as C++'s map has them.
         pairs = [_field(key, _text(attributes[key])) for key in sorted(attributes, key=str.encode)]
-        fields.append(
-            _field("attrs", f"{{{pairs[0]}}}" if len(pairs) == 1 else _block("{", pairs, "}", 6))
-        )
+        fields.append(_field("attrs", f"{{{pairs[0]}}}" if len(pairs) == 1 else _block("{", pairs, "}", 6)))
     fields.append(_field("inputs", _list([reference(entry) for entry in node.inputs], 6)))
     return _block("{", fields, "}", 4)
 
@@ -150,30 +148,45 @@ def _is_int(value: Any) -> TypeGuard[int]:
 
 
 def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
-    if not isinstance(reference, list) or not 1 <= len(reference) <= 3 or not all(
-        _is_int(number) for number in reference
+    if (
+        not isinstance(reference, list)
+        or not 1 <= len(reference) <= 3
+        or not all(_is_int(number) for number in reference)
     ):
         raise FormatError(f"{who} must be [node, output, version]; got {reference!r}")
     node, index = reference[0], reference[1] if len(reference) > 1 else 0
     if not 0 <= node < len(entries):
         raise FormatError(f"{who} must refer to an earlier node; got node {node}")
     if not 0 <= index < len(entries[node]):
-        raise FormatError(f"{who} must refer to one of {len(entries[node])} outputs of node {node}; got {index}")
+        raise FormatError(
+            f"{who} must refer to one of {len(entries[node])} outputs of node {node}; got {index}"
+        )
     return entries[node][index]
 
 
 def _read_node(
     row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str, version: int
 ) -> list[Entry]:
-    if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("op"), str):
-        raise FormatError(f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {row!r}")
+    if (
+        not isinstance(row, dict)
+        or not isinstance(row.get("name"), str)
+        or not isinstance(row.get("op"), str)
+    ):
+        raise FormatError(
+            f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {row!r}"
+        )
     who = f"{source}: node {i} ({row['op']} {row['name']!r})"
     said: dict[str, str] = {}
     for key in ("param", "attr", "attrs"):  # by age; a file has one or two of them
         part = row.get(key) or {}
         if not isinstance(part, dict):
             raise FormatError(f"{who}: {key!r} must be an object; got {part!r}")
-        said.update({str(name): value if isinstance(value, str) else json.dumps(value) for name, value in part.items()})
+        said.update(
+            {
+                str(name): value if isinstance(value, str) else json.dumps(value)
+                for name, value in part.items()
+            }
+        )
     inputs = row.get("inputs") or []
     if not isinstance(inputs, list):
         raise FormatError(f"{who}: 'inputs' must be a list; got {inputs!r}")

@@ -271,20 +271,16 @@ class BaseModule:
         eval_metric = metrics.create(eval_metric)
         validation_metric = eval_metric if validation_metric is None else metrics.create(validation_metric)
         history: History = {"train": {}, "validation": {}}
-        with Progress(num_epoch - begin_epoch, progress, self.logger) as bar:
+        with Progress(num_epoch - begin_epoch, progress) as bar:
             for epoch in range(begin_epoch, num_epoch):
-                started, nbatch = time.time(), -1
+                started = time.time()
                 eval_metric.reset()
                 bar.begin_epoch(epoch, train_data)
-                for nbatch, batch in enumerate(train_data):
+                for nbatch, batch in enumerate(_some(train_data, epoch)):
                     self._train_batch(batch, eval_metric, monitor, sparse_row_id_fn)
                     bar.advance(batch, eval_metric)
                     _call(batch_end_callback, self._record(epoch, nbatch, eval_metric, batch))
                 bar.end_epoch()
-                if nbatch < 0:
-                    raise StateError(
-                        f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?"
-                    )
                 self._unify_devices()
                 self._report(epoch, "Train", eval_metric.get_global_name_value(), history["train"])
                 self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
@@ -513,6 +509,15 @@ def _rewind(data: Any) -> None:
     """Go back to the start of what can; a list begins anew by itself."""
     if hasattr(data, "reset"):
         data.reset()
+
+
+def _some(batches: Iterable[Any], epoch: int) -> Iterator[Any]:
+    """Yield the batches of an epoch; it is an error when there are none."""
+    batch = None
+    for batch in batches:
+        yield batch
+    if batch is None:
+        raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?")
 
 
 def _first(batches: Iterable[Any], count: int | None) -> Iterator[Any]:

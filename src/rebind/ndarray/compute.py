@@ -48,7 +48,7 @@ def compute(
         keywords = {**keywords, **mode_values(op, mode.training, device)}
     try:
         with grad_mode(recording):
-            result = op(*tensors, **keywords)
+            result = op.kernel(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_own(result, tensors)], device
         if op.aux_names:
@@ -74,7 +74,9 @@ def mode_values(op: Operator, training: bool, device: Device) -> dict[str, Any]:
     return values
 
 
-def explain(op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params, error: Exception) -> Exception:
+def explain(
+    op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params, error: Exception
+) -> Exception:
     """Return torch's `error` as one that names the operator, and the input that does not fit the others."""
     if isinstance(error, MXNetError):
         return error
@@ -83,7 +85,9 @@ def explain(op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params,
     text = str(error) or type(error).__name__
     if "not implemented for '" in text:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
-        return DTypeError(f"{who}: cannot compute with arrays of this type; got {types}. Convert with astype().")
+        return DTypeError(
+            f"{who}: cannot compute with arrays of this type; got {types}. Convert with astype()."
+        )
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
     found = misfit(op, who, shapes, p)
     if found is not None:

@@ -20,11 +20,41 @@ from .mode import mode
 from .ndarray import SIGNS, NDArray, Sign, array, call, combine
 
 __all__ = [
-    "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "from_torch", "full", "linspace",
-    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "moveaxis", "ones", "onehot_encode", "power",
-    "split_v2", "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros",
-    "add", "subtract", "multiply", "divide", "modulo", "equal", "not_equal", "greater", "greater_equal", "lesser",
-    "lesser_equal", "true_divide",
+    "add",
+    "arange",
+    "concatenate",
+    "divide",
+    "empty",
+    "equal",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "from_torch",
+    "full",
+    "greater",
+    "greater_equal",
+    "lesser",
+    "lesser_equal",
+    "linspace",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
+    "moveaxis",
+    "multiply",
+    "not_equal",
+    "onehot_encode",
+    "ones",
+    "power",
+    "split_v2",
+    "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "true_divide",
+    "waitall",
+    "zeros",
 ]  # fmt: skip
 
 
@@ -36,18 +66,24 @@ def _filled(who: str, shape: Any, ctx: Any, dtype: Any, value: float, out: NDArr
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     sizes = as_shape(shape, f"{who}: shape")
     if not sizes and not mode.numpy_shapes:
-        raise ShapeError(f"{who}: shape must have at least one axis; got (). Without axes: with mx.util.np_shape().")
+        raise ShapeError(
+            f"{who}: shape must have at least one axis; got (). Without axes: with mx.util.np_shape()."
+        )
     return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
 
 
-def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> NDArray:
+def zeros(
+    shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any
+) -> NDArray:
     """Return an array of zeros; float32 by default.
 
     >>> zeros((2, 3)).asnumpy().sum()
     np.float32(0.0)
     """
     if stype not in (None, "default"):
-        raise ArgumentError(f"nd.zeros: stype must be 'default'; got {stype!r}. Sparse storage is not there yet.")
+        raise ArgumentError(
+            f"nd.zeros: stype must be 'default'; got {stype!r}. Sparse storage is not there yet."
+        )
     return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
 
 
@@ -56,7 +92,9 @@ def ones(shape: Any, ctx: Device | None = None, dtype: Any = None, **kwargs: Any
     return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
 
 
-def full(shape: Any, val: float, ctx: Device | None = None, dtype: Any = None, out: NDArray | None = None) -> NDArray:
+def full(
+    shape: Any, val: float, ctx: Device | None = None, dtype: Any = None, out: NDArray | None = None
+) -> NDArray:
     """Return an array in which every element is `val`; float32 by default."""
     return _filled("nd.full", shape, ctx, dtype, val, out)
 
@@ -85,7 +123,12 @@ def arange(
 
 
 def linspace(
-    start: float, stop: float, num: int, endpoint: bool = True, ctx: Device | None = None, dtype: Any = "float32"
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Device | None = None,
+    dtype: Any = "float32",
 ) -> NDArray:
     """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false."""
     device = as_device(ctx, "nd.linspace: ctx")
@@ -113,7 +156,9 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     if not zero_copy:
         return array(ndarray, dtype=dtype)
     if not (ndarray.flags.c_contiguous and ndarray.flags.writeable and ndarray.dtype.isnative):
-        raise ParameterError("nd.from_numpy: only a contiguous, writable array can be shared; use zero_copy=False")
+        raise ParameterError(
+            "nd.from_numpy: only a contiguous, writable array can be shared; use zero_copy=False"
+        )
     return from_torch(torch.from_numpy(ndarray))
 
 
@@ -235,7 +280,9 @@ maximum = _symmetric("maximum", max, "Return the larger of two, element by eleme
 minimum = _symmetric("minimum", min, "Return the smaller of two, element by element.")
 logical_and = _symmetric("logical_and", lambda a, b: bool(a and b), "Return 1 where both are not 0, else 0.")
 logical_or = _symmetric("logical_or", lambda a, b: bool(a or b), "Return 1 where one is not 0, else 0.")
-logical_xor = _symmetric("logical_xor", lambda a, b: bool(a) != bool(b), "Return 1 where just one is not 0, else 0.")
+logical_xor = _symmetric(
+    "logical_xor", lambda a, b: bool(a) != bool(b), "Return 1 where just one is not 0, else 0."
+)
 power = _named("pow", python_operator.pow, "Return ``lhs ** rhs``, element by element.")
 add = _named("add", python_operator.add, "Return ``lhs + rhs`` with broadcasting.")
 subtract = _named("sub", python_operator.sub, "Return ``lhs - rhs`` with broadcasting.")

@@ -124,7 +124,9 @@ class NDArray:
         if self.size == 0:
             return False
         if self.size > 1:
-            raise ShapeError(f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such")
+            raise ShapeError(
+                f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such"
+            )
         return bool(self.asscalar())
 
     def __iter__(self) -> Iterator[NDArray]:
@@ -157,7 +159,9 @@ class NDArray:
 
     def __index__(self) -> int:
         if not np.issubdtype(np.dtype(self.dtype), np.integer):
-            raise ArgumentError(f"NDArray: only an array of a whole-number type is an index; got {self.dtype.__name__}")
+            raise ArgumentError(
+                f"NDArray: only an array of a whole-number type is an index; got {self.dtype.__name__}"
+            )
         return int(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -231,7 +235,9 @@ class NDArray:
         """Return the array in another kind of storage."""
         if stype == "default":
             return self
-        raise ArgumentError(f"NDArray.tostype: stype must be 'default'; got {stype!r}. Sparse storage is not there yet.")
+        raise ArgumentError(
+            f"NDArray.tostype: stype must be 'default'; got {stype!r}. Sparse storage is not there yet."
+        )
 
     def wait_to_read(self) -> None:
         """Wait until the array is computed."""
@@ -410,7 +416,9 @@ class NDArray:
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
         if not self._tensor.dtype.is_floating_point and grad_req != "null":
-            raise DTypeError(f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}")
+            raise DTypeError(
+                f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}"
+            )
         self._tensor = self._tensor.detach()
         self._grad, self._grad_req, self._leaf = grad, grad_req, None
         if grad_req == "null" or grad is None:
@@ -431,7 +439,9 @@ class NDArray:
 
         self._leaf.register_post_accumulate_grad_hook(receive)
 
-    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    def backward(
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
         """Compute the gradients of all marked arrays that this one was computed from."""
         run_backward([self], None if out_grad is None else [out_grad], retain_graph)
 
@@ -463,11 +473,15 @@ class NDArray:
         return self
 
 
-def run_backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None] | None, retain_graph: bool) -> None:
+def run_backward(
+    heads: Sequence[NDArray], head_grads: Sequence[NDArray | None] | None, retain_graph: bool
+) -> None:
     """Run backward from `heads`; without gradients for them, ones."""
     head_grads = [None] * len(heads) if head_grads is None else head_grads
     if len(head_grads) != len(heads):
-        raise ArgumentError(f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}")
+        raise ArgumentError(
+            f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}"
+        )
     tensors, gradients = [], []
     for head, gradient in zip(heads, head_grads, strict=True):
         tensor = head._tensor if head._leaf is None else head._leaf
@@ -484,7 +498,9 @@ def head_gradient(head: Tensor, gradient: NDArray) -> Tensor:
     if not isinstance(gradient, NDArray):
         raise ArgumentError(f"backward: a head gradient must be an NDArray or None; got {gradient!r}")
     if gradient._tensor.shape != head.shape:
-        raise ShapeError(f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}")
+        raise ShapeError(
+            f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}"
+        )
     return gradient._tensor.detach()
 
 
@@ -676,4 +692,3 @@ def _method(op: Operator, name: str) -> Callable[..., Any]:
 for _name in FLUENT_METHODS:
     if _name not in vars(NDArray):
         setattr(NDArray, _name, _method(find(_name), _name))
-

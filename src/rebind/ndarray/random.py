@@ -25,7 +25,9 @@ def _draw(
     arrays = [isinstance(value, NDArray) for value in parameters.values()]
     if any(arrays):
         if not all(arrays):
-            raise ArgumentError(f"nd.random.{kind}: parameters must be all numbers or all arrays; got {parameters}")
+            raise ArgumentError(
+                f"nd.random.{kind}: parameters must be all numbers or all arrays; got {parameters}"
+            )
         given: dict[str, Any] = {"shape": () if shape is None else shape}
         op, inputs = find(f"_sample_{kind}"), tuple(parameters.values())
     else:
@@ -37,7 +39,9 @@ def _draw(
     return call(op, inputs, {**given, "out": out})
 
 
-def uniform(low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def uniform(
+    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
     """Draw from the uniform distribution on ``[low, high)``.
 
     >>> uniform(0, 1, shape=(2, 3)).shape
@@ -46,13 +50,17 @@ def uniform(low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, c
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-def normal(loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def normal(
+    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
     """Draw from the normal distribution with mean `loc` and standard deviation `scale`."""
     keys = ("mu", "sigma") if isinstance(loc, NDArray) or isinstance(scale, NDArray) else ("loc", "scale")
     return _draw("normal", dict(zip(keys, (loc, scale), strict=True)), shape, dtype, ctx, out)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kwargs: Any) -> Any:
+def randn(
+    *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kwargs: Any
+) -> Any:
     """Draw an array of shape `shape` from the normal distribution."""
     return normal(loc, scale, shape or None, dtype, ctx, kwargs.get("out"))
 
@@ -62,12 +70,16 @@ def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None,
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-def exponential(scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def exponential(
+    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
     """Draw from the exponential distribution with mean `scale`."""
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
-def gamma(alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def gamma(
+    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
     """Draw from the gamma distribution with shape `alpha` and scale `beta`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
@@ -86,13 +98,20 @@ def generalized_negative_binomial(
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
 
-def randint(low: int, high: int, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def randint(
+    low: int, high: int, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
     """Draw whole numbers from ``[low, high)``; int32 by default."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
 def multinomial(
-    data: NDArray, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **kwargs: Any
+    data: NDArray,
+    shape: Any = None,
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    **kwargs: Any,
 ) -> Any:
     """Draw indices with the probabilities in the last axis of `data`."""
     given = {"shape": () if shape is None else shape, "get_prob": get_prob, "dtype": dtype, "out": out}

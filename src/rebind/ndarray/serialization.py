@@ -56,9 +56,9 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     Examples
     --------
     >>> import rebind as mx, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), 'a.params')
-    >>> mx.nd.save(path, {'w': mx.nd.ones((2,))})
-    >>> mx.nd.load(path)['w'].shape
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.params")
+    >>> mx.nd.save(path, {"w": mx.nd.ones((2,))})
+    >>> mx.nd.load(path)["w"].shape
     (2,)
     """
     names: list[str] = []
@@ -72,7 +72,9 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     elif isinstance(data, (list, tuple)):
         arrays = list(data)
     else:
-        raise ArgumentError(f"nd.save: data must be an NDArray, a list or a dict of them; got {type(data).__name__}")
+        raise ArgumentError(
+            f"nd.save: data must be an NDArray, a list or a dict of them; got {type(data).__name__}"
+        )
     for array in arrays:
         if not isinstance(array, NDArray):
             raise ArgumentError(f"nd.save: data must hold NDArrays only; got {array!r}")
@@ -147,7 +149,9 @@ class _Reader:
         self.check(length, what)
         part = self.file.read(length)
         if len(part) != length:
-            raise FormatError(f"{self.path}: the file became shorter while it was read, at byte {self.offset}")
+            raise FormatError(
+                f"{self.path}: the file became shorter while it was read, at byte {self.offset}"
+            )
         self.offset += length
         return part
 
@@ -158,7 +162,9 @@ class _Reader:
         while done < len(target):
             count = self.file.readinto(target[done:])  # type: ignore[attr-defined]
             if not count:
-                raise FormatError(f"{self.path}: the file became shorter while it was read, at byte {self.offset}")
+                raise FormatError(
+                    f"{self.path}: the file became shorter while it was read, at byte {self.offset}"
+                )
             done += count
         self.offset += done
 
@@ -168,7 +174,9 @@ class _Reader:
 
     def wrong(self, expected: str, got: Any) -> FormatError:
         """Return the error that the bytes before this place are not what they must be."""
-        return FormatError(f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?")
+        return FormatError(
+            f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?"
+        )
 
 
 def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:

@@ -22,7 +22,7 @@ def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return a symbol of zeros; a size that is 0 follows from the consumers.
 
     >>> import rebind as mx
-    >>> (mx.sym.zeros((0, 2)) + mx.sym.var('x')).infer_shape(x=(3, 2))[1]
+    >>> (mx.sym.zeros((0, 2)) + mx.sym.var("x")).infer_shape(x=(3, 2))[1]
     [(3, 2)]
     """
     return compose(find("_zeros"), "_zeros", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
@@ -70,7 +70,9 @@ def split_v2(
     ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
     """Part a symbol into so many equal sections, or before each of some indices."""
-    return compose(find("_split_v2"), "_split_v2", (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
+    return compose(
+        find("_split_v2"), "_split_v2", (ary,), split_parameters(indices_or_sections, axis, squeeze_axis)
+    )
 
 
 def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -78,7 +80,9 @@ def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: 
         return numbers(left, right)
     result = combine(*names, left, right)
     if result is NotImplemented:
-        raise ArgumentError(f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}")
+        raise ArgumentError(
+            f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}"
+        )
     return result
 
 

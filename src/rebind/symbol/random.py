@@ -27,7 +27,9 @@ def _draw(kind: str, parameters: dict[str, Any], shape: Any, dtype: Any, kwargs:
     if not any(symbols):
         return compose(find(f"_random_{kind}"), f"_random_{kind}", (), {**parameters, **given})
     if not all(symbols):
-        raise ArgumentError(f"sym.random.{kind}: parameters must be all numbers or all symbols; got {parameters}")
+        raise ArgumentError(
+            f"sym.random.{kind}: parameters must be all numbers or all symbols; got {parameters}"
+        )
     return compose(find(f"_sample_{kind}"), f"_sample_{kind}", tuple(parameters.values()), given)
 
 

@@ -15,10 +15,26 @@ import torch
 
 from .. import dtypes, files
 from ..device import Device, as_device
-from ..errors import ArgumentError, BoundsError, FormatError, NameLookupError, ParameterError, ShapeError, near_names
+from ..errors import (
+    ArgumentError,
+    BoundsError,
+    FormatError,
+    NameLookupError,
+    ParameterError,
+    ShapeError,
+    near_names,
+)
 from ..executor import Executor, arrays_by_name, read_grad_req
 from ..graph import (
-    Entry, Graph, Inferred, Node, infer_shapes, infer_types, input_variable, rewrite, symbol_json,
+    Entry,
+    Graph,
+    Inferred,
+    Node,
+    infer_shapes,
+    infer_types,
+    input_variable,
+    rewrite,
+    symbol_json,
 )  # fmt: skip
 from ..ndarray import NDArray
 from ..ops import Operator, find
@@ -40,8 +56,8 @@ class Symbol:
     Examples
     --------
     >>> import rebind as mx
-    >>> data = mx.sym.var('data')
-    >>> net = mx.sym.FullyConnected(data, num_hidden=10, name='fc')
+    >>> data = mx.sym.var("data")
+    >>> net = mx.sym.FullyConnected(data, num_hidden=10, name="fc")
     >>> net.list_arguments()
     ['data', 'fc_weight', 'fc_bias']
     >>> net.infer_shape(data=(2, 5))[1]
@@ -237,7 +253,9 @@ class Symbol:
             Three times None, with a warning that names the arguments in question, when not all shapes follow.
         """
         result = self.infer_shape_partial(*args, **kwargs)
-        if self._warn_of_unknown("infer_shape", "shapes", result, lambda shape: bool(shape) and is_known(shape)):
+        if self._warn_of_unknown(
+            "infer_shape", "shapes", result, lambda shape: bool(shape) and is_known(shape)
+        ):
             return None, None, None
         return result
 
@@ -274,7 +292,9 @@ class Symbol:
     ) -> bool:
         """Warn of arguments, outputs and states that nothing is known of; tell whether there are any."""
         names = (*self.list_arguments(), *self.list_outputs(), *self.list_auxiliary_states())
-        unknown = [name for name, value in zip(names, itertools.chain(*found), strict=True) if not known(value)]
+        unknown = [
+            name for name, value in zip(names, itertools.chain(*found), strict=True) if not known(value)
+        ]
         if unknown:
             more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
             logging.getLogger(__name__).warning(
@@ -421,13 +441,16 @@ class Symbol:
         device = as_device(ctx, "Symbol.simple_bind: ctx")
         for name, stype in (stype_dict or {}).items():
             if stype != "default":
-                raise ParameterError(f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}")
+                raise ParameterError(
+                    f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}"
+                )
         names = self.list_arguments()
         shapes, types = self._resolve(kwargs, type_dict or {})
         requests = read_grad_req(grad_req, names)
         groups = dict(group2ctx or {})
         place = {
-            node.name: groups.get(node.attributes.get("__ctx_group__", ""), device) for node in self._graph.variables
+            node.name: groups.get(node.attributes.get("__ctx_group__", ""), device)
+            for node in self._graph.variables
         }
 
         def make(name: str) -> NDArray:
@@ -447,7 +470,11 @@ class Symbol:
                         f"Symbol.simple_bind: shared argument {name!r} must have shape {shapes[name]}; got {old.shape}"
                     )
                 old = None
-            if old is None and shared_buffer is not None and name not in requests_of_parameters(requests, kwargs):
+            if (
+                old is None
+                and shared_buffer is not None
+                and name not in requests_of_parameters(requests, kwargs)
+            ):
                 args[name] = _from_buffer(shared_buffer, name, shapes[name], types[name], place[name])
             else:
                 args[name] = make(name) if old is None else old
@@ -465,7 +492,10 @@ class Symbol:
         """Return shapes and types of all variables; an error lists what does not follow."""
         variables = self._graph.variables
         types_found = self._types(self._named("simple_bind", (), type_dict))
-        wanted = {name: tuple(int(n) for n in shape) for name, shape in self._named("simple_bind", (), given).items()}
+        wanted = {
+            name: tuple(int(n) for n in shape)
+            for name, shape in self._named("simple_bind", (), given).items()
+        }
         found = infer_shapes(self._graph, wanted, types_found)
         shapes = {node.name: found.of(Entry(node)) for node in variables}
         unknown = [f"{name} {shape or '?'}" for name, shape in shapes.items() if not is_known(shape)]
@@ -496,7 +526,7 @@ class Symbol:
         """Bind to the given arrays, run forward, and return the outputs.
 
         >>> import rebind as mx
-        >>> a, b = mx.sym.var('a'), mx.sym.var('b')
+        >>> a, b = mx.sym.var("a"), mx.sym.var("b")
         >>> (a + b).eval(a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))[0].asnumpy()
         array([2., 2.], dtype=float32)
         """
@@ -527,7 +557,9 @@ class Symbol:
         """Return the symbol itself: there are no other backends to prepare it for."""
         return self
 
-    def optimize_for(self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, **kwargs: Any) -> Symbol:
+    def optimize_for(
+        self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, **kwargs: Any
+    ) -> Symbol:
         """Return the symbol itself: there are no other backends to prepare it for."""
         return self
 
@@ -667,7 +699,7 @@ def var(
     Examples
     --------
     >>> import rebind as mx
-    >>> mx.sym.var('w', shape=(2, 3), lr_mult=0.5).attr('lr_mult')
+    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
     '0.5'
     """
     if not isinstance(name, str):
@@ -690,7 +722,9 @@ def var(
     if stype is not None:
         kinds = {"default": 0, "row_sparse": 1, "csr": 2}
         if stype not in kinds:
-            raise ParameterError(f"sym.var: stype must be one of {', '.join(map(repr, kinds))}; got {stype!r}")
+            raise ParameterError(
+                f"sym.var: stype must be one of {', '.join(map(repr, kinds))}; got {stype!r}"
+            )
         said["__storage_type__"] = str(kinds[stype])
     for key, value in kwargs.items():
         if not symbol_json.is_attribute(key):
@@ -708,7 +742,7 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     """Return one symbol with the outputs of several.
 
     >>> import rebind as mx
-    >>> mx.sym.Group([mx.sym.var('a'), mx.sym.var('b')]).list_outputs()
+    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
     ['a', 'b']
     """
     symbols = list(symbols)
@@ -763,6 +797,10 @@ def combine(pair: str, scalar: str, reverse: str | None, left: Any, right: Any) 
     first = isinstance(left, Symbol)
     symbol, number = (left, right) if first else (right, left)
     name = scalar if first else reverse
+    if isinstance(number, np.ndarray):
+        raise ArgumentError(
+            "Symbol: arithmetic takes symbols and numbers; got a NumPy array. Make it an input: sym.var()"
+        )
     if isinstance(number, (bool, np.bool_)):
         number = int(number)  # MXNet's files know no other numbers
     if not isinstance(number, (numbers.Number, np.number)) or not isinstance(symbol, Symbol) or name is None:
