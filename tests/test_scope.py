@@ -31,7 +31,12 @@ def test_attributes() -> None:
     with mx.AttrScope(ctx_group="a", __x__="1"):
         with mx.AttrScope(ctx_group="b", __y__="2") as scope:
             assert mx.AttrScope.current is scope
-            assert mx.AttrScope.current.get({"z": "3"}) == {"ctx_group": "b", "__x__": "1", "__y__": "2", "z": "3"}
+            assert mx.AttrScope.current.get({"z": "3"}) == {
+                "ctx_group": "b",
+                "__x__": "1",
+                "__y__": "2",
+                "z": "3",
+            }
             net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=1, name="fc")
         assert mx.sym.var("y").attr("ctx_group") == "a"
     assert {name: said["__ctx_group__"] for name, said in net.attr_dict().items()} == dict.fromkeys(

@@ -5,8 +5,27 @@
 """
 
 from . import (
-    autograd, callback, checkpoint, config, context, errors, executor, initializer, io, kvstore, lr_scheduler, metric,
-    model, module, ndarray, optimizer, random, scope, symbol, util, viz,
+    autograd,
+    callback,
+    checkpoint,
+    config,
+    context,
+    errors,
+    executor,
+    initializer,
+    io,
+    kvstore,
+    lr_scheduler,
+    metric,
+    model,
+    module,
+    ndarray,
+    optimizer,
+    random,
+    scope,
+    symbol,
+    util,
+    viz,
 )  # fmt: skip
 from ._version import __version__
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus

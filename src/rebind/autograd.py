@@ -56,7 +56,7 @@ def record(train_mode: bool = True) -> Any:
     """Record what is computed in the ``with`` block, for `backward`.
 
     >>> import rebind as mx
-    >>> x = mx.nd.array([1., 2.])
+    >>> x = mx.nd.array([1.0, 2.0])
     >>> x.attach_grad()
     >>> with mx.autograd.record():
     ...     y = (x * x).sum()
@@ -95,7 +95,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     Examples
     --------
     >>> import rebind as mx
-    >>> x, gradient = mx.nd.array([3.]), mx.nd.zeros((1,))
+    >>> x, gradient = mx.nd.array([3.0]), mx.nd.zeros((1,))
     >>> mark_variables(x, gradient)
     >>> with record():
     ...     y = x * x
@@ -115,9 +115,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         variable._mark(gradient, request)
 
 
-def backward(
-    heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True
-) -> None:
+def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
     """Compute the gradients of all marked arrays that `heads` were computed from.
 
     Parameters
@@ -148,7 +146,7 @@ def grad(
     """Return the gradients of `variables` as new arrays; with `create_graph` they can be differentiated again.
 
     >>> import rebind as mx
-    >>> x = mx.nd.array([2.])
+    >>> x = mx.nd.array([2.0])
     >>> x.attach_grad()
     >>> with record():
     ...     y = x * x * x
@@ -163,7 +161,9 @@ def grad(
     head_grads = [None] * len(heads) if head_grads is None else head_grads
     head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
     if len(head_grads) != len(heads):
-        raise ArgumentError(f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}")
+        raise ArgumentError(
+            f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}"
+        )
     leaves = [variable._tensor if variable._leaf is None else variable._leaf for variable in variables]
     outputs = [head._tensor if head._leaf is None else head._leaf for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
@@ -176,7 +176,12 @@ def grad(
     ]
     with again_is_an_error():
         found = torch.autograd.grad(
-            outputs, leaves, gradients, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
+            outputs,
+            leaves,
+            gradients,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=True,
         )
     arrays = [
         NDArray(torch.zeros_like(leaf) if value is None else value, variable.device)

@@ -22,9 +22,9 @@ class Device:
 
     Examples
     --------
-    >>> Device('cpu', 1)
+    >>> Device("cpu", 1)
     cpu(1)
-    >>> with Device('cpu', 2):
+    >>> with Device("cpu", 2):
     ...     current_device()
     cpu(2)
     """

@@ -40,7 +40,7 @@ _BY_NUMPY = {row.numpy: row for row in DTYPES if row.numpy is not None}
 def torch_dtype(dtype: Any) -> torch.dtype:
     """Return torch's dtype for a name, NumPy type, Python type or torch dtype.
 
-    >>> torch_dtype('float16'), torch_dtype(np.int8), torch_dtype(float)
+    >>> torch_dtype("float16"), torch_dtype(np.int8), torch_dtype(float)
     (torch.float16, torch.int8, torch.float64)
     """
     if isinstance(dtype, torch.dtype):

@@ -66,7 +66,7 @@ class FormatError(MXNetError, ValueError):
 def near_names(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence: ``"; did you mean 'a' or 'b'?"`` for near names in `known`, else ``"."``.
 
-    >>> near_names('num_hiden', ['num_hidden', 'flatten'])
+    >>> near_names("num_hiden", ["num_hidden", "flatten"])
     "; did you mean 'num_hidden'?"
     """
     close = difflib.get_close_matches(str(name), list(known), n=3, cutoff=0.6)

@@ -11,7 +11,7 @@ __all__ = ["grad_mode"]
 _switch = torch._C._set_grad_enabled
 
 
-class grad_mode:  # noqa: N801  (used as a verb, like torch.no_grad)
+class grad_mode:
     """Record gradients in the ``with`` block, or do not: `torch.set_grad_enabled` at a third of its cost.
 
     >>> with grad_mode(False):

@@ -19,7 +19,7 @@ class NameManager:
     Examples
     --------
     >>> names = NameManager()
-    >>> names.get(None, 'convolution'), names.get(None, 'convolution'), names.get('conv1', 'convolution')
+    >>> names.get(None, "convolution"), names.get(None, "convolution"), names.get("conv1", "convolution")
     ('convolution0', 'convolution1', 'conv1')
     """
 
@@ -48,8 +48,8 @@ class NameManager:
 class Prefix(NameManager):
     """A manager that puts `prefix` before every name, given names too.
 
-    >>> with Prefix('stage1_'):
-    ...     NameManager.current.get('conv', 'convolution')
+    >>> with Prefix("stage1_"):
+    ...     NameManager.current.get("conv", "convolution")
     'stage1_conv'
     """
 
@@ -65,8 +65,8 @@ class Prefix(NameManager):
 class AttrScope:
     """Attributes (strings) for every symbol made inside of ``with AttrScope(...)``; inner scopes add to outer.
 
-    >>> with AttrScope(ctx_group='dev1'):
-    ...     AttrScope.current.get({'lr_mult': '2'})
+    >>> with AttrScope(ctx_group="dev1"):
+    ...     AttrScope.current.get({"lr_mult": "2"})
     {'ctx_group': 'dev1', 'lr_mult': '2'}
     """
 

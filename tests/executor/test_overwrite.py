@@ -11,7 +11,6 @@ import pytest
 import rebind as mx
 from rebind.executor.overwrite import count_uses, overwriting_kernels
 
-
 # The package shows the function of that name.
 LOWER = importlib.import_module("rebind.executor.lower")
 

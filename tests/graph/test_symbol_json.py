@@ -14,7 +14,9 @@ from rebind.errors import FormatError, MXNetError
 
 def network() -> mx.Symbol:
     with mx.name.NameManager():
-        net = mx.sym.Convolution(mx.sym.var("data", shape=(0, 3)), kernel=(3, 3), num_filter=4, pad=(1, 1), name="c")
+        net = mx.sym.Convolution(
+            mx.sym.var("data", shape=(0, 3)), kernel=(3, 3), num_filter=4, pad=(1, 1), name="c"
+        )
         net = mx.sym.BatchNorm(net, name="bn")
         net = mx.sym.SliceChannel(mx.sym.concat(net, net, dim=1), num_outputs=2, name="parts")
         return mx.sym.SoftmaxOutput(mx.sym.flatten(net[0]), name="softmax")
@@ -83,7 +85,9 @@ def test_the_message_names_the_node(change, says) -> None:
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "x", "{", "[]", "null", "[" * 100_000, '{"nodes": []}', '{"nodes": {}}'])
+@pytest.mark.parametrize(
+    "text", ["", "x", "{", "[]", "null", "[" * 100_000, '{"nodes": []}', '{"nodes": {}}']
+)
 def test_no_symbol(text: str) -> None:
     with pytest.raises(FormatError):
         mx.sym.load_json(text)

@@ -46,7 +46,9 @@ def test_to_numpy() -> None:
     assert x.asnumpy().flags.owndata and x.T.asnumpy().flags.c_contiguous
 
 
-@pytest.mark.parametrize("values", [np.arange(4)[::-1], np.arange(4, dtype=">i4"), np.broadcast_to(np.float32(1), 4)])
+@pytest.mark.parametrize(
+    "values", [np.arange(4)[::-1], np.arange(4, dtype=">i4"), np.broadcast_to(np.float32(1), 4)]
+)
 def test_any_layout_of_numpy(values: np.ndarray) -> None:
     assert nd.array(values).asnumpy().tolist() == values.tolist()
     x = nd.zeros((4,))
@@ -66,7 +68,9 @@ def test_shared_memory() -> None:
     assert nd.from_numpy(np.arange(3)[::2], zero_copy=False).asnumpy().tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64", "bool"]
+)
 def test_pickle_and_copy(dtype: str) -> None:
     x = nd.array([0, 1], mx.cpu(1), dtype)
     for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):

@@ -20,7 +20,10 @@ RTOL_GRADIENT = 1e-4
 
 #: Parameters whose values after training differ from MXNet's on purpose: (network, parameter) -> reason.
 DIFFERENT_ON_PURPOSE: dict[tuple[str, str], str] = {
-    ("resnet", "bn_data_gamma"): "fix_gamma: MXNet's forward writes 1 into the caller's gamma; here it only counts as 1",
+    (
+        "resnet",
+        "bn_data_gamma",
+    ): "fix_gamma: MXNet's forward writes 1 into the caller's gamma; here it only counts as 1",
 }
 
 pytestmark = pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)

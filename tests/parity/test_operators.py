@@ -26,7 +26,9 @@ RTOL_GRADIENT = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-9}
 WIDER = {"gamma": 20.0, "gammaln": 20.0, "erfinv": 20.0}
 
 #: Cases whose gradient 1.9.1 gets wrong: the derivative, as finite differences give it, stands in for the record.
-WRONG_GRADIENTS = {"LeakyReLU(act_type=selu)": "below zero it is not the derivative: 0.161 at -2, where that is 0.238"}
+WRONG_GRADIENTS = {
+    "LeakyReLU(act_type=selu)": "below zero it is not the derivative: 0.161 at -2, where that is 0.238"
+}
 
 NAMES = [name for name, case in CASES.items() if case.operator not in LATER]
 
@@ -114,7 +116,9 @@ def assert_derivative(executor: Any, heads: list[Any]) -> None:
             near = value.copy()
             near[index] += sign * step
             outputs = executor.forward(is_train=False, **{key: near})
-            moved.append(sum(float((o.asnumpy() * h.asnumpy()).sum()) for o, h in zip(outputs, heads, strict=True)))
+            moved.append(
+                sum(float((o.asnumpy() * h.asnumpy()).sum()) for o, h in zip(outputs, heads, strict=True))
+            )
         assert abs((moved[0] - moved[1]) / (2 * step) - computed[index]) < 0.02
 
 

@@ -34,7 +34,9 @@ def fc(**attributes) -> mx.Symbol:
     return S.FullyConnected(S.var("data"), num_hidden=5, name="fc", **attributes)
 
 
-@pytest.mark.parametrize(("given", "expected"), VARIABLE_ATTRIBUTES, ids=[str(g) for g, _ in VARIABLE_ATTRIBUTES])
+@pytest.mark.parametrize(
+    ("given", "expected"), VARIABLE_ATTRIBUTES, ids=[str(g) for g, _ in VARIABLE_ATTRIBUTES]
+)
 def test_attributes_of_variables(given, expected) -> None:
     assert S.var("v", **given).attr_dict() == {"v": expected}
 
@@ -67,7 +69,9 @@ def test_set_attr() -> None:
 def test_compose() -> None:
     net = fc()
     other = net(data=S.var("in"), name="other")
-    assert other.list_arguments() == ["in", "fc_weight", "fc_bias"] and other.list_outputs() == ["other_output"]
+    assert other.list_arguments() == ["in", "fc_weight", "fc_bias"] and other.list_outputs() == [
+        "other_output"
+    ]
     assert net(S.var("in")).list_arguments()[0] == "in"
     assert net.list_arguments()[0] == "data"
 
@@ -113,7 +117,10 @@ def test_what_does_not_follow_is_said(caplog) -> None:
     with caplog.at_level(logging.WARNING):
         assert fc().infer_shape() == (None, None, None)
         assert fc().infer_type() == (None, None, None)
-    assert "shapes do not follow for data, fc_weight" in caplog.text and "types do not follow for data" in caplog.text
+    assert (
+        "shapes do not follow for data, fc_weight" in caplog.text
+        and "types do not follow for data" in caplog.text
+    )
 
 
 def test_numbers_in_attributes() -> None:

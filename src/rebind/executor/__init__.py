@@ -5,4 +5,14 @@ from .group import DataParallelExecutorGroup
 from .lower import Plan, lower
 from .split import batch_axis, join, split_batch
 
-__all__ = ["DataParallelExecutorGroup", "Executor", "Plan", "arrays_by_name", "batch_axis", "join", "lower", "read_grad_req", "split_batch"]
+__all__ = [
+    "DataParallelExecutorGroup",
+    "Executor",
+    "Plan",
+    "arrays_by_name",
+    "batch_axis",
+    "join",
+    "lower",
+    "read_grad_req",
+    "split_batch",
+]

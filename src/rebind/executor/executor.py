@@ -28,7 +28,7 @@ from ..ndarray import NDArray, array
 from ..shapes import Shape, is_known
 from .lower import Plan, entry_needs_head_gradient, lower
 
-__all__ = ["Executor", "GRAD_REQS", "arrays_by_name", "read_grad_req"]
+__all__ = ["GRAD_REQS", "Executor", "arrays_by_name", "read_grad_req"]
 
 Arrays: TypeAlias = "Mapping[str, NDArray] | Sequence[NDArray | None] | None"
 GRAD_REQS = ("write", "add", "null")
@@ -42,13 +42,17 @@ def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
         requests = {name: grad_req.get(name, "null") for name in names}
     elif isinstance(grad_req, (list, tuple)):
         if len(grad_req) != len(names):
-            raise ParameterError(f"grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}")
+            raise ParameterError(
+                f"grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}"
+            )
         requests = dict(zip(names, grad_req, strict=True))
     else:
         raise ArgumentError(f"grad_req: must be a word, a list or a dict; got {grad_req!r}")
     for name, word in requests.items():
         if word not in GRAD_REQS:
-            raise ParameterError(f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}")
+            raise ParameterError(
+                f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}"
+            )
     return requests
 
 
@@ -58,7 +62,9 @@ class _Pass:
 
     plan: Plan
     roots: tuple[Tensor, ...]  # the outputs, with the record of how they were computed
-    loss_inputs: tuple[tuple[Tensor, ...] | None, ...]  # for outputs that are losses, what they are computed from
+    loss_inputs: tuple[
+        tuple[Tensor, ...] | None, ...
+    ]  # for outputs that are losses, what they are computed from
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is random
     spent: bool  # whether there is no record: an inference pass keeps none, and backward frees it
@@ -115,12 +121,14 @@ class Executor:
     Examples
     --------
     >>> import rebind as mx
-    >>> x = mx.sym.var('x')
-    >>> exe = mx.executor.Executor(x * x, mx.cpu(), {'x': mx.nd.array([3.])}, {'x': mx.nd.zeros((1,))}, 'write')
+    >>> x = mx.sym.var("x")
+    >>> exe = mx.executor.Executor(
+    ...     x * x, mx.cpu(), {"x": mx.nd.array([3.0])}, {"x": mx.nd.zeros((1,))}, "write"
+    ... )
     >>> exe.forward(is_train=True)[0].asscalar()
     np.float32(9.0)
     >>> exe.backward([mx.nd.ones((1,))])
-    >>> exe.grad_dict['x'].asscalar()
+    >>> exe.grad_dict["x"].asscalar()
     np.float32(6.0)
     """
 
@@ -139,7 +147,10 @@ class Executor:
         aux_names = [node.name for node in graph.auxiliary]
         place = as_device(device, "Executor: device")
         own_args = {name: _copy(value, place) for name, value in arrays_by_name("args", args, names).items()}
-        own_aux = {name: _copy(value, place) for name, value in arrays_by_name("aux_states", aux_states, aux_names).items()}
+        own_aux = {
+            name: _copy(value, place)
+            for name, value in arrays_by_name("aux_states", aux_states, aux_names).items()
+        }
         grads = arrays_by_name("args_grad", args_grad, names)
         requests = read_grad_req(grad_req, names)
         self._setup(sym, place, own_args, grads, requests, own_aux, None)
@@ -249,7 +260,9 @@ class Executor:
         return dict(zip(self._graph.output_names, self.outputs, strict=True))
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {'?' if slot.array is None else slot.array.shape}" for name, slot in self._slots.items())
+        shapes = ", ".join(
+            f"{name} {'?' if slot.array is None else slot.array.shape}" for name, slot in self._slots.items()
+        )
         return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
 
     # ---- running -----------------------------------------------------------------------------------------
@@ -272,7 +285,9 @@ class Executor:
             When an array's shape is not the one that was bound.
         """
         if kwargs:  # all are looked at before the first is copied
-            for slot, value in [(self._slot_for(name), self._read_input(name, kwargs[name])) for name in kwargs]:
+            for slot, value in [
+                (self._slot_for(name), self._read_input(name, kwargs[name])) for name in kwargs
+            ]:
                 self._put(slot, value)
         if self._outputs is None:
             self._complete()
@@ -352,7 +367,9 @@ class Executor:
         if roots:
             torch.autograd.backward(roots, gradients)
         record.spent = True
-        if record.plan.training:  # moving averages move when backward runs, as in MXNet; a second call moves them again
+        if (
+            record.plan.training
+        ):  # moving averages move when backward runs, as in MXNet; a second call moves them again
             for state, value in zip(self._aux.values(), record.new_aux, strict=True):
                 if value is not None:
                     state._write(value)  # type: ignore[union-attr]
@@ -371,7 +388,9 @@ class Executor:
         """Return the tensors that `backward` starts from, and their gradients."""
         roots: list[Tensor] = []
         gradients: list[Tensor] = []
-        rows = zip(self._graph.outputs, record.roots, record.plan.losses, record.loss_inputs, heads, strict=False)
+        rows = zip(
+            self._graph.outputs, record.roots, record.plan.losses, record.loss_inputs, heads, strict=False
+        )
         for entry, root, loss, inputs, head in rows:
             if loss is not None and inputs is not None:
                 op = loss.node.operator
@@ -380,7 +399,9 @@ class Executor:
                     continue
                 memory = {"into": inputs[0].detach()} if loss.reuse and op.gradient_takes_memory else {}
                 with grad_mode(False):
-                    found = op.gradient_rule(loss.node.params, inputs, (root,), (self._ones_like(root),), **memory)
+                    found = op.gradient_rule(
+                        loss.node.params, inputs, (root,), (self._ones_like(root),), **memory
+                    )
                 for tensor, gradient in zip(inputs, found, strict=True):
                     if gradient is not None and tensor.requires_grad:
                         roots.append(tensor)
@@ -427,11 +448,15 @@ class Executor:
                     )
             out_grads = [out_grads.get(name) for name in names]
         if len(out_grads) != len(names):
-            raise ShapeError(f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(out_grads)}")
+            raise ShapeError(
+                f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(out_grads)}"
+            )
         heads: list[Tensor | None] = []
         for name, grad, output in zip(names, out_grads, self.outputs, strict=True):
             if grad is not None and not isinstance(grad, NDArray):
-                raise ArgumentError(f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}")
+                raise ArgumentError(
+                    f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}"
+                )
             if grad is not None and grad.shape != output.shape:
                 raise ShapeError(
                     f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
@@ -462,7 +487,9 @@ class Executor:
         bound = self._slots[name].array
         if not isinstance(value, NDArray):
             if not isinstance(value, (np.ndarray, Tensor)):
-                raise ArgumentError(f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}")
+                raise ArgumentError(
+                    f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}"
+                )
             value = array(value, self._device, self._type_of(name) if bound is None else value.dtype)
         if bound is not None and value.shape != bound.shape:
             raise ShapeError(f"Executor.forward: {name} must have shape {bound.shape}; got {value.shape}")
@@ -501,7 +528,9 @@ class Executor:
         self._make_outputs()
 
     def _known(self) -> tuple[dict[str, Shape], dict[str, torch.dtype]]:
-        shapes = {name: value.shape for name, value in {**self.arg_dict, **self._aux}.items() if value is not None}
+        shapes = {
+            name: value.shape for name, value in {**self.arg_dict, **self._aux}.items() if value is not None
+        }
         types = {n: v._tensor.dtype for n, v in {**self.arg_dict, **self._aux}.items() if v is not None}
         return shapes, types
 
@@ -545,7 +574,10 @@ class Executor:
         """
         have_aux = {name: value for name, value in self._aux.items() if value is not None}
         pairs = []
-        for kind, given, have in (("argument", arg_params, self.arg_dict), ("auxiliary state", aux_params, have_aux)):
+        for kind, given, have in (
+            ("argument", arg_params, self.arg_dict),
+            ("auxiliary state", aux_params, have_aux),
+        ):
             for name, value in (given or {}).items():
                 target = have.get(name)
                 if target is None:
@@ -556,7 +588,9 @@ class Executor:
                         "Set allow_extra_params=True to leave such names out."
                     )
                 if not isinstance(value, (NDArray, np.ndarray)):
-                    raise ArgumentError(f"Executor.copy_params_from: {name} must be an NDArray; got {value!r}")
+                    raise ArgumentError(
+                        f"Executor.copy_params_from: {name} must be an NDArray; got {value!r}"
+                    )
                 if tuple(value.shape) != target.shape:
                     raise ShapeError(
                         f"Executor.copy_params_from: {name} must have shape {target.shape}; got {tuple(value.shape)}"
@@ -565,7 +599,9 @@ class Executor:
         for target, value in pairs:
             target[:] = value
 
-    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape) -> Executor:
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
+    ) -> Executor:
         """Return an executor for other shapes of inputs, which shares parameters, gradients and auxiliary states.
 
         An input that gets smaller shares the memory of the old one.
@@ -581,7 +617,9 @@ class Executor:
         """
         for name in kwargs:
             if name not in self._slots:
-                raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self._slots)}")
+                raise NameLookupError(
+                    f"Executor.reshape: no argument {name!r}{near_names(name, self._slots)}"
+                )
         wanted = {name: tuple(shape) for name, shape in kwargs.items()}
         types = self._known()[1]
         inferred = infer_shapes(self._graph, wanted, infer_types(self._graph, types))
@@ -591,7 +629,9 @@ class Executor:
             slot = self._slots[node.name]
             assert slot.array is not None
             if shape is None or 0 in shape:
-                raise ShapeError(f"Executor.reshape: the shape of {node.name!r} does not follow from {wanted}")
+                raise ShapeError(
+                    f"Executor.reshape: the shape of {node.name!r} does not follow from {wanted}"
+                )
             if slot.array.shape != shape:
                 if node.name not in wanted and not partial_shaping:
                     raise ShapeError(
@@ -618,7 +658,9 @@ class Executor:
 
     # ---- looking inside ----------------------------------------------------------------------------------
 
-    def set_monitor_callback(self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False) -> None:
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
+    ) -> None:
         """Call ``callback(name, array)`` for each operator's outputs in every `forward`, such as ``fc1_output``.
 
         Hidden outputs are told too (``bn1_mean``). With `monitor_all`, before them each of the operator's inputs under
@@ -711,11 +753,15 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
         found = {name: value for name, value in arrays.items() if name in names and value is not None}
     elif isinstance(arrays, (list, tuple)):
         if len(arrays) != len(names):
-            raise ParameterError(f"{who}: a list must hold {len(names)} arrays, for {list(names)}; got {len(arrays)}")
+            raise ParameterError(
+                f"{who}: a list must hold {len(names)} arrays, for {list(names)}; got {len(arrays)}"
+            )
         found = {}
         for name, value in zip(names, arrays, strict=True):
             if value is not None and found.setdefault(name, value) is not value:
-                raise ParameterError(f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it")
+                raise ParameterError(
+                    f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"
+                )
     else:
         raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {type(arrays).__name__}")
     for name, value in found.items():

@@ -57,7 +57,9 @@ class Plan:
 
     training: bool
     code: fx.GraphModule
-    run: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]]
+    run: Callable[
+        ..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]
+    ]
     losses: tuple[Loss | None, ...]
 
     def blame(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
@@ -98,7 +100,9 @@ def lower(
         variables = (*graph.arguments, *graph.auxiliary)
         better = join_layers(graph)
         losses = _losses(better)
-        code = fx.GraphModule({}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses))
+        code = fx.GraphModule(
+            {}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses)
+        )
         plan = plans[key] = Plan(training, code, code.forward, losses)
     return plan
 
@@ -119,7 +123,9 @@ def _losses(graph: Graph) -> tuple[Loss | None, ...]:
             return None
         source = node.inputs[0]
         producer = source.node.operator
-        return Loss(node, producer is not None and producer.owns_output and source.index == 0 and uses[source] == 1)
+        return Loss(
+            node, producer is not None and producer.owns_output and source.index == 0 and uses[source] == 1
+        )
 
     return tuple(map(loss, graph.outputs))
 

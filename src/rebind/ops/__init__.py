@@ -4,12 +4,24 @@ This package sees torch and the ground only; `nd.X` and `sym.X` are made from it
 """
 
 from . import (
-    creation, elementwise, indexing, loss, matmul, nn, ordering, reduce, reshape, sampling, sequence, slicing, unary,
+    creation,
+    elementwise,
+    indexing,
+    loss,
+    matmul,
+    nn,
+    ordering,
+    reduce,
+    reshape,
+    sampling,
+    sequence,
+    slicing,
+    unary,
 )  # fmt: skip
 from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "loss", "matmul", "misfit", "nn",
-    "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
+    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "loss", "matmul", "misfit",
+    "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
 ]  # fmt: skip

@@ -4,10 +4,14 @@ An operator is a plain function on torch tensors whose signature *is* its interf
 
     @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
     def fully_connected(
-        data: Tensor, weight: Tensor, bias: Tensor | None = None, *,
-        num_hidden: Annotated[int, AtLeast(1)], no_bias: bool = False, flatten: bool = True,
-    ) -> Tensor:
-        ...
+        data: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        *,
+        num_hidden: Annotated[int, AtLeast(1)],
+        no_bias: bool = False,
+        flatten: bool = True,
+    ) -> Tensor: ...
 
 Arrays stand before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
 user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (where to make new arrays); a
@@ -145,7 +149,9 @@ class Operator:
         self._fill_shapes = rule
         return rule
 
-    def shapes_from_outputs(self, rule: Callable[[Shapes, Sequence[Shape | None], Params], Shapes]) -> Callable:
+    def shapes_from_outputs(
+        self, rule: Callable[[Shapes, Sequence[Shape | None], Params], Shapes]
+    ) -> Callable:
         """Declare shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``."""
         self._shapes_from_outputs = rule
         return rule
@@ -234,7 +240,9 @@ class Operator:
             return {}
         together: Shape | None = None
         for shape in (*shapes.values(), *outputs[:1]):
-            with contextlib.suppress(ValueError):  # a contradiction is found, and named, where it is written down
+            with contextlib.suppress(
+                ValueError
+            ):  # a contradiction is found, and named, where it is written down
                 together = merge(together, shape)
         return dict.fromkeys(shapes, together)
 

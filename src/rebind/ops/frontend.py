@@ -91,7 +91,9 @@ def _bind_variadic(
 # ---- signatures and help -------------------------------------------------------------------------------------
 
 
-def signature(op: Operator, kind: type, extra: Sequence[str], *, inputs_follow: bool = False) -> inspect.Signature:
+def signature(
+    op: Operator, kind: type, extra: Sequence[str], *, inputs_follow: bool = False
+) -> inspect.Signature:
     """Return the signature of `nd.X` or `sym.X`: inputs, parameters, then the keywords in `extra`.
 
     MXNet's callers write ``nd.clip(x, 0, 1)``: parameters may come by position after the inputs. With
@@ -118,7 +120,8 @@ def signature(op: Operator, kind: type, extra: Sequence[str], *, inputs_follow: 
         default = inspect.Parameter.empty if bare else p.default
         arguments.append(inspect.Parameter(p.name, place, default=default, annotation=_plain(p)))
     arguments += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for name in extra
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+        for name in extra
     ]
     return inspect.Signature(arguments, return_annotation=kind)
 
@@ -146,7 +149,9 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
     meanings = _meanings(sections.pop("Parameters", ""))
     lines = [summary, "", "Parameters", "----------"]
     for entry in op.inputs:
-        note = f"{kind}{', optional' if entry.optional else ''}{' (auxiliary state)' if entry.auxiliary else ''}"
+        note = (
+            f"{kind}{', optional' if entry.optional else ''}{' (auxiliary state)' if entry.auxiliary else ''}"
+        )
         lines.append(f"*{entry.name} : {kind}s" if op.variadic else f"{entry.name} : {note}")
         lines += meanings.get(entry.name, ())
     for p in op.parameters.values():

@@ -141,7 +141,7 @@ def _softmax_output_gradient(
         share = p.smooth_alpha / max(classes - 1, 1)
         grad, right = scores - share, 1.0 - p.smooth_alpha - share
     else:
-        grad = scores.clone() if into is None else into.view(scores.shape).copy_(scores)
+        grad = scores.clone() if into is None else _shaped(into, scores.shape).copy_(scores)
     grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
     if p.use_ignore:
@@ -155,8 +155,12 @@ def _softmax_output_gradient(
         scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
     if p.normalization == "valid" or scale != 1.0:
         grad.mul_(scale)
-    grad = grad.view(out.shape)
+    grad = _shaped(grad, out.shape)
     return (grad.mul_(heads[0]) if p.out_grad else grad), None
+
+
+def _shaped(tensor: Tensor, shape: torch.Size) -> Tensor:
+    return tensor if tensor.shape == shape else tensor.view(shape)
 
 
 def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:

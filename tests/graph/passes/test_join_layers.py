@@ -15,7 +15,6 @@ from rebind.executor.lower import Plan
 from rebind.graph import Graph, check
 from rebind.graph.passes import join_layers
 
-
 # The package shows the function of that name.
 LOWER = importlib.import_module("rebind.executor.lower")
 
@@ -116,7 +115,9 @@ def test_same_outputs_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) 
 
     def run() -> list[np.ndarray]:
         executor = symbol.simple_bind(mx.cpu(), **shapes)
-        outputs = executor.forward(is_train=True, **{arg: mx.nd.array(value) for arg, value in values.items()})
+        outputs = executor.forward(
+            is_train=True, **{arg: mx.nd.array(value) for arg, value in values.items()}
+        )
         executor.backward([mx.nd.ones(out.shape) for out in outputs])
         return [array.asnumpy() for array in (*outputs, *executor.grad_arrays)]
 

@@ -1,8 +1,8 @@
 """One matrix product in place of many: layers that share their weights and do not wait for each other.
 
 In an unrolled recurrent network the same `FullyConnected` is applied to the input of every step. Those inputs are all
-there before the first step, so that one product over all steps does the work of many small ones, and the gradient of the
-weight is one product too instead of a sum of as many.
+there before the first step, so that one product over all steps does the work of many small ones, and the gradient of
+the weight is one product too instead of a sum of as many.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def _groups(graph: Graph) -> list[set[str]]:
         if node.operator is not None and node.operator.name == "FullyConnected" and node.params.flatten:
             weights = tuple((id(entry.node), entry.index) for entry in node.inputs[1:])
             found[weights, tuple(node.params.items())].append(node.name)
-    return [set(names) for names in found.values() if len(names) > 1 and all(times[name] == 1 for name in names)]
+    return [
+        set(names) for names in found.values() if len(names) > 1 and all(times[name] == 1 for name in names)
+    ]
 
 
 def _are_independent(graph: Graph, members: Sequence[Node]) -> bool:
@@ -59,7 +61,9 @@ def _join(graph: Graph, members: Sequence[Node]) -> Graph:
     first = members[0]
     places = {id(node): i for i, node in enumerate(members)}
     inputs = [node.inputs[0] for node in members] + list(first.inputs[1:])
-    p = op.parse({"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias})
+    p = op.parse(
+        {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
+    )
     joint = Node(op, f"{first.name} and {len(members) - 1} more", inputs, p)
     new: dict[int, Node] = {}
 
