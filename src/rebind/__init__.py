@@ -31,7 +31,6 @@ from ._version import __version__
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .errors import MXNetError
 from .executor import Executor
-from .initializer import Xavier
 from .ndarray import NDArray
 from .scope import AttrScope
 from .symbol import Symbol

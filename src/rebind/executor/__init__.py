@@ -1,6 +1,7 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
-from .executor import Executor, arrays_by_name, read_grad_req
+from .arguments import arrays_by_name, read_grad_req
+from .executor import Executor
 from .group import DataParallelExecutorGroup
 from .lower import Plan, lower
 from .split import batch_axis, join, split_batch

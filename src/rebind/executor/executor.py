@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,34 +26,10 @@ from ..grad_mode import grad_mode
 from ..graph import Entry, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
 from ..shapes import Shape, is_known
+from .arguments import Arrays, Slot, arrays_by_name, in_shape, read_grad_req
 from .lower import Plan, entry_needs_head_gradient, lower
 
-__all__ = ["GRAD_REQS", "Executor", "arrays_by_name", "read_grad_req"]
-
-Arrays: TypeAlias = "Mapping[str, NDArray] | Sequence[NDArray | None] | None"
-GRAD_REQS = ("write", "add", "null")
-
-
-def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the request for each argument from one word, a list, or a dict (absent names: ``'null'``)."""
-    if isinstance(grad_req, str):
-        requests = dict.fromkeys(names, grad_req)
-    elif isinstance(grad_req, Mapping):
-        requests = {name: grad_req.get(name, "null") for name in names}
-    elif isinstance(grad_req, (list, tuple)):
-        if len(grad_req) != len(names):
-            raise ParameterError(
-                f"grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}"
-            )
-        requests = dict(zip(names, grad_req, strict=True))
-    else:
-        raise ArgumentError(f"grad_req: must be a word, a list or a dict; got {grad_req!r}")
-    for name, word in requests.items():
-        if word not in GRAD_REQS:
-            raise ParameterError(
-                f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}"
-            )
-    return requests
+__all__ = ["Executor"]
 
 
 @dataclass
@@ -62,36 +38,15 @@ class _Pass:
 
     plan: Plan
     roots: tuple[Tensor, ...]  # the outputs, with the record of how they were computed
-    loss_inputs: tuple[
-        tuple[Tensor, ...] | None, ...
-    ]  # for outputs that are losses, what they are computed from
+    # What outputs that are losses are computed from.
+    loss_inputs: tuple[tuple[Tensor, ...] | None, ...]
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is random
-    spent: bool  # whether there is no record: an inference pass keeps none, and backward frees it
+    spent: bool = False  # whether there is no record: an inference pass keeps none, and backward frees it
 
-
-@dataclass
-class _Slot:
-    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
-
-    array: NDArray | None
-    request: str = "null"
-    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
-    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
-    leaf: Tensor | None = None
-    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
-
-    def tensor(self) -> Tensor:
-        """Return the tensor to run on."""
-        assert self.array is not None
-        current = self.array._tensor
-        if self.grad is None:
-            return current
-        if current is not self.source:
-            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-            self.leaf, self.source = current.data.requires_grad_(), current
-        assert self.leaf is not None
-        return self.leaf
+    def spend(self) -> None:
+        """Free the record, and what else only `backward` needs."""
+        self.spent, self.roots, self.loss_inputs = True, (), ()
 
 
 class Executor:
@@ -146,9 +101,9 @@ class Executor:
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
         place = as_device(device, "Executor: device")
-        own_args = {name: _copy(value, place) for name, value in arrays_by_name("args", args, names).items()}
+        own_args = {name: array(value, place) for name, value in arrays_by_name("args", args, names).items()}
         own_aux = {
-            name: _copy(value, place)
+            name: array(value, place)
             for name, value in arrays_by_name("aux_states", aux_states, aux_names).items()
         }
         grads = arrays_by_name("args_grad", args_grad, names)
@@ -192,7 +147,7 @@ class Executor:
         self._device = device
         self._groups = dict(groups or {})
         self._requests = dict(requests)
-        self._slots = {node.name: _Slot(args.get(node.name)) for node in self._graph.arguments}
+        self._slots = {node.name: Slot(args.get(node.name)) for node in self._graph.arguments}
         # Two variables may share a name: each then is the same slot.
         self._order = [self._slots[node.name] for node in self._graph.arguments]
         self._aux = {node.name: aux.get(node.name) for node in self._graph.auxiliary}
@@ -211,6 +166,7 @@ class Executor:
         self._last: _Pass | None = None
         self._head_ones: dict[Any, Tensor] = {}
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._tapped: Graph | None = None
         self._is_random = any(
             node.operator is not None and "generator" in node.operator.modes for node in self._graph.nodes
         )
@@ -328,9 +284,10 @@ class Executor:
         except Exception as error:
             raise plan.blame(error, generator, tensors) from None
         inputs = {id(tensor) for tensor in tensors}
-        return [_detached(root, inputs) for root in roots], _Pass(
-            plan, roots, loss_inputs, new_aux, state, spent=not record
-        )
+        passed = _Pass(plan, roots, loss_inputs, new_aux, state)
+        if not record:
+            passed.spend()
+        return [_detached(root, inputs) for root in roots], passed
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
@@ -354,22 +311,21 @@ class Executor:
             self.forward(is_train=False)
         record = self._last
         assert record is not None
-        wanted = [slot for slot in self._slots.values() if slot.grad is not None]
         heads = self._read_heads(out_grads)
-        if record.spent:
-            record = self._replay(record)
+        wanted = [slot for slot in self._slots.values() if slot.grad is not None]
         if not wanted:
             return
+        if record.spent:
+            record = self._replay(record)
         roots, gradients = self._starts(record, heads)
         for slot in wanted:
             assert slot.leaf is not None and slot.grad is not None
             slot.leaf.grad = slot.grad._plain() if slot.request == "add" else None
         if roots:
             torch.autograd.backward(roots, gradients)
-        record.spent = True
-        if (
-            record.plan.training
-        ):  # moving averages move when backward runs, as in MXNet; a second call moves them again
+        record.spend()
+        # Moving averages move when backward runs, as in MXNet; a second call moves them again.
+        if record.plan.training:
             for state, value in zip(self._aux.values(), record.new_aux, strict=True):
                 if value is not None:
                     state._write(value)  # type: ignore[union-attr]
@@ -474,7 +430,7 @@ class Executor:
             found = self._head_ones[key] = one.expand(root.shape)
         return found
 
-    def _slot_for(self, name: str) -> _Slot:
+    def _slot_for(self, name: str) -> Slot:
         slot = self._slots.get(name)
         if slot is None:
             raise UnknownArgumentError(
@@ -501,7 +457,7 @@ class Executor:
         types = dict(zip(self._graph.arguments, found, strict=True))
         return next((t for node, t in types.items() if node.name == name and t is not None), torch.float32)
 
-    def _put(self, slot: _Slot, value: NDArray) -> None:
+    def _put(self, slot: Slot, value: NDArray) -> None:
         if slot.array is None:
             slot.array = value.copyto(self._device)
         elif value is not slot.array:
@@ -541,14 +497,14 @@ class Executor:
         self._inferred = infer_shapes(self._graph, shapes, self._inferred_types)
         self._sizes = {}
         for node in self._graph.nodes:
-            if node.operator is not None and 0 in (node.params.get("shape") or ()) and not node.inputs:
+            if node.operator is not None and node.operator.has_open_size(node.params):
                 shape = self._inferred.of(Entry(node))
                 if not is_known(shape):
                     raise ShapeError(
-                        f"{node.operator.name} {node.name!r}: its shape {node.params.shape} does not follow from the "
-                        "arrays; give it in full"
+                        f"{node.operator.name} {node.name!r}: its shape does not follow from the arrays (known is "
+                        f"{shape}); give it in full"
                     )
-                self._sizes[node.name] = shape
+                self._sizes[id(node)] = shape
 
     def _make_outputs(self) -> None:
         self._outputs = []
@@ -644,9 +600,9 @@ class Executor:
                         f"Executor.reshape: {node.name!r} would grow from {slot.array.shape} to {shape}; "
                         "set allow_up_sizing=True to allow that"
                     )
-            args[node.name] = _reshaped(slot.array, shape)
+            args[node.name] = in_shape(slot.array, shape)
             if slot.bound_grad is not None:
-                grads[node.name] = _reshaped(slot.bound_grad, shape)
+                grads[node.name] = in_shape(slot.bound_grad, shape)
         aux = {name: value for name, value in self._aux.items() if value is not None}
         new = Executor.bound(self._symbol, self._device, args, grads, self._requests, aux, self._groups)
         new._monitor = self._monitor
@@ -695,11 +651,10 @@ class Executor:
 
     def _tapped_graph(self) -> Graph:
         """Return the graph with all outputs of all nodes as further outputs."""
-        found = getattr(self, "_tapped", None)
-        if found is None:
+        if self._tapped is None:
             taps = (Entry(node, i) for node in self._graph.nodes for i in range(len(node.output_names)))
-            found = self._tapped = Graph((*self._graph.outputs, *taps))
-        return found
+            self._tapped = Graph((*self._graph.outputs, *taps))
+        return self._tapped
 
     def get_optimized_symbol(self) -> Any:
         """Return the symbol as it is run."""
@@ -729,42 +684,3 @@ def _detached(root: Any, inputs: set[int]) -> Any:
     if id(root) in inputs or root._is_view():
         return root.detach().clone(memory_format=torch.contiguous_format)
     return root.detach() if root.requires_grad else root
-
-
-def _copy(value: NDArray, device: Device) -> NDArray:
-    return array(value, device)
-
-
-def _reshaped(old: NDArray, shape: Shape) -> NDArray:
-    """Return `old` itself if it has the shape, its memory in that shape if it is large enough, else zeros."""
-    if old.shape == shape:
-        return old
-    size = int(np.prod(shape))
-    if size <= old.size:
-        return old._alias(old._tensor.reshape(-1)[:size].reshape(shape))
-    return NDArray(torch.zeros(shape, dtype=old._tensor.dtype, device=old._tensor.device), old.device)
-
-
-def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, NDArray]:
-    """Return arrays by name from a list in the order of `names` or a dict; extra names are left out."""
-    if arrays is None:
-        return {}
-    if isinstance(arrays, Mapping):
-        found = {name: value for name, value in arrays.items() if name in names and value is not None}
-    elif isinstance(arrays, (list, tuple)):
-        if len(arrays) != len(names):
-            raise ParameterError(
-                f"{who}: a list must hold {len(names)} arrays, for {list(names)}; got {len(arrays)}"
-            )
-        found = {}
-        for name, value in zip(names, arrays, strict=True):
-            if value is not None and found.setdefault(name, value) is not value:
-                raise ParameterError(
-                    f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"
-                )
-    else:
-        raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {type(arrays).__name__}")
-    for name, value in found.items():
-        if not isinstance(value, NDArray):
-            raise ArgumentError(f"{who}: {name!r} must be an NDArray; got {value!r}")
-    return found

@@ -10,7 +10,8 @@ from ..device import Device
 from ..errors import ParameterError, ShapeError, StateError
 from ..ndarray import NDArray
 from ..shapes import Shape
-from .executor import Executor, read_grad_req
+from .arguments import read_grad_req
+from .executor import Executor
 from .split import Target, batch_axis, batch_size_of, join, mean, part_of, part_shape, split_batch
 
 __all__ = ["DataParallelExecutorGroup"]

@@ -75,7 +75,7 @@ def lower(
     training: bool,
     device: Device,
     groups: Mapping[str, Device] | None = None,
-    sizes: Mapping[str, Shape] | None = None,
+    sizes: Mapping[int, Shape] | None = None,
 ) -> Plan:
     """Return the plan of `graph`; made at the first call for a mode, then kept as long as the graph.
 
@@ -90,7 +90,8 @@ def lower(
     groups
         For a node with the attribute ``ctx_group``, the device that its group runs on.
     sizes
-        For a node that makes an array of a shape that it does not wholly know (``zeros(shape=(0, 200))``), the shape.
+        By the id of a node that makes an array of a shape that it does not wholly know (``zeros(shape=(0, 200))``), the
+        shape.
     """
     plans = _plans.setdefault(graph, {})
     places = tuple(sorted((group, str(place.torch)) for group, place in (groups or {}).items()))
@@ -136,7 +137,7 @@ def _trace(
     training: bool,
     device: Device,
     groups: Mapping[str, Device],
-    sizes: Mapping[str, Shape],
+    sizes: Mapping[int, Shape],
     losses: Sequence[Loss | None],
 ) -> fx.Graph:
     code = fx.Graph()
@@ -159,8 +160,8 @@ def _trace(
         if several_devices:
             inputs = [code.call_method("to", (value, place.torch)) for value in inputs]
         keywords: dict[str, Any] = dict(op.keywords(node.params))
-        if node.name in sizes:
-            keywords["shape"] = sizes[node.name]
+        if id(node) in sizes:
+            keywords.update(op.size_keywords(node.params, sizes[id(node)]))
         if "training" in op.modes:
             keywords["training"] = training
         if "generator" in op.modes:

@@ -112,6 +112,7 @@ class Operator:
         self._rows = rows
         self.owns_output = owns_output
         self.gradient_takes_memory = False
+        self._sized: tuple[Callable[[Params, Shape], dict[str, Any]], Callable[[Params], bool]] | None = None
         self._in_place: dict[str, tuple[Callable[..., Tensor], Callable[[Params], bool] | None]] = {}
         self._skip = skip
         self._outputs = outputs
@@ -164,6 +165,28 @@ class Operator:
         self._gradient = rule
         self.gradient_takes_memory = "into" in inspect.signature(rule).parameters
         return rule
+
+    def sized(self, when: Callable[[Params], bool]) -> Callable:
+        """Declare how an operator without inputs takes a size that its consumers know: ``(p, shape) -> parameters``.
+
+        `when` tells whether the size is open. Without a declaration it is where the parameter ``shape`` holds a 0.
+        """
+
+        def declare(rule: Callable[[Params, Shape], dict[str, Any]]) -> Callable:
+            self._sized = (rule, when)
+            return rule
+
+        return declare
+
+    def has_open_size(self, p: Params) -> bool:
+        """Tell whether the operator makes an array of a size that follows from its consumers."""
+        if self._sized is not None:
+            return self._sized[1](p)
+        return not self.inputs and 0 in (p.get("shape") or ())
+
+    def size_keywords(self, p: Params, shape: Shape) -> dict[str, Any]:
+        """Return the parameters with which an operator of open size makes an array of `shape`."""
+        return {"shape": shape} if self._sized is None else self._sized[0](p, shape)
 
     def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable:
         """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`."""

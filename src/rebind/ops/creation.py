@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..params import AtLeast, Params
+from ..shapes import Shape
 from ._spec import TypeSlots, operator
 
 Sizes = tuple[Annotated[int, AtLeast(0)], ...]
@@ -96,6 +97,12 @@ def arange(
     numbers = torch.arange(count, dtype=torch.float64, device=_wide(device)) * step + start
     numbers = numbers.to(device=device, dtype=dtype)
     return numbers.repeat_interleave(repeat, output_size=count * repeat) if repeat > 1 else numbers
+
+
+@arange.sized(when=lambda p: p.infer_range and p.stop is None)
+def _(p: Params, shape: Shape) -> dict[str, float]:
+    # Half a step short of the next number: rounding must not add one.
+    return {"stop": p.start + p.step * (shape[0] // p.repeat - 0.5)}
 
 
 @arange.check
