@@ -48,8 +48,11 @@ bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with
 golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
 	@test -n "$(ORACLE)" || { echo "make golden: say ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	"$(ORACLE)" -m tests.parity.generate $(ARGS)
+	"$(ORACLE)" -m tests.parity.generate_training
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
+	$(BIN)/python -m tests.parity.write_states build/parity-states
+	"$(ORACLE)" -m tests.parity.generate_training --check build/parity-states
 
 clean: ## remove .venv and the tools' caches
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

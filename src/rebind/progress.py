@@ -120,7 +120,7 @@ def _make_bar() -> Any:
         TextColumn("{task.fields[values]}", style="cyan"),
         TextColumn("{task.fields[speed]}", style="green"),
         TextColumn("{task.fields[left]}"),
-        console=Console(stderr=True),
+        console=Console(stderr=True, force_terminal=True),  # it was asked whether there is one
         transient=True,
         # Else rich would send what is printed to the terminal, though the user sent it to a file.
         redirect_stdout=sys.stdout.isatty(),

@@ -21,7 +21,6 @@ HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "
 
 _FORMAT_VERSION = 10901
 _ARGMAX_CHANGED = _INITS_BEFORE = 905  # 0.9.5
-_COUNTS_OF_OUTPUTS, _MOST_OUTPUTS = ("num_outputs", "sections"), 1_000_000
 _INLINE_LENGTH = 10  # longer lists are written one element a line
 
 
@@ -224,9 +223,6 @@ def _apply(
             op.parse({**given, stray[0]: others[stray[0]]}, who)
     except MXNetError as error:
         raise FormatError(str(error)) from None
-    for key in _COUNTS_OF_OUTPUTS:
-        if (p.get(key) or 0) > _MOST_OUTPUTS:  # before a list of that length is made
-            raise FormatError(f"{who}: {key} must be at most {_MOST_OUTPUTS}; got {p[key]}")
     names = op.inputs_for(p, len(sources))
     for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
         sources = [*sources, input_variable(op, name, missing, for_variables)]

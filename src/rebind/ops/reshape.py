@@ -15,11 +15,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
-from ..params import AtLeast, Params
+from ..params import AtLeast, Between, Params
 from ..shapes import Shape, normalize_axis
 from ._spec import Shapes, operator
 
 __all__ = ["reshape_target"]
+
+MOST_PARTS = 1_000_000  # a symbol lists its outputs by name: a file must not make it take all memory
 
 # ---- reshape ------------------------------------------------------------------------------------------
 
@@ -630,7 +632,11 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
 )
 def slice_channel(
-    data: Tensor, *, num_outputs: Annotated[int, AtLeast(1)], axis: int = 1, squeeze_axis: bool = False
+    data: Tensor,
+    *,
+    num_outputs: Annotated[int, Between(1, MOST_PARTS)],
+    axis: int = 1,
+    squeeze_axis: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
     """`data` parted along an axis into equal parts.
 
@@ -675,7 +681,12 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     outputs=lambda p: _split_names(p.sections or len(p.indices)),
 )
 def split_v2(
-    data: Tensor, *, indices: tuple[int, ...], axis: int = 1, squeeze_axis: bool = False, sections: int = 0
+    data: Tensor,
+    *,
+    indices: tuple[int, ...],
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: Annotated[int, Between(0, MOST_PARTS)] = 0,
 ) -> Tensor | tuple[Tensor, ...]:
     """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
     axis = normalize_axis(axis, data.ndim, "_split_v2: axis")

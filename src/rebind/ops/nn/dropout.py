@@ -35,8 +35,7 @@ def dropout(
     mode
         ``'training'``: only in training; ``'always'``: in inference too (as Monte Carlo dropout needs it).
     axes
-        Axes along which one draw counts for all: ``(2, 3)`` on NCHW drops whole channels. (MXNet 1.9.1 draws
-        for each element nevertheless when it runs on the CPU.)
+        Axes along which one draw counts for all: ``(2, 3)`` on NCHW drops whole channels.
     cudnn_off
         No effect here; accepted for old programs.
 
