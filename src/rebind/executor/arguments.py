@@ -52,6 +52,9 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
+    nothing: Tensor | None = field(
+        default=None, repr=False
+    )  # holds the place of the gradient during backward
 
     def tensor(self) -> Tensor:
         """Return the tensor to run on."""
@@ -64,6 +67,33 @@ class Slot:
             self.leaf, self.source = current.data.requires_grad_(), current
         assert self.leaf is not None
         return self.leaf
+
+    def prepare_gradient(self) -> None:
+        """Get ready for `backward`: an old gradient that will be replaced gives its memory to the new ones."""
+        assert self.leaf is not None and self.grad is not None
+        if self.request == "add":
+            self.leaf.grad = self.grad._plain()
+            return
+        self.leaf.grad = None
+        if not self.grad._viewed:
+            if self.nothing is None:
+                old = self.grad._tensor
+                self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            self.grad._tensor = self.nothing
+
+    def take_gradient(self) -> None:
+        """Show what `backward` computed, or zeros where it did not come by."""
+        assert self.leaf is not None and self.grad is not None
+        found, self.leaf.grad = self.leaf.grad, None
+        if self.request == "add":
+            if found is not None and found is not self.grad._tensor:
+                self.grad._write(found)
+        elif found is not None:
+            self.grad._exchange(found)
+        elif self.grad._tensor is self.nothing:
+            self.grad._tensor = torch.zeros_like(self.nothing, memory_format=torch.contiguous_format)
+        else:
+            self.grad._plain().zero_()
 
 
 def in_shape(old: NDArray, shape: Shape) -> NDArray:

@@ -319,26 +319,19 @@ class Executor:
             record = self._replay(record)
         roots, gradients = self._starts(record, heads)
         for slot in wanted:
-            assert slot.leaf is not None and slot.grad is not None
-            slot.leaf.grad = slot.grad._plain() if slot.request == "add" else None
-        if roots:
-            torch.autograd.backward(roots, gradients)
-        record.spend()
+            slot.prepare_gradient()
+        try:
+            if roots:
+                torch.autograd.backward(roots, gradients)
+        finally:
+            record.spend()
+            for slot in wanted:
+                slot.take_gradient()
         # Moving averages move when backward runs, as in MXNet; a second call moves them again.
         if record.plan.training:
             for state, value in zip(self._aux.values(), record.new_aux, strict=True):
                 if value is not None:
                     state._write(value)  # type: ignore[union-attr]
-        for slot in wanted:
-            assert slot.leaf is not None and slot.grad is not None
-            found, slot.leaf.grad = slot.leaf.grad, None
-            if slot.request == "write":
-                if found is None:
-                    slot.grad._plain().zero_()
-                else:
-                    slot.grad._exchange(found)
-            elif found is not None and found is not slot.grad._tensor:
-                slot.grad._write(found)
 
     def _starts(self, record: _Pass, heads: Sequence[Tensor | None]) -> tuple[list[Tensor], list[Tensor]]:
         """Return the tensors that `backward` starts from, and their gradients."""
