@@ -312,7 +312,7 @@ def test_gradients_are_derivatives(sample):
             "SliceChannel",
             [(2, 5)],
             {"num_outputs": 0},
-            "SliceChannel: num_outputs must be an int in [1; got 0",
+            "SliceChannel: num_outputs must be an int in [1, 1000000]; got 0",
         ),
         ("slice", [(2, 3)], {"begin": (0, 0), "end": (1,)}, "slice: begin, end and step must be alike long"),
         ("slice", [(2, 3)], {"begin": (0,), "end": (1,), "step": (0,)}, "slice: step must not be 0"),
