@@ -100,8 +100,8 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     >>> with record():
     ...     y = x * x
     >>> backward(y)
-    >>> gradient.asscalar()
-    np.float32(6.0)
+    >>> gradient.item()
+    6.0
     """
     variables = [variables] if isinstance(variables, NDArray) else list(variables)
     gradients = [gradients] if isinstance(gradients, NDArray) else list(gradients)
@@ -152,8 +152,8 @@ def grad(
     ...     y = x * x * x
     ...     slope = grad(y, x, create_graph=True)
     >>> slope.backward()
-    >>> x.grad.asscalar()
-    np.float32(12.0)
+    >>> x.grad.item()
+    12.0
     """
     heads = [heads] if isinstance(heads, NDArray) else list(heads)
     several = not isinstance(variables, NDArray)

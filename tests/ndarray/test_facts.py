@@ -91,7 +91,7 @@ def test_fact(expression: str, expected: str) -> None:
         ("f32.attach_grad('foo')", ValueError, "grad_req must be one of"),
         ("i32.attach_grad()", TypeError, "only arrays of a float type"),
         ("f32.backward()", RuntimeError, "not computed from marked arrays"),
-        ("np.asarray(f32, copy=False)", ValueError, "NumPy gets a copy"),
+        ("f32.__array__(copy=False)", ValueError, "NumPy gets a copy"),
     ],
 )  # fmt: skip
 def test_mistake(expression: str, kind: type, says: str) -> None:

@@ -80,11 +80,11 @@ class Executor:
     >>> exe = mx.executor.Executor(
     ...     x * x, mx.cpu(), {"x": mx.nd.array([3.0])}, {"x": mx.nd.zeros((1,))}, "write"
     ... )
-    >>> exe.forward(is_train=True)[0].asscalar()
-    np.float32(9.0)
+    >>> exe.forward(is_train=True)[0].item()
+    9.0
     >>> exe.backward([mx.nd.ones((1,))])
-    >>> exe.grad_dict["x"].asscalar()
-    np.float32(6.0)
+    >>> exe.grad_dict["x"].item()
+    6.0
     """
 
     def __init__(
