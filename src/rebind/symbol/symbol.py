@@ -24,7 +24,7 @@ from ..errors import (
     ShapeError,
     near_names,
 )
-from ..executor import Executor, arrays_by_name, read_grad_req
+from ..executor import ArraySpec, Executor, Sharing, allocate, arrays_by_name, read_grad_req
 from ..graph import (
     Entry,
     Graph,
@@ -42,7 +42,7 @@ from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
 from ..params import format_value
 from ..scope import AttrScope, NameManager
-from ..shapes import Shape, as_shape, is_known
+from ..shapes import as_shape, is_known
 
 __all__ = ["Group", "Symbol", "Variable", "compose", "fromjson", "load", "load_json", "var"]
 
@@ -444,67 +444,39 @@ class Symbol:
                 raise ParameterError(
                     f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}"
                 )
-        names = self.list_arguments()
-        shapes, types = self._resolve(kwargs, type_dict or {})
-        requests = read_grad_req(grad_req, names)
+        requests = read_grad_req(grad_req, self.list_arguments())
         groups = dict(group2ctx or {})
-        place = {
-            node.name: groups.get(node.attributes.get("__ctx_group__", ""), device)
-            for node in self._graph.variables
-        }
-
-        def make(name: str) -> NDArray:
-            tensor = torch.zeros(shapes[name], dtype=types[name], device=place[name].torch)
-            return NDArray(tensor, place[name])
-
-        shared = shared_exec.arg_dict if shared_exec is not None else {}
-        shared_grads = shared_exec.grad_dict if shared_exec is not None else {}
-        args: dict[str, NDArray] = {}
-        grads: dict[str, NDArray] = {}
-        for name in names:
-            allowed = shared_arg_names is None or name in shared_arg_names
-            old = shared.get(name) if allowed else None
-            if old is not None and (old.shape != shapes[name] or old.tensor.dtype is not types[name]):
-                if shared_arg_names is not None:
-                    raise ShapeError(
-                        f"Symbol.simple_bind: shared argument {name!r} must have shape {shapes[name]}; got {old.shape}"
-                    )
-                old = None
-            if (
-                old is None
-                and shared_buffer is not None
-                and name not in requests_of_parameters(requests, kwargs)
-            ):
-                args[name] = _from_buffer(shared_buffer, name, shapes[name], types[name], place[name])
-            else:
-                args[name] = make(name) if old is None else old
-            if requests[name] != "null" and types[name].is_floating_point:
-                reused = shared_grads.get(name) if old is not None else None
-                grads[name] = make(name) if reused is None else reused
-        old_aux = shared_exec.aux_dict if shared_exec is not None else {}
-        aux = {}
-        for name in self.list_auxiliary_states():
-            state = old_aux.get(name)
-            aux[name] = state if state is not None and state.shape == shapes[name] else make(name)
+        specs = self._specs(device, groups, kwargs, type_dict or {})
+        sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(kwargs))
+        args, grads, aux = allocate(self._graph, specs, requests, sharing)
         return Executor.bound(self, device, args, grads, requests, aux, groups)
 
-    def _resolve(self, given: Mapping[str, Any], type_dict: Mapping[str, Any]) -> tuple[dict, dict]:
-        """Return shapes and types of all variables; an error lists what does not follow."""
-        variables = self._graph.variables
-        types_found = self._types(self._named("simple_bind", (), type_dict))
-        wanted = {
-            name: tuple(int(n) for n in shape)
-            for name, shape in self._named("simple_bind", (), given).items()
-        }
-        found = infer_shapes(self._graph, wanted, types_found)
-        shapes = {node.name: found.of(Entry(node)) for node in variables}
-        unknown = [f"{name} {shape or '?'}" for name, shape in shapes.items() if not is_known(shape)]
+    def _specs(
+        self,
+        device: Device,
+        groups: Mapping[str, Device],
+        given: Mapping[str, Any],
+        type_dict: Mapping[str, Any],
+    ) -> dict[str, ArraySpec]:
+        """Return what each variable's array must be; an error lists what does not follow."""
+        types = self._types(self._named("simple_bind", (), type_dict))
+        named = self._named("simple_bind", (), given)
+        wanted = {name: tuple(int(n) for n in shape) for name, shape in named.items()}
+        shapes = infer_shapes(self._graph, wanted, types)
+        specs: dict[str, ArraySpec] = {}
+        unknown = []
+        for node in self._graph.variables:
+            shape = shapes.of(Entry(node))
+            if not is_known(shape):
+                unknown.append(f"{node.name} {shape or '?'}")
+            place = groups.get(node.attributes.get("__ctx_group__", ""), device)
+            specs[node.name] = ArraySpec(shape, types.of(Entry(node)), place)
         if unknown:
             raise ShapeError(
-                f"Symbol.simple_bind: shapes do not follow from {dict(wanted)}: {', '.join(unknown)}. "
+                f"Symbol.simple_bind: shapes do not follow from {wanted}: {', '.join(unknown)}. "
                 "Give them as keywords, or in var(shape=...)."
             )
-        return shapes, {node.name: types_found.of(Entry(node)) for node in variables}
+        return specs
 
     def _bind(
         self,
@@ -568,23 +540,6 @@ class Symbol:
         if shape:
             kwargs["shape"] = shape[0] if isinstance(shape[0], (tuple, list)) else shape
         return compose(find("Reshape"), "reshape", (self,), kwargs)
-
-
-def requests_of_parameters(requests: Mapping[str, str], inputs: Mapping[str, Any]) -> set[str]:
-    """Return the names that are no inputs: they never live in a shared buffer."""
-    return set(requests) - set(inputs)
-
-
-def _from_buffer(
-    buffer: dict[str, NDArray], name: str, shape: Shape, dtype: torch.dtype, device: Device
-) -> NDArray:
-    old = buffer.get(name)
-    size = int(np.prod(shape))
-    if old is not None and old.tensor.dtype is dtype and old.device == device and old.size >= size:
-        return old if old.shape == shape else old._alias(old.tensor.reshape(-1)[:size].reshape(shape))
-    made = NDArray(torch.zeros(shape, dtype=dtype, device=device.torch), device)
-    buffer[name] = made
-    return made
 
 
 def _listed(names: Sequence[str]) -> str:

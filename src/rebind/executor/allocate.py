@@ -1,0 +1,125 @@
+"""New arrays for an executor, or those of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from ..device import Device
+from ..errors import ShapeError
+from ..graph import Graph
+from ..ndarray import NDArray
+from ..shapes import Shape, size
+from .arguments import in_shape
+from .executor import Executor
+
+__all__ = ["ArraySpec", "Sharing", "allocate"]
+
+Arrays = dict[str, NDArray]
+
+
+class ArraySpec(NamedTuple):
+    """What an array of an executor must be."""
+
+    shape: Shape
+    dtype: torch.dtype
+    device: Device
+
+    def make(self) -> NDArray:
+        """Return a new array of zeros."""
+        return NDArray(torch.zeros(self.shape, dtype=self.dtype, device=self.device.torch), self.device)
+
+    def fits(self, array: NDArray) -> bool:
+        """Tell whether an array is what is asked for."""
+        return array.shape == self.shape and array.tensor.dtype is self.dtype
+
+    def found_in(self, array: NDArray | None) -> bool:
+        """Tell whether the memory of an array is enough."""
+        return (
+            array is not None
+            and array.tensor.dtype is self.dtype
+            and array.device == self.device
+            and array.size >= size(self.shape)
+        )
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Whose arrays a new executor may use.
+
+    Attributes
+    ----------
+    executor
+        An executor that shares its arguments, gradients and auxiliary states.
+    names
+        Which arguments must be shared; None: all that fit.
+    buffer
+        Memory for inputs, by name; what is too small is made anew and put there.
+    inputs
+        Which arguments are inputs.
+    """
+
+    executor: Executor | None = None
+    names: Collection[str] | None = None
+    buffer: Arrays | None = None
+    inputs: Collection[str] = ()
+
+    def argument(self, name: str, spec: ArraySpec) -> NDArray | None:
+        """Return the shared array for an argument, if there is one."""
+        if self.executor is None or (self.names is not None and name not in self.names):
+            return None
+        array = self.executor.arg_dict.get(name)
+        if array is None or spec.fits(array):
+            return array
+        if self.names is None:
+            return None
+        raise ShapeError(
+            f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape}; got {array.shape}"
+        )
+
+    def memory(self, name: str, spec: ArraySpec) -> NDArray | None:
+        """Return memory from the buffer for an input, which is put there if it is not; None for other arguments."""
+        if self.buffer is None or name not in self.inputs:
+            return None
+        if not spec.found_in(self.buffer.get(name)):
+            self.buffer[name] = spec.make()
+        return in_shape(self.buffer[name], spec.shape)
+
+
+def allocate(
+    graph: Graph, specs: Mapping[str, ArraySpec], requests: Mapping[str, str], sharing: Sharing
+) -> tuple[Arrays, Arrays, Arrays]:
+    """Return arguments, gradients and auxiliary states by name, new ones where nothing is shared.
+
+    Parameters
+    ----------
+    graph
+        What will be run.
+    specs
+        What each array must be, by the variable's name.
+    requests
+        What is to be done with each gradient; arguments with ``'null'``, or of whole numbers, get none.
+    sharing
+        Whose arrays may be used.
+    """
+    args: Arrays = {}
+    grads: Arrays = {}
+    aux: Arrays = {}
+    old_grads = sharing.executor.grad_dict if sharing.executor is not None else {}
+    old_aux = sharing.executor.aux_dict if sharing.executor is not None else {}
+    for node in graph.arguments:
+        name, spec = node.name, specs[node.name]
+        shared = sharing.argument(name, spec)
+        found = shared if shared is not None else sharing.memory(name, spec)
+        args[name] = spec.make() if found is None else found
+        if requests[name] != "null" and spec.dtype.is_floating_point:
+            grad = old_grads.get(name) if shared is not None else None
+            grads[name] = spec.make() if grad is None else grad
+    for node in graph.auxiliary:
+        state = old_aux.get(node.name)
+        spec = specs[node.name]
+        aux[node.name] = state if state is not None and spec.fits(state) else spec.make()
+    return args, grads, aux
