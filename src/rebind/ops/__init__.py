@@ -7,6 +7,7 @@ from . import (
     creation,
     elementwise,
     indexing,
+    joining,
     loss,
     matmul,
     nn,
@@ -17,11 +18,11 @@ from . import (
     sequence,
     slicing,
     unary,
-)  # fmt: skip
+)
 from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "loss", "matmul", "misfit",
-    "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
+    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "joining", "loss", "matmul",
+    "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
 ]  # fmt: skip

@@ -1,0 +1,223 @@
+"""Joining arrays, and parting them: Concat, stack, SliceChannel and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, ShapeError
+from ..params import Between, Params
+from ..shapes import Shape, normalize_axis
+from ._spec import Shapes, operator
+
+__all__ = ["concat", "slice_channel", "split_v2", "stack"]
+
+MOST_PARTS = 1_000_000  # a symbol lists its outputs by name: a file must not make it take all memory
+
+
+@operator("Concat", "concat", count="num_args")
+def concat(*data: Tensor, dim: int = 1) -> Tensor:
+    """Arrays joined along an axis they have.
+
+    >>> concat(torch.zeros(2, 3), torch.ones(2, 1), dim=1).shape
+    torch.Size([2, 4])
+    """
+    try:
+        return torch.cat(data, dim)
+    except (RuntimeError, IndexError) as error:
+        raise _concat_error("Concat", data, dim) or error from None
+
+
+def _concat_error(who: str, data: Sequence[Tensor], dim: int) -> Exception | None:
+    """Return the error for arrays that do not fit together."""
+    if not data:
+        return ArgumentError(f"{who}: needs at least one array; got none")
+    first = tuple(data[0].shape)
+    if not -len(first) <= dim < len(first):
+        return ShapeError(
+            f"{who}: dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}"
+        )
+    axis = dim % len(first)
+    for position, tensor in enumerate(data):
+        shape = tuple(tensor.shape)
+        if len(shape) != len(first) or any(
+            a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis
+        ):
+            return ShapeError(
+                f"{who}: arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}"
+            )
+    return None
+
+
+def _alike_but_for(axis: int, shapes: Sequence[Shape | None], ndim: int) -> list[int]:
+    """Return sizes that shapes of `ndim` axes have in common, 0 at `axis` and where none is known."""
+    common = [0] * ndim
+    for shape in shapes:
+        if shape is not None and len(shape) == ndim:
+            common = [a or b for a, b in zip(common, shape, strict=True)]
+    common[axis] = 0
+    return common
+
+
+@concat.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    known = next((shape for shape in shapes.values() if shape), None)
+    if known is None or not -len(known) <= p.dim < len(known):
+        return {}
+    axis = p.dim % len(known)
+    common = _alike_but_for(axis, list(shapes.values()), len(known))
+    return {
+        name: _with(common, axis, shape[axis] if shape and len(shape) == len(known) else 0)
+        for name, shape in shapes.items()
+    }
+
+
+@concat.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not -len(out) <= p.dim < len(out):
+        return {}
+    axis = p.dim % len(out)
+    sizes = {name: shape[axis] if shape and len(shape) == len(out) else 0 for name, shape in shapes.items()}
+    unknown = [name for name, size in sizes.items() if not size]
+    if out[axis] and len(unknown) == 1:
+        sizes[unknown[0]] = max(out[axis] - sum(sizes.values()), 0)
+    return {name: _with(list(out), axis, size) for name, size in sizes.items()}
+
+
+def _with(shape: list[int], axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+@operator("_rnn_param_concat", count="num_args")
+def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
+    """Arrays joined along an axis; what RNN layers use to pack their parameters."""
+    try:
+        return torch.cat(data, dim)
+    except (RuntimeError, IndexError) as error:
+        raise _concat_error("_rnn_param_concat", data, dim) or error from None
+
+
+@operator("stack", count="num_args")
+def stack(*data: Tensor, axis: int = 0) -> Tensor:
+    """Arrays of one shape joined along a new axis."""
+    try:
+        return torch.stack(data, axis)
+    except (RuntimeError, IndexError) as error:
+        if not data:
+            raise ArgumentError("stack: needs at least one array; got none") from None
+        normalize_axis(axis, data[0].ndim + 1, "stack: axis")
+        if len({tensor.shape for tensor in data}) > 1:
+            shapes = ", ".join(str(tuple(tensor.shape)) for tensor in data)
+            raise ShapeError(f"stack: all arrays must have one shape; got {shapes}") from None
+        raise error
+
+
+@stack.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    known = next((shape for shape in shapes.values() if shape), None)
+    if known is None:
+        return {}
+    common = [0] * len(known)
+    for shape in shapes.values():
+        if shape is not None and len(shape) == len(known):
+            common = [a or b for a, b in zip(common, shape, strict=True)]
+    return dict.fromkeys(shapes, tuple(common))
+
+
+@stack.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    if out is None or not -len(out) <= p.axis < len(out):
+        return {}
+    axis = p.axis % len(out)
+    return dict.fromkeys(shapes, out[:axis] + out[axis + 1 :])
+
+
+@operator(
+    "SliceChannel",
+    "split",
+    outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
+)
+def slice_channel(
+    data: Tensor,
+    *,
+    num_outputs: Annotated[int, Between(1, MOST_PARTS)],
+    axis: int = 1,
+    squeeze_axis: bool = False,
+) -> Tensor | tuple[Tensor, ...]:
+    """`data` parted along an axis into equal parts.
+
+    With `squeeze_axis` the axis is dropped from each part, which then must be of size 1.
+    """
+    axis = normalize_axis(axis, data.ndim, "SliceChannel: axis")
+    size = data.shape[axis]
+    if size % num_outputs or (squeeze_axis and size != num_outputs):
+        demand = (
+            "equal to num_outputs, with squeeze_axis,"
+            if squeeze_axis
+            else f"a multiple of num_outputs={num_outputs}"
+        )
+        raise ShapeError(
+            f"SliceChannel: size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}"
+        )
+    if squeeze_axis:
+        parts = data.unbind(axis)
+        if data.ndim == 1:
+            parts = tuple(part.reshape(1) for part in parts)
+    else:
+        parts = data.chunk(num_outputs, axis)
+    return parts[0] if num_outputs == 1 else parts
+
+
+@slice_channel.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    known = next((shape for shape in outputs if shape), None)
+    if known is None:
+        return {}
+    ndim = len(known) + p.squeeze_axis
+    if not -ndim <= p.axis < ndim:
+        return {}
+    axis = p.axis % ndim
+    if p.squeeze_axis:
+        return {"data": (*known[:axis], p.num_outputs, *known[axis:])}
+    return {"data": _with(list(known), axis, known[axis] * p.num_outputs)}
+
+
+@operator(
+    "_split_v2",
+    outputs=lambda p: _split_names(p.sections or len(p.indices)),
+)
+def split_v2(
+    data: Tensor,
+    *,
+    indices: tuple[int, ...],
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: Annotated[int, Between(0, MOST_PARTS)] = 0,
+) -> Tensor | tuple[Tensor, ...]:
+    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+    axis = normalize_axis(axis, data.ndim, "_split_v2: axis")
+    size = data.shape[axis]
+    if sections:
+        if size % sections:
+            raise ShapeError(
+                f"_split_v2: size of axis {axis} must be a multiple of sections={sections}; got {size}"
+            )
+        parts: Sequence[Tensor] = data.chunk(sections, axis)
+    else:
+        parts = data.tensor_split(list(indices[1:]), axis)
+    if squeeze_axis:
+        if any(part.shape[axis] != 1 for part in parts):
+            raise ShapeError(
+                f"_split_v2: squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}"
+            )
+        parts = [part.squeeze(axis) if part.ndim > 1 else part for part in parts]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _split_names(count: int) -> tuple[str, ...]:
+    return ("output",) if count == 1 else tuple(f"output{i}" for i in range(count))
