@@ -15,6 +15,7 @@ from rebind.ops import (
     creation,
     elementwise,
     indexing,
+    joining,
     matmul,
     ordering,
     reduce,
@@ -28,7 +29,9 @@ from rebind.shapes import merge
 
 from .samples import CERTAIN, SAMPLES, Sample
 
-MODULES = (creation, elementwise, indexing, matmul, ordering, reduce, reshape, sampling, slicing, unary)
+MODULES = (
+    creation, elementwise, indexing, joining, matmul, ordering, reduce, reshape, sampling, slicing, unary,
+)  # fmt: skip
 FILES = {module.__name__ for module in MODULES} | {"rebind.ops._tables"}
 HERE = [op for op in all_operators() if op.function.__module__ in FILES]
 

@@ -23,6 +23,6 @@ from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "joining", "loss", "matmul",
-    "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
+    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "joining", "loss",
+    "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
 ]  # fmt: skip
