@@ -52,9 +52,7 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
-    nothing: Tensor | None = field(
-        default=None, repr=False
-    )  # holds the place of the gradient during backward
+    nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's place during backward
 
     def tensor(self) -> Tensor:
         """Return the tensor to run on."""

@@ -28,10 +28,8 @@ from .graph import Entry, Graph, Node
 __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
 Key: TypeAlias = tuple[int, int]  # (id of the node, number of the output)
-_FILLERS = (
-    5040,
-    10080,
-)  # stand for an unknown size; divisible by all small numbers, so that splits go through
+# They stand for an unknown size, and are divisible by all small numbers, so that splits go through.
+_FILLERS = (5040, 10080)
 
 
 @dataclass(frozen=True)

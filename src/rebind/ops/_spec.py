@@ -263,9 +263,8 @@ class Operator:
             return {}
         together: Shape | None = None
         for shape in (*shapes.values(), *outputs[:1]):
-            with contextlib.suppress(
-                ValueError
-            ):  # a contradiction is found, and named, where it is written down
+            # A contradiction is found, and named, where it is written down.
+            with contextlib.suppress(ValueError):
                 together = merge(together, shape)
         return dict.fromkeys(shapes, together)
 

@@ -48,9 +48,8 @@ def _power_of_number(data: Tensor, number: float) -> Tensor:
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.clamp(
-        lhs, min=rhs
-    )  # as torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet
+    # As torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet.
+    return torch.clamp(lhs, min=rhs)
 
 
 def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:

@@ -48,9 +48,8 @@ def _gamma(data: Tensor) -> Tensor:
     if not data.is_floating_point():
         return _gamma(data.to(torch.float64))
     size = torch.exp(torch.lgamma(data))
-    negative = (
-        data < 0
-    )  # between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined
+    # Between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined.
+    negative = data < 0
     odd = torch.remainder(torch.floor(data), 2) == 1
     size = torch.where(negative & odd, -size, size)
     return torch.where(negative & (torch.floor(data) == data), torch.nan, size)

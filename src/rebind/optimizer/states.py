@@ -272,9 +272,8 @@ def _optimizer_from(record: Any) -> Optimizer:
         _check_plain(value, f"{record.kind}.{name}")
     counts = attributes.get("_all_index_update_counts")
     optimizer = kind.__new__(kind)
-    vars(optimizer).update(
-        vars(kind()) if "__dataclass_fields__" in vars(kind) else {}
-    )  # what an older file lacks
+    # What an older file lacks.
+    vars(optimizer).update(vars(kind()) if "__dataclass_fields__" in vars(kind) else {})
     vars(optimizer).update(attributes)
     if isinstance(counts, dict) and counts:  # the counts in use are one of the dicts in this one
         optimizer._index_update_count = counts.get(0, next(iter(counts.values())))
