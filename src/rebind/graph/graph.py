@@ -15,7 +15,7 @@ from ..errors import MXNetError
 from ..ops import Operator
 from ..params import Params
 
-__all__ = ["Entry", "Graph", "Node", "check", "input_variable", "rewrite"]
+__all__ = ["Entry", "Graph", "Node", "check", "depth_first", "input_variable", "rewrite"]
 
 
 class Node:
@@ -105,24 +105,11 @@ class Graph:
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """All nodes, each after its inputs, in the order of a depth-first walk: MXNet's order of arguments."""
-        order: list[Node] = []
-        seen: set[int] = set()
-        for entry in self.outputs:
-            stack: list[tuple[Node, int]] = [(entry.node, 0)]
-            while stack:
-                node, position = stack.pop()
-                if position == 0:
-                    if id(node) in seen:
-                        continue
-                    seen.add(id(node))
-                if position < len(node.inputs):
-                    stack.append((node, position + 1))
-                    child = node.inputs[position].node
-                    if id(child) not in seen:
-                        stack.append((child, 0))
-                else:
-                    order.append(node)
-        return tuple(order)
+        return tuple(
+            depth_first(
+                (entry.node for entry in self.outputs), lambda node: [entry.node for entry in node.inputs]
+            )
+        )
 
     @cached_property
     def variables(self) -> tuple[Node, ...]:
@@ -156,6 +143,28 @@ class Graph:
     def internals(self) -> Graph:
         """The graph whose outputs are all visible outputs of all nodes."""
         return Graph(Entry(node, i) for node in self.nodes for i in range(node.visible_outputs))
+
+
+def depth_first(starts: Iterable[Node], sources: Callable[[Node], Sequence[Node]]) -> list[Node]:
+    """Return the nodes that can be reached from `starts`, each once and after its `sources`.
+
+    It keeps its own stack: a chain of any length is fine.
+    """
+    order: list[Node] = []
+    seen: set[int] = set()
+    for start in starts:
+        stack = [(start, iter(sources(start)))] if id(start) not in seen else []
+        seen.add(id(start))
+        while stack:
+            node, rest = stack[-1]
+            source = next((each for each in rest if id(each) not in seen), None)
+            if source is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(id(source))
+                stack.append((source, iter(sources(source))))
+    return order
 
 
 def input_variable(op: Operator, node_name: str, input_name: str, said: Mapping[str, str]) -> Entry:

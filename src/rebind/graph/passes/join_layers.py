@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ...ops import find
-from ..graph import Entry, Graph, Node
+from ..graph import Entry, Graph, Node, depth_first
 
 __all__ = ["join_layers"]
 
@@ -67,40 +67,18 @@ def _join(graph: Graph, members: Sequence[Node]) -> Graph:
     joint = Node(op, f"{first.name} and {len(members) - 1} more", inputs, p)
     new: dict[int, Node] = {}
 
-    def renewed(entry: Entry) -> Entry:
-        place = places.get(id(entry.node))
-        return Entry(new[id(joint)], place) if place is not None else Entry(new[id(entry.node)], entry.index)
-
-    for node in _order(graph, joint, places):
-        renewed_inputs = tuple(map(renewed, node.inputs))
-        new[id(node)] = node if renewed_inputs == node.inputs else node.with_inputs(renewed_inputs)
-    return Graph(map(renewed, graph.outputs))
-
-
-def _order(graph: Graph, joint: Node, places: dict[int, int]) -> list[Node]:
-    """Return all nodes with the joint one in place of the members, each after its inputs.
-
-    The order of the old graph will not do: the joint node's inputs can stand behind the first member's consumers.
-    """
-    order: list[Node] = []
-    seen: set[int] = set()
-
     def stands_for(node: Node) -> Node:
         return joint if id(node) in places else node
 
-    for entry in graph.outputs:
-        stack = [(stands_for(entry.node), 0)]
-        while stack:
-            node, position = stack.pop()
-            if position == 0:
-                if id(node) in seen:
-                    continue
-                seen.add(id(node))
-            if position < len(node.inputs):
-                stack.append((node, position + 1))
-                child = stands_for(node.inputs[position].node)
-                if id(child) not in seen:
-                    stack.append((child, 0))
-            else:
-                order.append(node)
-    return order
+    def renewed(entry: Entry) -> Entry:
+        place = places.get(id(entry.node))
+        return Entry(new[id(stands_for(entry.node))], entry.index if place is None else place)
+
+    # The order of the old graph will not do: the joint node's inputs can stand behind the first member's consumers.
+    for node in depth_first(
+        (stands_for(entry.node) for entry in graph.outputs),
+        lambda node: [stands_for(entry.node) for entry in node.inputs],
+    ):
+        renewed_inputs = tuple(map(renewed, node.inputs))
+        new[id(node)] = node if renewed_inputs == node.inputs else node.with_inputs(renewed_inputs)
+    return Graph(map(renewed, graph.outputs))
