@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow lint types layers format bench golden clean
+.PHONY: help demo test check pytest slow lint types layers format bench golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -53,6 +53,9 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
 	"$(ORACLE)" -m tests.parity.generate_training --check build/parity-states
+
+parity: $(READY) ## which of MXNet 1.9.1's operators are here
+	$(BIN)/python -m tests.parity.coverage
 
 clean: ## remove .venv and the tools' caches
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

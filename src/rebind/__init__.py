@@ -24,6 +24,7 @@ from . import (
     random,
     scope,
     symbol,
+    test_utils,
     util,
     viz,
 )  # fmt: skip
@@ -49,5 +50,5 @@ __all__ = [
     "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned", "current_context",
     "current_device", "errors", "executor", "gpu", "init", "initializer", "io", "kv", "kvstore", "lr_scheduler",
     "metric", "mod", "model", "module", "name", "nd", "ndarray", "num_gpus", "optimizer", "random", "scope", "sym",
-    "symbol", "util", "visualization", "viz",
+    "symbol", "test_utils", "util", "visualization", "viz",
 ]  # fmt: skip

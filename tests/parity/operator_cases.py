@@ -590,6 +590,108 @@ def sources() -> Iterable[Case]:
     yield case("size_array", {"data": values(1, 2, 3, 4, 5, 6, shape=(2, 3))})
 
 
+def linear_algebra() -> Iterable[Case]:
+    """Products, factors and parts of matrices; only smooth places, and only the triangle that counts."""
+    for name in ("linalg.gemm", "linalg.gemm2"):
+        sum_with = {"C": normal(2, 2, 4)} if name == "linalg.gemm" else {}
+        yield case(name, {"A": normal(2, 2, 3), "B": normal(2, 3, 4), **sum_with})
+        yield case(
+            name, {"A": normal(2, 3, 2), "B": normal(2, 3, 4), **sum_with}, transpose_a=True, alpha=0.5
+        )
+        yield case(name, {"A": normal(2, 2, 3), "B": normal(2, 4, 3), **sum_with}, transpose_b=True)
+        swapped = {"C": normal(2, 3, 2, 5)} if sum_with else {}
+        yield case(name, {"A": normal(2, 3, 2, 4), "B": normal(2, 4, 2, 5), **swapped}, axis=1)
+        yield case(
+            name, {"A": normal(2, 4, 2, 3), "B": normal(2, 4, 2, 5), **swapped}, axis=-3, transpose_a=True
+        )
+    yield case("linalg.gemm", {"A": normal(2, 3), "B": normal(3, 2), "C": normal(2, 2)}, alpha=2.0, beta=-0.5)
+    yield case("linalg.gemm", {"A": normal(2, 3), "B": normal(3, 2)})
+    yield case("linalg.gemm2", {"A": normal(2, 3, dtype="float64"), "B": normal(3, 2, dtype="float64")})
+
+    full = normal(2, 3, 3)
+    steady = values(2, 9, 9, 0.5, 1.5, 9, -1, 0.3, 2.5, 1, 9, 9, 2, -1.2, 9, 0.4, 0.7, 0.8, shape=(2, 3, 3))
+    triangle = replace(steady, gradient=True)
+    for name, matrix in (("linalg.trmm", full), ("linalg.trsm", triangle)):
+        yield case(name, {"A": matrix, "B": normal(2, 3, 2)})
+        yield case(name, {"A": matrix, "B": normal(2, 3, 2)}, transpose=True, alpha=-0.5)
+        yield case(name, {"A": matrix, "B": normal(2, 2, 3)}, rightside=True)
+        yield case(name, {"A": matrix, "B": normal(2, 2, 3)}, rightside=True, transpose=True)
+        yield case(name, {"A": matrix, "B": normal(2, 3, 2)}, lower=False)
+        yield case(name, {"A": matrix, "B": normal(2, 2, 3)}, lower=False, rightside=True, transpose=True)
+    yield case("linalg.syrk", {"A": normal(2, 3, 2)})
+    yield case("linalg.syrk", {"A": normal(2, 3, 2)}, transpose=True, alpha=0.7)
+
+    numbers = (4, 1, 0.5, 1, 3, -0.7, 0.5, -0.7, 2, 2, 0.3, 0.1, 0.3, 5, 1.2, 0.1, 1.2, 3)
+    symmetric = {"A": replace(values(*numbers, shape=(2, 3, 3)), gradient=True)}
+    one = {"A": replace(values(*numbers[:9], shape=(3, 3), dtype="float64"), gradient=True)}
+    for name in ("potrf", "syevd", "inverse", "det", "slogdet", "sumlogdiag"):
+        yield case(f"linalg.{name}", symmetric)
+        yield case(f"linalg.{name}", one)
+    upper = {"A": replace(values(4, 9, 9, 1, 3, 9, 0.5, -0.7, 2, shape=(3, 3)), gradient=True)}
+    for name in ("potrf", "potri", "syevd"):  # the triangle above the diagonal does not count
+        yield case(f"linalg.{name}", upper)
+    yield case("linalg.potri", {"A": triangle})
+    for name in ("inverse", "det", "slogdet"):
+        yield case(f"linalg.{name}", {"A": normal(2, 2, 3, 3)})
+    yield case("linalg.gelqf", {"A": normal(2, 3, 4)})
+    yield case("linalg.gelqf", {"A": normal(3, 3, dtype="float64")})
+    for offset in (0, 1, -1):
+        yield case("linalg.extractdiag", {"A": full}, offset=offset)
+        yield case("linalg.makediag", {"A": normal(2, 3)}, offset=offset)
+    for keywords in ({}, {"lower": False}, {"offset": 1}, {"offset": -1, "lower": False}):
+        yield case("linalg.extracttrian", {"A": full}, **keywords)
+        yield case("linalg.maketrian", {"A": normal(2, 6)}, **keywords)
+    for name in ("linalg_gemm2", "linalg_potrf"):  # other names for the same
+        yield case(name, {"A": normal(2, 3), "B": normal(3, 2)} if name == "linalg_gemm2" else one)
+
+
+def contrib_tensors() -> Iterable[Case]:
+    """Small tensor operators of ``contrib``; its Fourier transforms need a GPU, a mask has no known shape."""
+    data = {"data": normal(3, 4)}
+    whole = {"data": integers(-5, 6, 3, 4, dtype="int32")}
+    yield case("contrib.quadratic", data)
+    yield case("contrib.quadratic", data, a=0.5, b=-2.0, c=3.0)
+    yield case("contrib.quadratic", whole, a=0.5, b=-2.0, c=3.0)
+    yield case("contrib.gradientmultiplier", data)
+    yield case("contrib.gradientmultiplier", data, scalar=-0.5)
+    yield case("contrib.gradientmultiplier", data, scalar=2.0, is_int=False)
+    yield case("contrib.div_sqrt_dim", data)
+    yield case("contrib.div_sqrt_dim", whole)
+    steps = {"data": values(-2.5, -1.5, -0.5, -0.2, 0, 0.4, 0.5, 1.5, 2.5)}
+    for name in ("contrib.round_ste", "contrib.sign_ste"):
+        yield case(name, data)
+        yield case(name, steps)
+
+    still = {"data": fixed(normal(3, 4))}
+    yield case("contrib.arange_like", still)
+    yield case("contrib.arange_like", still, start=1.5, step=-0.5, repeat=2)
+    yield case("contrib.arange_like", still, axis=1)
+    yield case("contrib.arange_like", still, axis=-2, repeat=2)
+    yield case("contrib.arange_like", whole, start=1.5, step=2.5)
+    yield case("contrib.index_array", still)
+    yield case("contrib.index_array", {"data": fixed(normal(2, 3, 2))}, axes=(-1, 0))
+    yield case(
+        "contrib.index_copy",
+        {"old_tensor": normal(4, 2), "index_vector": values(2, 0, dtype="int32"), "new_tensor": normal(2, 2)},
+    )
+    yield case(
+        "contrib.index_copy",
+        {"old_tensor": normal(4, 2, 3), "index_vector": values(3, 1, 0), "new_tensor": normal(3, 2, 3)},
+    )
+    heads = 2
+    together, apart = normal(4, 2, heads * 3 * 5), normal(3, 2, heads * 2 * 5)
+    prefix = "contrib.interleaved_matmul_"
+    yield case(f"{prefix}selfatt_qk", {"queries_keys_values": together}, heads=heads)
+    weights = normal(2 * heads, 4, 4)
+    yield case(
+        f"{prefix}selfatt_valatt", {"queries_keys_values": together, "attention": weights}, heads=heads
+    )
+    queries = normal(4, 2, heads * 5)
+    yield case(f"{prefix}encdec_qk", {"queries": queries, "keys_values": apart}, heads=heads)
+    weights = normal(2 * heads, 4, 3)
+    yield case(f"{prefix}encdec_valatt", {"keys_values": apart, "attention": weights}, heads=heads)
+
+
 def _all_cases() -> dict[str, Case]:
     """Number the rows that would have the same name."""
     families = (
@@ -604,6 +706,8 @@ def _all_cases() -> dict[str, Case]:
         indexing,
         ordering,
         sources,
+        linear_algebra,
+        contrib_tensors,
     )
     rows = [row for family in families for row in family()]
     seen: Counter[str] = Counter()

@@ -4,10 +4,12 @@ This package sees torch and the ground only; `nd.X` and `sym.X` are made from it
 """
 
 from . import (
+    contrib,
     creation,
     elementwise,
     indexing,
     joining,
+    linalg,
     loss,
     matmul,
     nn,
@@ -17,12 +19,14 @@ from . import (
     sampling,
     sequence,
     slicing,
+    sparse,
     unary,
 )
 from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "creation", "elementwise", "find", "indexing", "joining", "loss",
-    "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence", "slicing", "unary",
+    "OPERATORS", "Operator", "all_operators", "contrib", "creation", "elementwise", "find", "indexing", "joining",
+    "linalg", "loss", "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence",
+    "slicing", "sparse", "unary",
 ]  # fmt: skip

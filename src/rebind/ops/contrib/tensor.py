@@ -1,0 +1,395 @@
+"""Small tensor operators of ``contrib``: gradients that are not derivatives, indices, attention, Fourier transforms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...errors import DTypeError, ParameterError, ShapeError
+from ...params import AtLeast, Params
+from ...shapes import normalize_axis
+from .._spec import Shapes, operator
+from ..unary import round_, sign
+
+# ---- element-wise -------------------------------------------------------------------------------------
+
+
+@operator("_contrib_quadratic", alike=True)
+def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Tensor:
+    """``a * data**2 + b * data + c``; for integers cut towards 0.
+
+    >>> quadratic(torch.tensor([1.0, 2.0]), a=1.0, b=2.0, c=3.0)
+    tensor([ 6., 11.])
+    """
+    return (a * (data * data) + b * data + c).to(data.dtype)
+
+
+@operator("_contrib_div_sqrt_dim", alike=True)
+def div_sqrt_dim(data: Tensor) -> Tensor:
+    """`data` divided by the square root of the size of its last axis; integers are cut towards 0."""
+    if not data.ndim:
+        raise ShapeError("_contrib_div_sqrt_dim: data must have an axis; got shape ()")
+    return (data / math.sqrt(data.shape[-1])).to(data.dtype)
+
+
+@operator("_contrib_gradientmultiplier", alike=True)
+def gradientmultiplier(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+    """`data` as it is; the gradient that flows back through it is multiplied by `scalar`.
+
+    Parameters
+    ----------
+    scalar
+        Below 0 it reverses the gradient.
+    is_int
+        Has no effect on arrays of floating type.
+    """
+    return data.view_as(data)
+
+
+@gradientmultiplier.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    return ((heads[0] * p.scalar).to(heads[0].dtype),)
+
+
+@operator("_contrib_round_ste", alike=True)
+def round_ste(data: Tensor) -> Tensor:
+    """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*)."""
+    return round_.function(data)
+
+
+@operator("_contrib_sign_ste", alike=True)
+def sign_ste(data: Tensor) -> Tensor:
+    """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*)."""
+    return sign.function(data)
+
+
+@round_ste.gradient
+@sign_ste.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    return (heads[0],)
+
+
+@operator("_contrib_allclose", types={"a": "T", "b": "T", "output": torch.uint8}, head_gradient=False)
+def allclose(
+    a: Tensor, b: Tensor, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
+) -> Tensor:
+    """1 where ``|a - b| <= atol + rtol * |b|`` everywhere, else 0, as an array without axes.
+
+    Parameters
+    ----------
+    equal_nan
+        Whether two values that are not a number are equal.
+    """
+    if a.shape != b.shape:
+        raise ShapeError(
+            f"_contrib_allclose: b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}"
+        )
+    return torch.isclose(a, b, rtol, atol, equal_nan).all().to(torch.uint8)
+
+
+# ---- indices ------------------------------------------------------------------------------------------
+
+
+@operator("_contrib_arange_like", head_gradient=False)
+def arange_like(
+    data: Tensor,
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: Annotated[int, AtLeast(1)] = 1,
+    ctx: str = "",
+    axis: int | None = None,
+) -> Tensor:
+    """Evenly spaced values, as many as `data` has elements and in its shape, or as many as one axis is long.
+
+    Parameters
+    ----------
+    start, step
+        For an array of an integer type they are cut towards 0.
+    repeat
+        How often each value stands.
+    ctx
+        Has no effect: the result stands where `data` does.
+    axis
+        The axis whose size counts; None for all elements.
+
+    >>> arange_like(torch.zeros(2, 3), axis=1, step=2.0)
+    tensor([0., 2., 4.])
+    """
+    if axis is None:
+        shape = data.shape
+    else:
+        shape = data.shape[normalize_axis(axis, data.ndim, "_contrib_arange_like: axis") :][:1]
+    if not data.is_floating_point():
+        start, step = int(start), int(step)
+    position = torch.arange(shape.numel(), device=data.device) // repeat
+    return (start + step * position.to(data.dtype)).to(data.dtype).reshape(shape)
+
+
+@operator("_contrib_index_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
+def index_array(data: Tensor, *, axes: tuple[int, ...] | None = None) -> Tensor:
+    """Coordinates of each element of `data`, in a further last axis.
+
+    Parameters
+    ----------
+    axes
+        Which coordinates, in this order; None for all.
+
+    Shapes
+    ------
+    data : (X0, X1, ...)
+    out : (X0, X1, ..., K)     K coordinates
+
+    >>> index_array(torch.zeros(2, 2), axes=(1,))[..., 0]
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    chosen = range(data.ndim) if axes is None else axes
+    columns = []
+    for axis in chosen:
+        axis = normalize_axis(axis, data.ndim, "_contrib_index_array: axes")
+        along = torch.arange(data.shape[axis], device=data.device)
+        columns.append(along.reshape(-1, *(1,) * (data.ndim - axis - 1)).expand(data.shape))
+    if not columns:
+        return torch.empty(*data.shape, 0, dtype=torch.int64, device=data.device)
+    return torch.stack(columns, -1)
+
+
+@operator("_contrib_index_copy", types={"old_tensor": "T", "index_vector": "any", "new_tensor": "T"})
+def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> Tensor:
+    """A copy of `old_tensor` with the rows of `new_tensor` at the places in `index_vector`.
+
+    Where a place occurs twice either row may be the one that stays.
+
+    Shapes
+    ------
+    old_tensor, out : (N, ...)
+    index_vector : (K,)
+    new_tensor : (K, ...)
+    """
+    expected = (*index_vector.shape, *old_tensor.shape[1:])
+    if not old_tensor.ndim or index_vector.ndim != 1 or new_tensor.shape != expected:
+        raise ShapeError(
+            "_contrib_index_copy: index_vector must have one axis, and new_tensor as many rows of the shape of those "
+            f"of old_tensor; got {tuple(index_vector.shape)}, {tuple(new_tensor.shape)} and {tuple(old_tensor.shape)}"
+        )
+    try:
+        return torch.index_copy(old_tensor, 0, index_vector.to(torch.int64), new_tensor)
+    except IndexError:
+        raise ParameterError(
+            f"_contrib_index_copy: index_vector must be in [0, {old_tensor.shape[0]}), the rows of old_tensor"
+        ) from None
+
+
+@index_copy.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    old, index = shapes["old_tensor"], shapes["index_vector"]
+    return {"new_tensor": (*index, *old[1:])} if old and index else {}
+
+
+@operator("_contrib_boolean_mask", types={"data": "T", "index": "any", "output": "T"})
+def boolean_mask(data: Tensor, index: Tensor, *, axis: int = 0) -> Tensor | None:
+    """Slices of `data` along an axis where `index` is not 0.
+
+    How many they are only the values of `index` tell: inference leaves the shape of the result unknown, and the
+    operator runs imperatively. Different from MXNet, `axis` may be any.
+
+    Shapes
+    ------
+    data : (N, ...)     N in `axis`
+    index : (N,)
+    out : (K, ...)      K elements of `index` are not 0
+
+    >>> boolean_mask(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
+    tensor([[3, 4]])
+    """
+    axis = normalize_axis(axis, data.ndim, "_contrib_boolean_mask: axis")
+    if index.shape != data.shape[axis : axis + 1]:
+        raise ShapeError(
+            f"_contrib_boolean_mask: index must have shape ({data.shape[axis]},) to match axis {axis} of data "
+            f"of shape {tuple(data.shape)}; got {tuple(index.shape)}"
+        )
+    if index.is_meta:
+        return None
+    return torch.index_select(data, axis, torch.nonzero(index).squeeze(1))
+
+
+@boolean_mask.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    return {"index": (data[p.axis],)} if data and -len(data) <= p.axis < len(data) else {}
+
+
+# ---- attention ----------------------------------------------------------------------------------------
+# Projections of queries, keys and values stand beside each other, head by head: (length, batch, heads * kinds * size).
+
+
+def _parts(who: str, name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
+    """Return each kind of projection as (batch * heads, length, size)."""
+    if array.ndim != 3 or array.shape[2] % (heads * kinds):
+        raise ShapeError(
+            f"{who}: {name} must have shape (length, batch, a multiple of {heads * kinds}); got {tuple(array.shape)}"
+        )
+    length, batch, _ = array.shape
+    apart = array.reshape(length, batch * heads, kinds, -1)
+    return tuple(part.transpose(0, 1) for part in apart.unbind(2))
+
+
+def _scores(queries: Tensor, keys: Tensor) -> Tensor:
+    return torch.bmm(queries / math.sqrt(queries.shape[-1]), keys.mT)
+
+
+def _weighted(who: str, attention: Tensor, values: Tensor, heads: int) -> Tensor:
+    """Return ``attention @ values`` with heads beside each other: (length, batch, heads * size)."""
+    count, length, size = values.shape
+    if attention.ndim != 3 or attention.shape[0] != count or attention.shape[2] != length:
+        raise ShapeError(
+            f"{who}: attention must have shape ({count}, length of the queries, {length}); got {tuple(attention.shape)}"
+        )
+    out = torch.bmm(attention, values).transpose(0, 1)
+    return out.reshape(out.shape[0], count // heads, heads * size)
+
+
+@operator("_contrib_interleaved_matmul_selfatt_qk")
+def interleaved_matmul_selfatt_qk(
+    queries_keys_values: Tensor, *, heads: Annotated[int, AtLeast(1)]
+) -> Tensor:
+    """Products of queries and keys of self-attention, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    out : (B * heads, L, L)
+    """
+    queries, keys, _ = _parts(
+        "_contrib_interleaved_matmul_selfatt_qk", "queries_keys_values", queries_keys_values, heads, 3
+    )
+    return _scores(queries, keys)
+
+
+@operator("_contrib_interleaved_matmul_selfatt_valatt")
+def interleaved_matmul_selfatt_valatt(
+    queries_keys_values: Tensor, attention: Tensor, *, heads: Annotated[int, AtLeast(1)]
+) -> Tensor:
+    """Sums of the values of self-attention with the weights `attention`.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    attention : (B * heads, L, L)
+    out : (L, B, heads * D)
+    """
+    who = "_contrib_interleaved_matmul_selfatt_valatt"
+    values = _parts(who, "queries_keys_values", queries_keys_values, heads, 3)[2]
+    return _weighted(who, attention, values, heads)
+
+
+@operator("_contrib_interleaved_matmul_encdec_qk")
+def interleaved_matmul_encdec_qk(
+    queries: Tensor, keys_values: Tensor, *, heads: Annotated[int, AtLeast(1)]
+) -> Tensor:
+    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries : (L, B, heads * D)
+    keys_values : (S, B, heads * 2 * D)
+    out : (B * heads, L, S)
+    """
+    who = "_contrib_interleaved_matmul_encdec_qk"
+    (wanted,) = _parts(who, "queries", queries, heads, 1)
+    keys, _ = _parts(who, "keys_values", keys_values, heads, 2)
+    if queries.shape[1] != keys_values.shape[1] or wanted.shape[2] != keys.shape[2]:
+        raise ShapeError(
+            f"{who}: keys_values must have the batch of queries and twice their size; "
+            f"got {tuple(keys_values.shape)} and {tuple(queries.shape)}"
+        )
+    return _scores(wanted, keys)
+
+
+@operator("_contrib_interleaved_matmul_encdec_valatt")
+def interleaved_matmul_encdec_valatt(
+    keys_values: Tensor, attention: Tensor, *, heads: Annotated[int, AtLeast(1)]
+) -> Tensor:
+    """Sums of an encoder's values with the weights `attention`.
+
+    Shapes
+    ------
+    keys_values : (S, B, heads * 2 * D)
+    attention : (B * heads, L, S)
+    out : (L, B, heads * D)
+    """
+    who = "_contrib_interleaved_matmul_encdec_valatt"
+    values = _parts(who, "keys_values", keys_values, heads, 2)[1]
+    return _weighted(who, attention, values, heads)
+
+
+# ---- Fourier transforms -------------------------------------------------------------------------------
+
+
+def _check_signal(who: str, data: Tensor) -> None:
+    if not data.ndim:
+        raise ShapeError(f"{who}: data must have an axis; got shape ()")
+    if data.dtype not in (torch.float32, torch.float64):
+        raise DTypeError(
+            f"{who}: data must be float32 or float64; got {str(data.dtype).removeprefix('torch.')}"
+        )
+
+
+@operator("_contrib_fft")
+def fft(data: Tensor, *, compute_size: int = 128) -> Tensor:
+    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
+
+    It runs on every device; MXNet's needs a GPU.
+
+    Parameters
+    ----------
+    compute_size
+        Has no effect: in MXNet, how many transforms are computed at once.
+
+    Shapes
+    ------
+    data : (..., D)
+    out : (..., 2 * D)
+
+    >>> fft(torch.tensor([1.0, 0.0]))
+    tensor([1., 0., 1., 0.])
+    """
+    _check_signal("_contrib_fft", data)
+    return torch.view_as_real(torch.fft.fft(data)).flatten(-2)
+
+
+@operator("_contrib_ifft")
+def ifft(data: Tensor, *, compute_size: int = 128) -> Tensor:
+    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
+
+    It runs on every device; MXNet's needs a GPU.
+
+    Parameters
+    ----------
+    compute_size
+        Has no effect: in MXNet, how many transforms are computed at once.
+
+    Shapes
+    ------
+    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
+    out : (..., D)
+
+    >>> ifft(fft(torch.tensor([1.0, 2.0]))) / 2
+    tensor([1., 2.])
+    """
+    _check_signal("_contrib_ifft", data)
+    if data.shape[-1] % 2:
+        raise ShapeError(
+            f"_contrib_ifft: the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}"
+        )
+    pairs = torch.view_as_complex(data.unflatten(-1, (-1, 2)).contiguous())
+    return torch.fft.ifft(pairs, norm="forward").real

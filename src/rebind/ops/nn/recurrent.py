@@ -1,0 +1,373 @@
+"""Recurrent networks: plain, LSTM and GRU layers, stacked and in both directions, as one operator."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Annotated, Literal, TypeAlias
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from ...errors import ParameterError, ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._spec import Shapes, operator
+
+__all__ = ["rnn"]
+
+Mode = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
+Cell = tuple[
+    Tensor, ...
+]  # of one layer and direction: i2h and h2h weight, i2h and h2h bias, projection if any
+States = tuple[Tensor, ...]  # (state,) or (state, state_cell)
+# (data, states, cells of some layers) -> (outputs of the last of them, new states)
+Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
+
+_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+def _skipped(name: str, p: Params) -> bool:
+    return (name == "state_cell" and p.mode != "lstm") or (
+        name == "sequence_length" and not p.use_sequence_length
+    )
+
+
+def _names(p: Params) -> tuple[str, ...]:
+    if not p.state_outputs:
+        return ("output",)
+    return ("output", "state_output", *(("statecell_output",) if p.mode == "lstm" else ()))
+
+
+@operator("RNN", skip=_skipped, outputs=_names, types={"sequence_length": "any"})
+def rnn(
+    data: Tensor,
+    parameters: Tensor,
+    state: Tensor,
+    state_cell: Tensor | None = None,
+    sequence_length: Tensor | None = None,
+    *,
+    state_size: Annotated[int, AtLeast(1)],
+    num_layers: Annotated[int, AtLeast(1)],
+    bidirectional: bool = False,
+    mode: Mode,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: Annotated[int, AtLeast(1)] | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    training: bool = False,
+    generator: torch.Generator | None = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """Recurrent layers over a sequence, with the parameters of all of them in one vector.
+
+    The vector holds the weights of every layer and, within it, direction: input to hidden, hidden to hidden and,
+    with `projection_size`, hidden to projection; after all weights the biases in the same order, input to hidden
+    and hidden to hidden. The rows of a weight are those of its gates: input, forget, cell, output for ``'lstm'``,
+    reset, update, new for ``'gru'``, where the reset gate acts on ``h2h_weight @ state + h2h_bias``.
+
+    MXNet has sequence lengths, clipping and the training of projections on GPUs only; here they work everywhere.
+
+    Parameters
+    ----------
+    state_size
+        Number of hidden units H of a layer and direction.
+    num_layers
+        Number of layers, each on the outputs of the one before.
+    bidirectional
+        Let each layer have a second direction, from the end; the outputs of both stand side by side.
+    mode
+        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+    p
+        The fraction that dropout takes from the outputs of each layer but the last in training, in [0, 1).
+    state_outputs
+        Return the states after the last step too.
+    projection_size
+        Size P of a linear map of an LSTM's outputs, which stands for H wherever they are used.
+    lstm_state_clip_min, lstm_state_clip_max
+        Bounds that the cell state of an LSTM is held within, at each step. One needs the other.
+    lstm_state_clip_nan
+        Replace NaN in the cell state by ``lstm_state_clip_min``; no effect without the bounds.
+    use_sequence_length
+        Take `sequence_length`: outputs beyond the end of a sequence are 0, its states are those at its end, and
+        the second direction starts there.
+
+    Shapes
+    ------
+    data : (T, N, C)
+    parameters : (size,)           follows from the data and what is above
+    state : (L, N, P or H)         ``L = num_layers``, doubled with ``bidirectional``
+    state_cell : (L, N, H)         for ``'lstm'`` only
+    sequence_length : (N,)         absent without ``use_sequence_length``; each in [1, T]
+    out : (T, N, P or H)           the last size doubled with ``bidirectional``
+    state_output, statecell_output : those of state and state_cell
+
+    References
+    ----------
+    Hochreiter and Schmidhuber, Long Short-Term Memory. Cho et al., Learning Phrase Representations using RNN
+    Encoder-Decoder. Sak et al., Long Short-Term Memory Based Recurrent Neural Network Architectures.
+    """
+    if sequence_length is not None and not use_sequence_length:
+        raise ParameterError(
+            "RNN: sequence_length is taken only with use_sequence_length=True; got it without"
+        )
+    if sequence_length is None and use_sequence_length:
+        raise ParameterError("RNN: use_sequence_length=True needs sequence_length")
+    directions = 2 if bidirectional else 1
+    states: States = (state,) if state_cell is None else (state, state_cell)
+    _check_shapes(data, states, num_layers * directions, mode, state_size, projection_size)
+    packing = _packing(mode, data.shape[2], state_size, num_layers, directions, projection_size or 0)
+    wanted = sum(map(prod, packing))
+    if parameters.shape != (wanted,):
+        raise ShapeError(
+            f"RNN: parameters must have shape ({wanted},) for mode {mode!r}, {num_layers} layer(s) of "
+            f"{state_size} in {directions} direction(s) and data {tuple(data.shape)}; "
+            f"got {tuple(parameters.shape)}"
+        )
+    if data.is_meta:  # the kernels step through time, and lengths cannot be read
+        hidden = directions * (projection_size or state_size)
+        out, states = data.new_empty((*data.shape[:2], hidden)), tuple(map(torch.empty_like, states))
+        return (out, *states) if state_outputs else out
+    if not data.shape[0]:
+        raise ShapeError(f"RNN: data must have 1 time step at least; got shape {tuple(data.shape)}")
+
+    lengths = None if sequence_length is None else _lengths(sequence_length, data)
+    cells = _unpack(parameters, packing, num_layers * directions)
+    drop = p if training else 0.0
+    if lstm_state_clip_min is not None and lstm_state_clip_max is not None:
+        valid = None
+        if lengths is not None:
+            valid = (torch.arange(data.shape[0])[:, None] < lengths).to(data.device).unsqueeze(-1)
+        run: Run = functools.partial(
+            _clipped_lstm,
+            low=lstm_state_clip_min,
+            high=lstm_state_clip_max,
+            replace_nan=lstm_state_clip_nan,
+            valid=valid,
+        )
+        out, states = _stack(run, data, states, cells, directions, 1, drop, generator)
+    else:
+        at_once = 1 if drop else num_layers
+        if lengths is None:
+            run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=None)
+            out, states = _stack(run, data, states, cells, directions, at_once, drop, generator)
+        else:
+            packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
+            rows, order, back = packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
+            assert order is not None and back is not None  # it sorts, so they are there
+            run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=rows)
+            states = tuple(s.index_select(1, order) for s in states)
+            out, states = _stack(run, packed.data, states, cells, directions, at_once, drop, generator)
+            states = tuple(s.index_select(1, back) for s in states)
+            out, _ = pad_packed_sequence(PackedSequence(out, rows, order, back), total_length=data.shape[0])
+    return (out, *states) if state_outputs else out
+
+
+# ---- the layers --------------------------------------------------------------------------------------
+
+
+def _stack(
+    run: Run,
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    directions: int,
+    at_once: int,
+    drop: float,
+    generator: torch.Generator | None,
+) -> tuple[Tensor, States]:
+    """Run `at_once` layers in each call, with dropout between the calls."""
+    step = at_once * directions
+    if step == len(cells):
+        return run(data, states, cells)
+    after: list[States] = []
+    for first in range(0, len(cells), step):
+        if first and drop:
+            # Not left to torch's kernels: they draw from the global generator.
+            data = data * torch.empty_like(data).bernoulli_(1.0 - drop, generator=generator).div_(1.0 - drop)
+        part = slice(first, first + step)
+        data, new = run(data, tuple(s[part] for s in states), cells[part])
+        after.append(new)
+    return data, tuple(torch.cat(each) for each in zip(*after, strict=True))
+
+
+def _fused(
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    *,
+    mode: Mode,
+    directions: int,
+    batch_sizes: Tensor | None,
+) -> tuple[Tensor, States]:
+    """Run layers by torch's kernel, on steps that are all of one size or, with `batch_sizes`, packed."""
+    flat = [weight for cell in cells for weight in cell]
+    hidden = states if mode == "lstm" else states[0]
+    # "Training" makes a kernel keep what the gradient needs; dropout, its other effect, is done by `_stack`.
+    rest = (flat, True, len(cells) // directions, 0.0, torch.is_grad_enabled(), directions == 2)
+    kernel = getattr(torch._VF, mode)
+    if batch_sizes is None:
+        out, *after = kernel(data, hidden, *rest, False)
+    else:
+        out, *after = kernel(data, batch_sizes, hidden, *rest)
+    return out, tuple(after)
+
+
+def _clipped_lstm(
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    *,
+    low: float,
+    high: float,
+    replace_nan: bool,
+    valid: Tensor | None,
+) -> tuple[Tensor, States]:
+    """Run one layer of an LSTM whose cell state is clipped.
+
+    No kernel of torch clips between steps, so this goes step by step in Python; the inputs of all steps are
+    multiplied at once. `valid`, (T, N, 1), tells the steps within a sequence: a state does not change outside.
+    """
+    outs, hiddens, memories = [], [], []
+    for direction, (i2h, h2h, i2h_bias, h2h_bias, *projection) in enumerate(cells):
+        hidden, memory = states[0][direction], states[1][direction]
+        from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()
+        out = []
+        steps = range(len(from_data))
+        for t in reversed(steps) if direction else steps:
+            i, f, g, o = torch.addmm(from_data[t], hidden, h2h.t()).chunk(4, 1)
+            new_memory = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+            if replace_nan:
+                new_memory = new_memory.masked_fill(new_memory.isnan(), low)
+            new_memory = new_memory.clamp(low, high)
+            new_hidden = o.sigmoid() * new_memory.tanh()
+            if projection:
+                new_hidden = new_hidden @ projection[0].t()
+            if valid is None:
+                hidden, memory = new_hidden, new_memory
+            else:
+                hidden, memory = (
+                    torch.where(valid[t], new, old)
+                    for new, old in ((new_hidden, hidden), (new_memory, memory))
+                )
+            out.append(hidden if valid is None else hidden.masked_fill(~valid[t], 0.0))
+        outs.append(torch.stack(out[::-1] if direction else out))
+        hiddens.append(hidden)
+        memories.append(memory)
+    return torch.cat(outs, -1), (torch.stack(hiddens), torch.stack(memories))
+
+
+# ---- the vector of parameters ------------------------------------------------------------------------
+
+
+@functools.lru_cache(1024)
+def _packing(
+    mode: Mode, features: int, state_size: int, num_layers: int, directions: int, projection: int
+) -> tuple[Shape, ...]:
+    """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none."""
+    rows, hidden = _GATES[mode] * state_size, projection or state_size
+    weights: list[Shape] = []
+    for layer in range(num_layers):
+        inputs = directions * hidden if layer else features
+        cell = [(rows, inputs), (rows, hidden), *([(projection, state_size)] if projection else [])]
+        weights += cell * directions
+    return (*weights, *((rows,),) * (2 * num_layers * directions))
+
+
+def _unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cell]:
+    """Return the weights and biases of each of `count` cells, as views of the vector."""
+    parts = parameters.split([prod(shape) for shape in packing])
+    views = [part.view(shape) for part, shape in zip(parts, packing, strict=True)]
+    weights, biases = views[: -2 * count], views[-2 * count :]
+    each = len(weights) // count
+    return [
+        (
+            *weights[each * k : each * k + 2],
+            *biases[2 * k : 2 * k + 2],
+            *weights[each * k + 2 : each * (k + 1)],
+        )
+        for k in range(count)
+    ]
+
+
+# ---- what must hold ----------------------------------------------------------------------------------
+
+
+def _check_shapes(
+    data: Tensor, states: States, count: int, mode: Mode, state_size: int, projection_size: int | None
+) -> None:
+    if data.dim() != 3:
+        raise ShapeError(f"RNN: data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}")
+    if len(states) != (2 if mode == "lstm" else 1):
+        raise ParameterError(
+            "RNN: mode 'lstm' needs state_cell"
+            if mode == "lstm"
+            else f"RNN: state_cell is for mode 'lstm' only; got it with {mode!r}"
+        )
+    sizes = (projection_size or state_size, state_size)
+    for name, state, size in zip(("state", "state_cell"), states, sizes, strict=False):
+        wanted = (count, data.shape[1], size)
+        if state.shape != wanted:
+            raise ShapeError(
+                f"RNN: {name} must have shape {wanted} for data {tuple(data.shape)}; got {tuple(state.shape)}"
+            )
+
+
+def _lengths(given: Tensor, data: Tensor) -> Tensor:
+    """Return the lengths as integers on the CPU, where torch's packing wants them."""
+    steps, batch = data.shape[:2]
+    if given.shape != (batch,):
+        raise ShapeError(
+            f"RNN: sequence_length must have shape ({batch},) for data {tuple(data.shape)}; "
+            f"got {tuple(given.shape)}"
+        )
+    lengths = given.detach().to("cpu", torch.int64)
+    if batch and not (int(lengths.min()) >= 1 and int(lengths.max()) <= steps):
+        raise ParameterError(f"RNN: sequence_length must be in [1, {steps}]; got {lengths.tolist()}")
+    return lengths
+
+
+@rnn.check
+def _(p: Params) -> str | None:
+    if not 0.0 <= p["p"] < 1.0:
+        return f"p must be in [0, 1); got {p['p']}"
+    low, high = p.lstm_state_clip_min, p.lstm_state_clip_max
+    if (low is None) != (high is None):
+        return f"lstm_state_clip_min and lstm_state_clip_max must be given together; got {low} and {high}"
+    if low is not None and low > high:
+        return f"lstm_state_clip_min must be at most lstm_state_clip_max; got {low} and {high}"
+    if p.mode != "lstm":
+        for name in ("projection_size", "lstm_state_clip_min"):
+            if p[name] is not None:
+                return f"{name} is for mode 'lstm' only; got {p[name]} with {p.mode!r}"
+    return None
+
+
+@rnn.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is not None and len(data) != 3:
+        raise ShapeError(f"RNN: data must have 3 axes (time, batch, features); got shape {data}")
+    _, batch, features = data or (0, 0, 0)
+    directions = 2 if p.bidirectional else 1
+    count, projection = p.num_layers * directions, p.projection_size or 0
+    found: dict[str, Shape] = {
+        "state": (count, batch, projection or p.state_size),
+        "state_cell": (count, batch, p.state_size),
+        "sequence_length": (batch,),
+    }
+    if features:
+        packing = _packing(p.mode, features, p.state_size, p.num_layers, directions, projection)
+        found["parameters"] = (sum(map(prod, packing)),)
+    return {name: shape for name, shape in found.items() if name in shapes}
+
+
+@rnn.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    out = outputs[0]
+    return {} if out is None or len(out) != 3 else {"data": (*out[:2], 0)}

@@ -1,0 +1,233 @@
+"""Data made up for tests."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..device import Device
+from ..errors import ParameterError, ShapeError
+from ..io import DataBatch, DataIter
+from ..ndarray import NDArray, array
+from .defaults import default_dtype
+
+__all__ = [
+    "DummyIter",
+    "assign_each",
+    "assign_each2",
+    "collapse_sum_like",
+    "create_2d_tensor",
+    "create_vector",
+    "np_reduce",
+    "rand_coord_2d",
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "random_arrays",
+    "random_sample",
+    "random_uniform_arrays",
+]
+
+
+def random_arrays(*shapes: tuple[int, ...]) -> Any:
+    """Return a float32 array of normal numbers for each shape; a single array for a single shape.
+
+    >>> [values.shape for values in random_arrays((2, 3), (4,))]
+    [(2, 3), (4,)]
+    """
+    made = [np.asarray(np.random.normal(size=shape), np.float32) for shape in shapes]
+    return made[0] if len(made) == 1 else made
+
+
+def random_uniform_arrays(
+    *shapes: tuple[int, ...], low: float = 0.0, high: float = 1.0, dtype: Any = np.float32
+) -> list[np.ndarray]:
+    """Return an array of numbers from [low, high) for each shape, always in a list."""
+    return [np.asarray(np.random.uniform(low, high, shape), dtype) for shape in shapes]
+
+
+def random_sample(population: Sequence, k: int) -> list:
+    """Return `k` different members of `population`, in random order."""
+    if not 0 <= k <= len(population):
+        raise ParameterError(f"random_sample: k must be in 0..{len(population)}; got {k}")
+    return [population[i] for i in np.random.permutation(len(population))[:k]]
+
+
+def rand_ndarray(
+    shape: Sequence[int],
+    stype: str = "default",
+    density: float | None = None,
+    dtype: Any = None,
+    modifier_func: Callable[[Any], Any] | None = None,
+    shuffle_csr_indices: bool = False,
+    distribution: str | None = None,
+    ctx: Device | None = None,
+) -> NDArray:
+    """Return an array of normal numbers.
+
+    As in MXNet `density`, `modifier_func`, `shuffle_csr_indices` and `distribution` say how sparse arrays are filled:
+    a dense one has no use for them.
+
+    Parameters
+    ----------
+    shape
+        The shape.
+    stype
+        The kind of storage; ``'row_sparse'`` and ``'csr'`` are not there yet.
+    dtype
+        The type of the elements, float32 if None.
+    ctx
+        The device, the default one if None.
+    density, modifier_func, shuffle_csr_indices, distribution
+        Of sparse arrays.
+
+    Examples
+    --------
+    >>> rand_ndarray((2, 3), dtype="float64").shape
+    (2, 3)
+    """
+    if stype in ("row_sparse", "csr"):
+        raise ParameterError(
+            f"rand_ndarray: stype must be 'default'; got {stype!r}. Sparse storage is not there yet."
+        )
+    if stype != "default":
+        raise ParameterError(f"rand_ndarray: stype must be 'default', 'row_sparse' or 'csr'; got {stype!r}")
+    return array(np.random.normal(size=tuple(shape)), ctx, default_dtype() if dtype is None else dtype)
+
+
+def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
+    """Return a random shape with two axes, of at most `dim0` and `dim1`."""
+    return _rand_shape((dim0, dim1), allow_zero_size)
+
+
+def rand_shape_3d(
+    dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
+) -> tuple[int, ...]:
+    """Return a random shape with three axes, of at most `dim0`, `dim1` and `dim2`."""
+    return _rand_shape((dim0, dim1, dim2), allow_zero_size)
+
+
+def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
+    """Return a random shape with `num_dim` axes, each from 1 (or 0, with `allow_zero_size`) to `dim`.
+
+    >>> len(rand_shape_nd(4))
+    4
+    """
+    return _rand_shape((dim,) * num_dim, allow_zero_size)
+
+
+def _rand_shape(most: tuple[int, ...], allow_zero_size: bool) -> tuple[int, ...]:
+    least = 0 if allow_zero_size else 1
+    if any(size < least for size in most):
+        raise ParameterError(f"rand_shape: the largest sizes must be >= {least}; got {most}")
+    return tuple(int(np.random.randint(least, size + 1)) for size in most)
+
+
+def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
+    """Return a random point of whole numbers with ``x_low <= x < x_high`` and ``y_low <= y < y_high``."""
+    if x_low >= x_high or y_low >= y_high:
+        raise ParameterError(
+            f"rand_coord_2d: low must be < high; got x {x_low}..{x_high}, y {y_low}..{y_high}"
+        )
+    return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
+
+
+def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
+    """Return ``[0, 1, ..., size - 1]``."""
+    return array(np.arange(size), dtype=dtype)
+
+
+def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+    """Return an array whose every element is the number of its row.
+
+    >>> create_2d_tensor(2, 3).asnumpy()
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    """
+    return array(np.repeat(np.arange(rows)[:, None], columns, axis=1), dtype=dtype)
+
+
+def np_reduce(
+    dat: np.ndarray, axis: int | Sequence[int] | None, keepdims: bool, numpy_reduce_func: Callable
+) -> Any:
+    """Reduce over several axes with a NumPy function that takes one.
+
+    >>> np_reduce(np.ones((2, 3, 4)), (0, 2), True, np.sum).tolist()
+    [[[8.0], [8.0], [8.0]]]
+    """
+    axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, numbers.Integral) else axis
+    chosen = sorted({int(which) % dat.ndim for which in axes})  # type: ignore[union-attr]
+    found = dat
+    for which in reversed(chosen):
+        found = numpy_reduce_func(found, axis=which)
+    if keepdims:
+        found = found.reshape([1 if i in chosen else size for i, size in enumerate(dat.shape)])
+    return found
+
+
+def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
+    """Sum `a` down to `shape`, which must broadcast to that of `a`: the gradient of broadcasting.
+
+    >>> collapse_sum_like(np.ones((2, 3)), (1, 3))
+    array([[2., 2., 2.]])
+    """
+    extra = len(a.shape) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, a.shape[extra:], strict=True)):
+        raise ShapeError(f"collapse_sum_like: shape must broadcast to {tuple(a.shape)}; got {tuple(shape)}")
+    axes = [i for i, size in enumerate(a.shape) if i < extra or shape[i - extra] < size]
+    summed = a.sum(axis=tuple(axes)) if axes else a
+    return summed.reshape(tuple(shape))
+
+
+def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
+    """Return an array of `function` of each element; a copy when `function` is None."""
+    found = np.array(the_input)
+    if function is not None:
+        for place in np.ndindex(found.shape):
+            found[place] = function(the_input[place])
+    return found
+
+
+def assign_each2(
+    input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None
+) -> np.ndarray:
+    """Return an array of `function` of each pair of elements; a copy of `input1` when `function` is None."""
+    if np.shape(input1) != np.shape(input2):
+        raise ShapeError(f"assign_each2: input2 must have shape {np.shape(input1)}; got {np.shape(input2)}")
+    found = np.array(input1)
+    if function is not None:
+        for place in np.ndindex(found.shape):
+            found[place] = function(input1[place], input2[place])
+    return found
+
+
+class DummyIter(DataIter):
+    """Gives the first batch of another iterator again and again: for measuring without the time of loading.
+
+    Parameters
+    ----------
+    real_iter
+        The iterator whose first batch is taken.
+
+    Examples
+    --------
+    >>> from rebind.io import NDArrayIter
+    >>> same_one = DummyIter(NDArrayIter(np.zeros((4, 3)), batch_size=2))
+    >>> same_one.next() is same_one.next()
+    True
+    """
+
+    def __init__(self, real_iter: DataIter) -> None:
+        super().__init__(real_iter.batch_size)
+        self.real_iter = real_iter
+        self.provide_data = real_iter.provide_data
+        self.provide_label = real_iter.provide_label
+        self.the_batch = next(iter(real_iter))
+
+    def next(self) -> DataBatch:
+        """Return the batch; there is no end."""
+        return self.the_batch

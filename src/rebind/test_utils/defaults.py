@@ -1,0 +1,118 @@
+"""Devices, types and tolerances that tests run with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import dtypes
+from ..device import Device, current_context
+from ..errors import ArgumentError
+from ..ndarray import NDArray
+
+__all__ = [
+    "RTOLS",
+    "STEPS",
+    "as_numpy",
+    "default_atols",
+    "default_context",
+    "default_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "dtype_name",
+    "element_type",
+    "get_atol",
+    "get_etol",
+    "get_rtol",
+    "get_tols",
+    "set_default_context",
+]
+
+
+# Tolerances and steps of MXNet 1.9.1, by type; types that are not listed must be equal exactly.
+RTOLS = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-5}
+_ATOLS = {"float16": 1e-1, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-20}
+STEPS = {"float16": 2.0**-6, "float32": 2.0**-9, "float64": 2.0**-14}
+_EXACT = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
+
+
+def default_context() -> Device:
+    """Return the device that tests run on: the current one."""
+    return current_context()
+
+
+def set_default_context(ctx: Device) -> None:
+    """Make `ctx` the default of this thread; the end of a ``with device:`` around the call takes it back."""
+    if not isinstance(ctx, Device):
+        raise ArgumentError(f"set_default_context: ctx must be a Device such as mx.cpu(); got {ctx!r}")
+    Device(ctx).__enter__()  # a copy, entered for good: the caller's own object stays free for `with`
+
+
+def default_dtype() -> Any:
+    """Return the type of data that tests run with: float32."""
+    return np.float32
+
+
+def default_rtols() -> dict[np.dtype, float]:
+    """Return the relative tolerance of each type."""
+    return _by_dtype(RTOLS)
+
+
+def default_atols() -> dict[np.dtype, float]:
+    """Return the absolute tolerance of each type."""
+    return _by_dtype(_ATOLS)
+
+
+def default_numeric_eps() -> dict[np.dtype, float]:
+    """Return the step of finite differences computed in each type."""
+    return {np.dtype(name): step for name, step in STEPS.items()}
+
+
+def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
+    """Return `atol`, or the absolute tolerance of `dtype` when it is None."""
+    return _ATOLS.get(dtype_name(dtype), 0) if atol is None else atol
+
+
+def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
+    """Return `rtol`, or the relative tolerance of `dtype` when it is None.
+
+    >>> get_rtol(), get_rtol(dtype="float16"), get_rtol(0.5)
+    (1e-05, 0.01, 0.5)
+    """
+    return RTOLS.get(dtype_name(dtype), 0) if rtol is None else rtol
+
+
+def get_etol(etol: float | None = None) -> float:
+    """Return `etol`, or 0 when it is None: the share of elements that may be off."""
+    return 0 if etol is None else etol
+
+
+def get_tols(x: Any, y: Any, rtol: float | None, atol: float | None) -> tuple[float, float]:
+    """Return the relative and the absolute tolerance for comparing `x` with `y`: those of the coarser type."""
+    kinds = [element_type(values) for values in (x, y)]
+    return max(get_rtol(rtol, kind) for kind in kinds), max(get_atol(atol, kind) for kind in kinds)
+
+
+def _by_dtype(table: Mapping[str, float]) -> dict[np.dtype, float]:
+    full = {**dict.fromkeys(_EXACT, 0.0), **table}
+    return {np.dtype(name): value for name, value in full.items() if name != "bfloat16"}
+
+
+def element_type(values: Any) -> str:
+    """Return the name of the type of some values' elements."""
+    return dtype_name(values.dtype if hasattr(values, "dtype") else np.asarray(values).dtype)
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a type, bfloat16 too, which NumPy lacks."""
+    if isinstance(dtype, torch.dtype) or (isinstance(dtype, str) and dtype == "bfloat16"):
+        return dtypes.name(dtype)
+    return np.dtype(dtype).name  # its types go beyond rebind's: uint32, complex
+
+
+def as_numpy(values: Any) -> np.ndarray:
+    """Return values, of an NDArray too, as a NumPy array."""
+    return values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)

@@ -1,0 +1,129 @@
+"""Operators of ``contrib``: what the recorded cases do not show."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.errors import MXNetError
+from rebind.ops import OPERATORS, all_operators
+from rebind.ops.contrib import tensor
+
+MANIFEST = Path(__file__).parents[1] / "parity" / "data" / "operators" / "manifest.json"
+RECORDED = {name.split("(")[0] for name in json.loads(MANIFEST.read_text())["cases"]}
+HERE = [op for op in all_operators() if op.function.__module__ == tensor.__name__]
+
+#: MXNet has the transforms for GPUs only; the table holds what has an inferred shape: not a mask, and not an array
+#: without axes, whose shape reads as unknown. `test_allclose` holds MXNet's answers.
+NOT_RECORDED = {"fft", "ifft", "boolean_mask", "allclose"}
+
+
+def run(name: str, *arrays: torch.Tensor, **keywords):
+    return OPERATORS[f"_contrib_{name}"](*arrays, **keywords)
+
+
+def test_each_operator_has_a_record():
+    names = {op.name.removeprefix("_contrib_") for op in HERE}
+    assert {name for name in names if f"contrib.{name}" not in RECORDED} == NOT_RECORDED
+
+
+@pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
+def test_names_and_documentation(op):
+    short = op.name.removeprefix("_contrib_")
+    assert callable(getattr(mx.nd.contrib, short)) and callable(getattr(mx.sym.contrib, short))
+    assert inspect.getdoc(op.function)
+    names = {**vars(tensor), op.function.__name__: op}
+    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 4), (2, 3, 2, 8)])
+def test_fourier_transforms(shape):
+    data = np.random.RandomState(0).standard_normal(shape)
+    found = run("fft", torch.tensor(data)).numpy()
+    expected = np.fft.fft(data)
+    np.testing.assert_allclose(found[..., 0::2], expected.real, atol=1e-12)
+    np.testing.assert_allclose(found[..., 1::2], expected.imag, atol=1e-12)
+    np.testing.assert_allclose(run("ifft", torch.tensor(found)).numpy() / shape[-1], data, atol=1e-12)
+    for name in ("fft", "ifft"):
+        signal = torch.tensor(data, requires_grad=True)
+        torch.autograd.gradcheck(lambda x, name=name: run(name, x), [signal])
+        assert run(name, signal.to("meta")).shape == run(name, signal).shape
+
+
+def test_boolean_mask():
+    data, index = mx.nd.array([[1, 2, 3], [4, 5, 6]]), mx.nd.array([0, 2])
+    data.attach_grad()
+    with mx.autograd.record():
+        out = mx.nd.contrib.boolean_mask(data, index)
+    out.backward()
+    assert out.asnumpy().tolist() == [[4, 5, 6]]
+    assert data.grad.asnumpy().tolist() == [[0, 0, 0], [1, 1, 1]]
+    none = mx.nd.contrib.boolean_mask(data, mx.nd.zeros(2))
+    assert none.shape == (0, 3)
+    chosen = mx.nd.contrib.boolean_mask(data, mx.nd.array([1, 0, 1], dtype="int32"), axis=1)
+    assert chosen.asnumpy().tolist() == [[1, 3], [4, 6]]
+
+
+def test_boolean_mask_has_an_unknown_shape():
+    symbol = mx.sym.contrib.boolean_mask(mx.sym.var("data"), mx.sym.var("index"))
+    assert symbol.infer_shape_partial(data=(3, 2))[:2] == ([(3, 2), (3,)], [()])
+    bound = symbol.bind(mx.cpu(), {"data": mx.nd.array([[1, 2], [3, 4]]), "index": mx.nd.array([0, 1])})
+    assert bound.forward()[0].asnumpy().tolist() == [[3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "parameters", "found"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], {}, 1),
+        ([1.0], [1.1], {}, 0),
+        ([1.0], [2.0], {"rtol": 0.5, "atol": 0.0}, 1),  # the tolerance is relative to b
+        ([2.0], [1.0], {"rtol": 0.5, "atol": 0.0}, 0),
+        ([2.0], [1.0], {"atol": 1.0}, 1),
+        ([np.nan], [np.nan], {}, 1),
+        ([np.nan], [np.nan], {"equal_nan": False}, 0),
+        ([np.inf], [np.inf], {}, 1),
+    ],
+)
+def test_allclose(a, b, parameters, found):
+    """As MXNet 1.9.1 answers."""
+    out = mx.nd.contrib.allclose(mx.nd.array(a), mx.nd.array(b), **parameters)
+    assert (out.shape, out.dtype, int(out.asnumpy())) == ((), np.uint8, found)
+
+
+def test_rows_at_places_out_of_range():
+    with pytest.raises(MXNetError, match=r"index_vector must be in \[0, 4\), the rows of old_tensor"):
+        run("index_copy", torch.zeros(4, 2), torch.tensor([7.0]), torch.zeros(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "parameters", "says"),
+    [
+        ("allclose", [(2, 3), (1, 3)], {}, "b must have the shape of a, (2, 3); got (1, 3)"),
+        ("arange_like", [(2, 3)], {"axis": 4}, "_contrib_arange_like: axis: must be in [-2, 2)"),
+        ("index_array", [(2, 3)], {"axes": (3,)}, "_contrib_index_array: axes: must be in [-2, 2)"),
+        ("index_copy", [(4, 2), (2,), (1, 2)], {}, "index_vector must have one axis, and new_tensor as many"),
+        ("boolean_mask", [(2, 3), (3,)], {}, "index must have shape (2,) to match axis 0 of data of shape (2, 3)"),
+        ("interleaved_matmul_selfatt_qk", [(3, 2, 7)], {"heads": 2}, "a multiple of 6); got (3, 2, 7)"),
+        ("interleaved_matmul_encdec_qk", [(3, 2, 4), (5, 1, 8)], {"heads": 2}, "must have the batch of queries"),
+        (
+            "interleaved_matmul_encdec_valatt",
+            [(5, 2, 8), (4, 3, 4)],
+            {"heads": 2},
+            "attention must have shape (4, length of the queries, 5); got (4, 3, 4)",
+        ),
+        ("ifft", [(2, 3)], {}, "the last axis of data must hold pairs of numbers; got shape (2, 3)"),
+        ("div_sqrt_dim", [()], {}, "data must have an axis; got shape ()"),
+    ],
+)  # fmt: skip
+def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
+    with pytest.raises(MXNetError) as caught:
+        run(name, *(torch.zeros(shape) for shape in shapes), **parameters)
+    assert says in str(caught.value)

@@ -1,0 +1,169 @@
+"""Linear algebra: what the recorded cases do not show."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.errors import MXNetError
+from rebind.ops import OPERATORS, all_operators, linalg
+
+MANIFEST = Path(__file__).parents[1] / "parity" / "data" / "operators" / "manifest.json"
+RECORDED = {name.split("(")[0] for name in json.loads(MANIFEST.read_text())["cases"]}
+HERE = [op for op in all_operators() if op.function.__module__ == linalg.__name__]
+
+
+def matrix(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def spread(*shape: int) -> torch.Tensor:
+    """Matrices with a large diagonal: far from singular, and triangles that can be solved with."""
+    return matrix(*shape) + 4 * torch.eye(shape[-1], dtype=torch.float64)
+
+
+ARGUMENTS = {
+    "gemm": (matrix(2, 2, 3), matrix(2, 3, 4), matrix(2, 2, 4)),
+    "gemm2": (matrix(2, 2, 3), matrix(2, 3, 4)),
+    "potrf": (spread(2, 3, 3),),
+    "potri": (spread(2, 3, 3),),
+    "trmm": (matrix(2, 3, 3), matrix(2, 3, 2)),
+    "trsm": (spread(2, 3, 3), matrix(2, 3, 2)),
+    "syrk": (matrix(2, 3, 2),),
+    "gelqf": (matrix(2, 3, 4),),
+    "syevd": (matrix(2, 3, 3),),
+    "sumlogdiag": (spread(2, 3, 3),),
+    "extractdiag": (matrix(2, 3, 3),),
+    "makediag": (matrix(2, 3),),
+    "extracttrian": (matrix(2, 3, 3),),
+    "maketrian": (matrix(2, 6),),
+    "inverse": (spread(2, 3, 3),),
+    "det": (spread(2, 3, 3),),
+    "slogdet": (spread(2, 3, 3),),
+}
+
+
+def run(name: str, *arrays: torch.Tensor, **keywords):
+    out = OPERATORS[f"_linalg_{name}"](*arrays, **keywords)
+    return out if isinstance(out, tuple) else (out,)
+
+
+def test_each_operator_has_a_record_and_arguments():
+    names = {op.name.removeprefix("_linalg_") for op in HERE}
+    assert names == ARGUMENTS.keys()
+    assert {f"linalg.{name}" for name in names} <= RECORDED
+
+
+@pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
+def test_names_and_documentation(op):
+    short = op.name.removeprefix("_linalg_")
+    assert callable(getattr(mx.nd.linalg, short)) and callable(getattr(mx.sym.linalg, short))
+    assert op.aliases == (() if short == "syevd" else (f"linalg_{short}",))
+    assert inspect.getdoc(op.function)
+    names = {**vars(linalg), op.function.__name__: op}
+    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_meta_tensors_give_shapes_and_types(name):
+    for dtype in (torch.float32, torch.float64):
+        real = run(name, *(array.to(dtype) for array in ARGUMENTS[name]))
+        meta = run(name, *(array.to("meta", dtype) for array in ARGUMENTS[name]))
+        assert [(out.shape, out.dtype) for out in meta] == [(out.shape, out.dtype) for out in real]
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_gradients_are_derivatives(name):
+    """Of first and second order; where a triangle counts, of the matrix that it stands for."""
+    arrays = [array.clone().requires_grad_() for array in ARGUMENTS[name]]
+
+    def compute(*arrays):
+        if name in ("potrf", "syevd"):  # a change that keeps the matrix symmetric
+            arrays = [(array + array.mT) / 2 for array in arrays]
+        return run(name, *arrays)[1:] if name == "slogdet" else run(name, *arrays)
+
+    torch.autograd.gradcheck(compute, arrays)
+    torch.autograd.gradgradcheck(compute, arrays)
+
+
+def test_factors_give_the_matrix_again():
+    a = spread(2, 3, 3)
+    (factor,) = run("potrf", a @ a.mT)
+    assert torch.allclose(factor @ factor.mT, a @ a.mT)
+    assert torch.allclose(run("potri", factor)[0], torch.linalg.inv(a @ a.mT))
+    rows, lower = run("gelqf", matrix(2, 3, 5))
+    assert torch.allclose(lower @ rows, matrix(2, 3, 5))
+    assert torch.allclose(rows @ rows.mT, torch.eye(3, dtype=torch.float64).expand(2, 3, 3))
+    u, eigenvalues = run("syevd", a + a.mT)
+    assert torch.allclose(u.mT @ torch.diag_embed(eigenvalues) @ u, a + a.mT)
+    assert (u.gather(-1, u.abs().argmax(-1, keepdim=True)) > 0).all()
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("lower", [True, False])
+def test_triangles_go_there_and_back(offset, lower):
+    keywords = {"offset": offset, "lower": lower}
+    (taken,) = run("extracttrian", matrix(2, 4, 4), **keywords)
+    (made,) = run("maketrian", taken, **keywords)
+    below = offset < 0 or (offset == 0 and lower)
+    expected = torch.tril(matrix(2, 4, 4), offset) if below else torch.triu(matrix(2, 4, 4), offset)
+    assert torch.equal(made, expected)
+    (diagonal,) = run("extractdiag", matrix(2, 4, 4), offset=offset)
+    (made,) = run("makediag", diagonal, offset=offset)
+    assert torch.equal(made.diagonal(offset, -2, -1), diagonal) and made.shape == (2, 4, 4)
+
+
+def test_singular_matrices():
+    a = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+    sign, size = run("slogdet", a)
+    assert (sign.item(), size.item()) == (0.0, -np.inf)
+    size.sum().backward()
+    assert torch.equal(a.grad, torch.zeros(2, 2, dtype=torch.float64))
+
+
+def test_the_third_array_of_gemm_follows_from_the_others():
+    out = mx.sym.linalg.gemm(mx.sym.var("a"), mx.sym.var("b"), mx.sym.var("c"), transpose_b=True)
+    assert out.infer_shape(a=(5, 2, 3), b=(5, 4, 3))[0] == [(5, 2, 3), (5, 4, 3), (5, 2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "parameters", "says"),
+    [
+        ("gemm2", [(2, 3), (2, 3)], {}, "A and B must be alike but for the axes of the matrices"),
+        ("gemm2", [(1, 2, 3), (4, 3, 2)], {}, "got (1, 2, 3) and (4, 3, 2), transpose_a=False"),
+        ("gemm2", [(2, 3), (1, 3, 2)], {}, "A and B must have as many axes; got (2, 3) and (1, 3, 2)"),
+        ("gemm2", [(2, 3), (3, 2)], {"axis": -1}, "axis must name one of the first 1 of 2 axes; got -1"),
+        ("gemm2", [(3,), (3,)], {}, "A must have two axes or more; got shape (3,)"),
+        ("gemm", [(2, 3), (3, 2), (1, 2)], {}, "C must have the shape of the product, (2, 2); got (1, 2)"),
+        ("trsm", [(3, 3), (2, 3)], {}, "fit as matrices; got (3, 3) and (2, 3), rightside=False"),
+        ("trmm", [(3, 2), (2, 3)], {}, "A must hold square matrices; got shape (3, 2)"),
+        ("gelqf", [(3, 2)], {}, "A must have no more rows than columns; got shape (3, 2)"),
+        ("potrf", [(2, 2)], {}, "_linalg_potrf: A must be positive definite; a matrix is not"),
+        ("inverse", [(2, 2)], {}, "_linalg_inverse: A must have an inverse; a matrix is singular"),
+        (
+            "extractdiag",
+            [(3, 3)],
+            {"offset": -3},
+            "offset must name a diagonal of matrices of size 3; got -3",
+        ),
+        ("maketrian", [(4,)], {}, "as long as a triangle, 1, 3, 6, 10, ...; got 4"),
+        ("makediag", [()], {}, "_linalg_makediag: A must have an axis; got shape ()"),
+    ],
+)
+def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
+    with pytest.raises(MXNetError) as caught:
+        run(name, *(torch.zeros(shape) for shape in shapes), **parameters)
+    assert says in str(caught.value)
+
+
+def test_types_that_are_not_computed_with():
+    with pytest.raises(MXNetError, match="A must be float32 or float64; got float16"):
+        run("det", torch.zeros(2, 2, dtype=torch.float16))

@@ -1,0 +1,62 @@
+"""How much of MXNet 1.9.1's operator library is here: ``make parity``, or ``python -m tests.parity.coverage``."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+from rebind.ops import OPERATORS
+
+from .generate_inventory import INVENTORY
+
+#: Arguments that the inventory lists and no caller gives: counts of inputs come from the inputs.
+COUNTS = {"num_args", "num_arrays", "num_weights", "num_outputs"}
+
+
+def inventory() -> dict[str, dict[str, str]]:
+    """Return MXNet's operators: by name, the names and types of their arguments."""
+    return json.loads(INVENTORY.read_text(encoding="utf-8"))
+
+
+def missing_operators() -> list[str]:
+    """Return the names that rebind does not have."""
+    return sorted(set(inventory()) - set(OPERATORS))
+
+
+def missing_parameters() -> dict[str, list[str]]:
+    """Return, for operators that rebind has, the parameters that it lacks."""
+    found = {}
+    for name, arguments in inventory().items():
+        op = OPERATORS.get(name)
+        if op is None:
+            continue
+        parameters = {key for key, kind in arguments.items() if "NDArray" not in kind}
+        lacking = sorted(parameters - set(op.parameters) - COUNTS)
+        if lacking:
+            found[name] = lacking
+    return found
+
+
+def main() -> None:
+    """Print what is there and what is missing."""
+    names, missing = inventory(), missing_operators()
+    families: dict[str, list[str]] = defaultdict(list)
+    for name in missing:
+        prefix = next(
+            (
+                p
+                for p in ("_contrib_", "_sparse_", "_image_", "_random_", "random_", "_linalg_")
+                if name.startswith(p)
+            ),
+            "",
+        )
+        families[prefix or "others"].append(name)
+    print(f"{len(names) - len(missing)} of {len(names)} operators of MXNet 1.9.1")
+    for family, members in sorted(families.items()):
+        print(f"\nmissing, {family} ({len(members)}): {' '.join(members)}")
+    for name, lacking in missing_parameters().items():
+        print(f"\n{name} lacks {', '.join(lacking)}")
+
+
+if __name__ == "__main__":
+    main()
