@@ -24,10 +24,11 @@ _FAMILIES = (
 
 _NAMES = """
     ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput
-    _contrib_round_ste _contrib_sign_ste abs add_n arccos arccosh arcsin arcsinh arctan arctanh broadcast_add broadcast_div broadcast_minus broadcast_mul
-    broadcast_plus broadcast_sub cbrt ceil clip concat cos cosh degrees dot elemwise_add elemwise_div elemwise_mul
-    elemwise_sub exp expm1 fix floor gamma gammaln log log10 log1p log2 make_loss mean negative norm radians relu rint
-    round rsqrt sigmoid sign sin sinh slice sqrt square stop_gradient sum tan tanh trunc where zeros_like
+    _contrib_round_ste _contrib_sign_ste abs add_n arccos arccosh arcsin arcsinh arctan arctanh broadcast_add
+    broadcast_div broadcast_minus broadcast_mul broadcast_plus broadcast_sub cbrt ceil clip concat cos cosh
+    degrees dot elemwise_add elemwise_div elemwise_mul elemwise_sub exp expm1 fix floor gamma gammaln log log10
+    log1p log2 make_loss mean negative norm radians relu rint round rsqrt sigmoid sign sin sinh slice sqrt square
+    stop_gradient sum tan tanh trunc where zeros_like
 """
 SPARSE_NAMES = tuple(_NAMES.split())
 
