@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
-from ..shapes import Shape
+from ..shapes import Shape, size
 
 __all__ = ["GRAD_REQS", "Arrays", "Slot", "arrays_by_name", "in_shape", "read_grad_req"]
 
@@ -98,9 +97,9 @@ def in_shape(old: NDArray, shape: Shape) -> NDArray:
     """Return `old` itself if it has the shape, its memory in that shape if it is large enough, else zeros."""
     if old.shape == shape:
         return old
-    size = int(np.prod(shape))
-    if size <= old.size:
-        return old._alias(old._tensor.reshape(-1)[:size].reshape(shape))
+    wanted = size(shape)
+    if wanted <= old.size:
+        return old._alias(old._tensor.reshape(-1)[:wanted].reshape(shape))
     return NDArray(torch.zeros(shape, dtype=old._tensor.dtype, device=old._tensor.device), old.device)
 
 

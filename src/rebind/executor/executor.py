@@ -25,7 +25,7 @@ from ..errors import (
 from ..grad_mode import grad_mode
 from ..graph import Entry, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
-from ..shapes import Shape, is_known
+from ..shapes import Shape, is_known, size
 from .arguments import Arrays, Slot, arrays_by_name, in_shape, read_grad_req
 from .lower import Plan, entry_needs_head_gradient, lower
 
@@ -587,7 +587,7 @@ class Executor:
                         f"Executor.reshape: the shape of {node.name!r} would change from {slot.array.shape} to "
                         f"{shape}; set partial_shaping=True to allow that"
                     )
-                larger = int(np.prod(shape)) > slot.array.size
+                larger = size(shape) > slot.array.size
                 if larger and not allow_up_sizing:
                     raise ShapeError(
                         f"Executor.reshape: {node.name!r} would grow from {slot.array.shape} to {shape}; "
@@ -664,7 +664,7 @@ class Executor:
                 for i in range(len(node.output_names)):
                     shape = entries.get((id(node), i))
                     dtype = self._inferred_types.entries.get((id(node), i)) or torch.float32
-                    total += int(np.prod(shape)) * dtype.itemsize if shape else 0
+                    total += size(shape) * dtype.itemsize if shape else 0
         lines.append(f"Total {round(total / 2**20)} MB allocated")
         lines.append(f"Total {sum(node.operator is not None for node in self._graph.nodes)} operators")
         return "\n".join(lines) + "\n"

@@ -162,12 +162,7 @@ def _trace(
         keywords: dict[str, Any] = dict(op.keywords(node.params))
         if id(node) in sizes:
             keywords.update(op.size_keywords(node.params, sizes[id(node)]))
-        if "training" in op.modes:
-            keywords["training"] = training
-        if "generator" in op.modes:
-            keywords["generator"] = generator
-        if "device" in op.modes:
-            keywords["device"] = place.torch
+        keywords.update(op.mode_keywords(training, generator, place.torch))
         arguments = tuple(_all_inputs(node, inputs))
         if id(node) in loss_ids:
             loss_inputs[id(node)] = arguments

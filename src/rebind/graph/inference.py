@@ -360,13 +360,7 @@ def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> lis
         list(tensors) if op.variadic else [next(present) if n in wanted else None for n in op.input_names]
     )
     keywords = op.keywords(p)
-    modes: dict[str, Any] = {}
-    if "training" in op.modes:
-        modes["training"] = True
-    if "generator" in op.modes:
-        modes["generator"] = None
-    if "device" in op.modes:
-        modes["device"] = _META
+    modes = op.mode_keywords(training=True, generator=None, device=_META)
     with torch.no_grad():
         result = op.function(*arguments, **keywords, **modes)
     results = result if isinstance(result, tuple) else (result,)

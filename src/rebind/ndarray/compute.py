@@ -19,7 +19,7 @@ from .mode import mode
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["compute", "explain", "mode_values"]
+__all__ = ["compute", "explain"]
 
 
 def compute(
@@ -45,7 +45,10 @@ def compute(
         op.check_types(tensors, p)
     keywords: dict[str, Any] = op.keywords(p) if op.count else p
     if op.modes:
-        keywords = {**keywords, **mode_values(op, mode.training, device)}
+        keywords = {
+            **keywords,
+            **op.mode_keywords(mode.training, generators.generator(device), device.torch),
+        }
     try:
         with grad_mode(recording):
             result = op.kernel(*tensors, **keywords)
@@ -60,18 +63,6 @@ def compute(
         return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         raise explain(op, op.name, tensors, p, error) from None
-
-
-def mode_values(op: Operator, training: bool, device: Device) -> dict[str, Any]:
-    """Return what `op` takes besides its parameters: the mode, a generator, a device."""
-    values: dict[str, Any] = {}
-    if "training" in op.modes:
-        values["training"] = training
-    if "generator" in op.modes:
-        values["generator"] = generators.generator(device)
-    if "device" in op.modes:
-        values["device"] = device.torch
-    return values
 
 
 def explain(

@@ -312,6 +312,11 @@ class Operator:
         """Return the parameters that the function takes: all but the count of a variadic operator."""
         return {name: value for name, value in p.items() if name != self.count}
 
+    def mode_keywords(self, training: bool, generator: Any, device: Any) -> dict[str, Any]:
+        """Return, of the mode, a generator and a device, those that the function takes."""
+        modes = {"training": training, "generator": generator, "device": device}
+        return {name: value for name, value in modes.items() if name in self.modes}
+
     # ---- running -------------------------------------------------------------------------------------
 
     def __call__(self, *tensors: Tensor | None, **keywords: Any) -> Any:
