@@ -1,14 +1,20 @@
-"""Record the operator cases: outputs in both modes, gradients for a random head gradient, states."""
+"""Record the operator cases: outputs in both modes, gradients for a random head gradient, states.
+
+ORACLE_PYTHON -m tests.parity.generate_operators [GROUP ...]
+"""
 
 from __future__ import annotations
 
+import sys
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .cases import CASES
+from .cases.case import Case
 from .golden import OPERATORS, Arrays, Pack, write_manifest
-from .operator_cases import CASES, Case
 from .oracle import mx, origin, settle, to_mxnet, to_numpy
 
 #: Gradient arrays hold this before ``backward``: what still holds it afterwards was not written.
@@ -79,16 +85,21 @@ def record(name: str, case: Case, pack: Pack) -> dict[str, Any]:
     return entry
 
 
-def generate_operators() -> None:
-    """Record every case of the table."""
-    pack = Pack()
-    entries, failures = {}, []
-    for name, case in CASES.items():
-        try:
-            entries[name] = record(name, case, pack)
-        except (mx.MXNetError, Unrecorded, AttributeError, TypeError, ValueError) as error:
-            failures.append(f"{name}: {type(error).__name__}: {error}")
-    if failures:
-        raise Unrecorded("\n".join(failures))
-    pack.write(OPERATORS / "arrays.npz")
-    write_manifest(OPERATORS / "manifest.json", {"origin": origin(), "cases": entries})
+def generate_operators(groups: Iterable[str] = CASES) -> None:
+    """Record every case of the groups."""
+    for group in groups:
+        pack = Pack()
+        entries, failures = {}, []
+        for name, case in CASES[group].items():
+            try:
+                entries[name] = record(name, case, pack)
+            except (mx.MXNetError, Unrecorded, AttributeError, TypeError, ValueError) as error:
+                failures.append(f"{name}: {type(error).__name__}: {error}")
+        if failures:
+            raise Unrecorded("\n".join(failures))
+        pack.write(OPERATORS / f"{group}.npz")
+        write_manifest(OPERATORS / f"{group}.json", {"origin": origin(), "cases": entries})
+
+
+if __name__ == "__main__":
+    generate_operators(sys.argv[1:] or CASES)

@@ -9,14 +9,14 @@ import pytest
 
 import rebind as mx
 
+from .cases import CASES
+from .cases.case import Case
 from .golden import OPERATORS, Pack, assert_close, read_manifest
-from .operator_cases import CASES, Case, find
 
-#: Operators of the table that rebind does not have yet. Nothing is skipped: the list is itself tested, below.
-LATER: frozenset[str] = frozenset()
-
-MANIFEST: dict[str, Any] = read_manifest(OPERATORS / "manifest.json")["cases"]
-PACK = Pack.read(OPERATORS / "arrays.npz")
+MANIFESTS: dict[str, dict[str, Any]] = {
+    group: read_manifest(OPERATORS / f"{group}.json")["cases"] for group in CASES
+}
+PACKS = {group: Pack.read(OPERATORS / f"{group}.npz") for group in CASES}
 
 #: Half precision has 11 bits, whatever is done with them.
 RTOL_FORWARD = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-10}
@@ -30,30 +30,24 @@ WRONG_GRADIENTS = {
     "LeakyReLU(act_type=selu)": "below zero it is not the derivative: 0.161 at -2, where that is 0.238"
 }
 
-NAMES = [name for name, case in CASES.items() if case.operator not in LATER]
+ROWS = [pytest.param(group, name, id=f"{group}-{name}") for group, cases in CASES.items() for name in cases]
 
 
-def test_recorded_cases_are_those_of_the_table() -> None:
-    recorded = {name: entry["description"] for name, entry in MANIFEST.items()}
-    table = {name: case.description for name, case in CASES.items()}
-    assert recorded == table, "record anew: python -m tests.parity.generate operators"
+@pytest.mark.parametrize("group", CASES)
+def test_recorded_cases_are_those_of_the_table(group: str) -> None:
+    recorded = {name: entry["description"] for name, entry in MANIFESTS[group].items()}
+    table = {name: case.description for name, case in CASES[group].items()}
+    assert recorded == table, f"record anew: python -m tests.parity.generate_operators {group}"
 
 
-def test_operators_for_later_are_in_the_table_and_missing() -> None:
-    assert {case.operator for case in CASES.values()} >= LATER
-    for operator in LATER:
-        with pytest.raises(AttributeError):
-            find(mx, operator)
-
-
-def bind(case: Case, entry: dict[str, Any]) -> Any:
+def bind(case: Case, entry: dict[str, Any], pack: Pack) -> Any:
     """Bind a case with its recorded arguments and states; gradients are asked where MXNet gave one."""
     symbol = case.symbol(mx)
     assert symbol.list_arguments() == list(entry["arguments"])
     assert symbol.list_auxiliary_states() == list(entry["states"])
     assert symbol.list_outputs() == entry["outputs"]
-    arguments = {key: to_rebind(value) for key, value in PACK.get_all(entry["arguments"]).items()}
-    states = {key: to_rebind(value) for key, value in PACK.get_all(entry["states"]).items()}
+    arguments = {key: to_rebind(value) for key, value in pack.get_all(entry["arguments"]).items()}
+    states = {key: to_rebind(value) for key, value in pack.get_all(entry["states"]).items()}
     gradients = {
         key: mx.nd.zeros(arguments[key].shape, dtype=arguments[key].dtype)
         for key in entry.get("gradients", {})
@@ -66,43 +60,48 @@ def to_rebind(value: np.ndarray) -> Any:
     return mx.nd.array(value, dtype=value.dtype)
 
 
-def compare(actual: np.ndarray, reference: list[Any], rtols: dict[str, float], case: Case, what: str) -> None:
-    """Compare one array with its record: type first, then shape and values."""
-    expected = PACK.get(reference)
-    assert actual.dtype == expected.dtype, f"{what}: type {actual.dtype}, MXNet has {expected.dtype}"
-    rtol = rtols.get(str(expected.dtype), 0.0) * WIDER.get(case.operator, 1.0)
-    if rtol:  # MXNet computes softmax(dtype='float64') of float32 in float32: no result has more digits than its inputs
-        given = [str(PACK.get(argument).dtype) for argument in MANIFEST[case.name]["arguments"].values()]
-        rtol = max([rtol, *(rtols.get(dtype, 0.0) for dtype in given)])
-    assert_close(actual, expected, rtol=rtol, what=what)
+class Comparison:
+    """Compares arrays with their records: type first, then shape and values."""
+
+    def __init__(self, case: Case, entry: dict[str, Any], pack: Pack) -> None:
+        self.case, self.pack = case, pack
+        self.given = [str(pack.get(reference).dtype) for reference in entry["arguments"].values()]
+
+    def __call__(
+        self, actual: np.ndarray, reference: list[Any], what: str, rtols: dict[str, float] = RTOL_FORWARD
+    ) -> None:
+        expected = self.pack.get(reference)
+        what = f"{self.case.name}: {what}"
+        assert actual.dtype == expected.dtype, f"{what}: type {actual.dtype}, MXNet has {expected.dtype}"
+        rtol = rtols.get(str(expected.dtype), 0.0) * WIDER.get(self.case.operator, 1.0)
+        if rtol:  # MXNet computes softmax(dtype='float64') of float32 in float32: no more digits than the inputs have
+            rtol = max([rtol, *(rtols.get(dtype, 0.0) for dtype in self.given)])
+        assert_close(actual, expected, rtol=rtol, what=what)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_operator(name: str) -> None:
-    case, entry = CASES[name], MANIFEST[name]
-    executor = bind(case, entry)
-    for training, references in (
-        (False, entry["inference"]),
-        (True, entry.get("training", entry["inference"])),
+@pytest.mark.parametrize("group, name", ROWS)
+def test_operator(group: str, name: str) -> None:
+    case, entry, pack = CASES[group][name], MANIFESTS[group][name], PACKS[group]
+    executor = bind(case, entry, pack)
+    compare = Comparison(case, entry, pack)
+    for mode, references in (
+        ("inference", entry["inference"]),
+        ("training", entry.get("training", entry["inference"])),
     ):
-        outputs = executor.forward(is_train=training)
-        assert len(outputs) == len(references)
+        outputs = executor.forward(is_train=mode == "training")
         for index, (output, reference) in enumerate(zip(outputs, references, strict=True)):
-            what = f"{name}: output {index}, {'training' if training else 'inference'}"
-            compare(output.asnumpy(), reference, RTOL_FORWARD, case, what)
+            compare(output.asnumpy(), reference, f"output {index}, {mode}")
     if "gradients" not in entry:
         return
-    heads = [to_rebind(PACK.get(reference)) for reference in entry["heads"]]
+    heads = [to_rebind(pack.get(reference)) for reference in entry["heads"]]
     executor.backward(heads or None)
     if name in WRONG_GRADIENTS:
         assert_derivative(executor, heads)
         return
     for key, reference in entry["gradients"].items():
-        compare(
-            executor.grad_dict[key].asnumpy(), reference, RTOL_GRADIENT, case, f"{name}: gradient of {key}"
-        )
+        compare(executor.grad_dict[key].asnumpy(), reference, f"gradient of {key}", RTOL_GRADIENT)
     for key, reference in entry["states_after"].items():
-        compare(executor.aux_dict[key].asnumpy(), reference, RTOL_FORWARD, case, f"{name}: state {key}")
+        compare(executor.aux_dict[key].asnumpy(), reference, f"state {key}")
 
 
 def assert_derivative(executor: Any, heads: list[Any]) -> None:
@@ -122,18 +121,18 @@ def assert_derivative(executor: Any, heads: list[Any]) -> None:
         assert abs((moved[0] - moved[1]) / (2 * step) - computed[index]) < 0.02
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_inferred_shapes_and_types(name: str) -> None:
+@pytest.mark.parametrize("group, name", ROWS)
+def test_inferred_shapes_and_types(group: str, name: str) -> None:
     """What is inferred from the given inputs is what MXNet inferred and computed."""
-    case, entry = CASES[name], MANIFEST[name]
+    case, entry, pack = CASES[group][name], MANIFESTS[group][name], PACKS[group]
     symbol = case.symbol(mx)
-    given = {key: PACK.get(entry["arguments"][key]) for key in case.inputs}
+    given = {key: pack.get(entry["arguments"][key]) for key in case.inputs}
     shapes = symbol.infer_shape(**{key: value.shape for key, value in given.items()})
     types = symbol.infer_type(**{key: value.dtype for key, value in given.items()})
     recorded = (
-        [PACK.get(reference) for reference in entry["arguments"].values()],
-        [PACK.get(reference) for reference in entry["inference"]],
-        [PACK.get(reference) for reference in entry["states"].values()],
+        [pack.get(reference) for reference in entry["arguments"].values()],
+        [pack.get(reference) for reference in entry["inference"]],
+        [pack.get(reference) for reference in entry["states"].values()],
     )
     for inferred, arrays in zip(shapes, recorded, strict=True):
         assert [tuple(shape) for shape in inferred] == [array.shape for array in arrays]
