@@ -7,6 +7,7 @@ import pytest
 
 import rebind as mx
 from rebind import autograd, nd
+from rebind.errors import ArgumentError, MXNetError, StateError
 
 
 def marked(request: str = "write") -> nd.NDArray:
@@ -188,6 +189,15 @@ def test_grad() -> None:
         autograd.grad(nd.ones((3,)), x)
 
 
+def test_a_second_derivative_of_zero_is_an_array_like_any_other() -> None:
+    x = marked()
+    with autograd.record():
+        slope = autograd.grad(nd.abs(x), x, create_graph=True)
+    slope.backward()
+    x.grad[:1] = 5
+    assert x.grad.asnumpy().tolist() == [5, 0, 0]
+
+
 def test_loss_operators_bring_their_own_gradient() -> None:
     x, label = nd.array([[1.0, 2, 3], [1, 2, 4]]), nd.array([0, 1])
     x.attach_grad()
@@ -205,3 +215,110 @@ def test_moving_averages_while_recording() -> None:
         y = nd.BatchNorm(x, nd.ones((2,)), nd.zeros((2,)), mean, variance, momentum=0.5, fix_gamma=False)
     y.backward()
     assert mean.asnumpy().tolist() == [1, 1.5]
+
+
+class Sigmoid(mx.autograd.Function):
+    def forward(self, x):
+        assert not mx.autograd.is_recording()
+        y = 1 / (1 + mx.nd.exp(-x))
+        self.save_for_backward(y)
+        return y
+
+    def backward(self, dy):
+        (y,) = self.saved_tensors
+        return dy * y * (1 - y)
+
+
+class Swap(mx.autograd.Function):
+    """Two inputs, two outputs, one of which is an input itself."""
+
+    def forward(self, a, b):
+        return b, a * 2
+
+    def backward(self, db, da):
+        return da * 2, db
+
+
+def test_a_function_brings_its_own_gradient() -> None:
+    x = mx.nd.array([-1.0, 0.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.sigmoid(x * 2).sum()
+    y.backward()
+    expected = x.grad.asnumpy()
+    with mx.autograd.record():
+        y = Sigmoid()(x * 2).sum()
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(Sigmoid()(x).asnumpy(), mx.nd.sigmoid(x).asnumpy(), rtol=1e-6)  # unrecorded
+
+
+def test_a_function_of_several_arrays() -> None:
+    a, b = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    a.attach_grad()
+    b.attach_grad()
+    with mx.autograd.record():
+        first, second = Swap()(a, b)
+        total = (first * first + second).sum()
+    total.backward()
+    assert first.asnumpy().tolist() == [3, 4]
+    assert a.grad.asnumpy().tolist() == [2, 2]
+    assert b.grad.asnumpy().tolist() == [6, 8]
+    first[:] = 0  # an output is memory of its own
+    assert b.asnumpy().tolist() == [3, 4]
+
+
+def test_mistakes_in_a_function_are_named() -> None:
+    function = Sigmoid()
+    function(mx.nd.ones((2,)))
+    with pytest.raises(StateError, match=r"Sigmoid: an instance of autograd\.Function stands for one call"):
+        function(mx.nd.ones((2,)))
+    with pytest.raises(ArgumentError, match="Sigmoid: takes NDArrays; got 3"):
+        Sigmoid()(3)
+
+    class Wrong(Sigmoid):
+        def backward(self, dy):
+            return self.answer
+
+    for answer, message in (
+        ((), "must return a gradient for each input, 1; got 0"),
+        (mx.nd.ones((3,)), r"gradient 0 must have shape \(2,\); got \(3,\)"),
+    ):
+        x = mx.nd.ones((2,))
+        x.attach_grad()
+        wrong = Wrong()
+        wrong.answer = answer
+        with mx.autograd.record():
+            y = wrong(x)
+        with pytest.raises(MXNetError, match=message):
+            y.backward()
+
+
+def test_a_recorded_computation_as_a_symbol() -> None:
+    x, w, b = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[1, 2]]), mx.nd.array([0.5])
+    x.attach_grad()
+    w.attach_grad()
+    with mx.autograd.record():
+        h = mx.nd.FullyConnected(x, w, b, num_hidden=1)
+        parts = mx.nd.split(x, num_outputs=2)
+        y = mx.nd.relu(h) * 2 + x[0:1].reshape((2, 1)) + parts[1] * x[1, ::-1].reshape((-1, 1))
+    symbol = mx.autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0", "var1", "null2"]  # the names that MXNet 1.9.1 gives
+    assert symbol.get_internals().list_outputs()[3:6] == ["node_0_output", "node_1_output", "node_2_output"]
+    (again,) = symbol.eval(var0=x, var1=w, null2=b)
+    np.testing.assert_array_equal(again.asnumpy(), y.asnumpy())
+    assert mx.sym.load_json(symbol.tojson()).tojson() == symbol.tojson()
+
+
+def test_what_cannot_be_told_as_a_symbol() -> None:
+    x = mx.nd.ones((2, 2))
+    x.attach_grad()
+    with pytest.raises(StateError, match="x must be computed while recording"):
+        mx.autograd.get_symbol(mx.nd.ones((2,)))
+    with mx.autograd.record():
+        for y, message in (
+            (x[mx.nd.array([0])] * 2, "got indexing with arrays"),
+            (Sigmoid()(x) + 1, "got the autograd.Function Sigmoid"),
+        ):
+            with pytest.raises(StateError, match=message):
+                mx.autograd.get_symbol(y)

@@ -20,6 +20,7 @@ from . import (
     model,
     module,
     ndarray,
+    operator,
     optimizer,
     random,
     scope,
@@ -49,6 +50,6 @@ __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__", "attribute",
     "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned", "current_context",
     "current_device", "errors", "executor", "gpu", "init", "initializer", "io", "kv", "kvstore", "lr_scheduler",
-    "metric", "mod", "model", "module", "name", "nd", "ndarray", "num_gpus", "optimizer", "random", "scope", "sym",
+    "metric", "mod", "model", "module", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random", "scope", "sym",
     "symbol", "test_utils", "util", "visualization", "viz",
 ]  # fmt: skip

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, ShapeError, StateError
+from .graph import Entry, Node, depth_first
 from .ndarray import NDArray
+from .ndarray.history import Step, source_of
 from .ndarray.mode import mode
 from .ndarray.ndarray import again_is_an_error, head_gradient, run_backward
+from .params import format_value
+from .symbol import Symbol
 
 __all__ = [
-    "backward", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
-    "set_recording", "set_training", "train_mode",
+    "Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause",
+    "predict_mode", "record", "set_recording", "set_training", "train_mode",
 ]  # fmt: skip
 
 
@@ -184,7 +189,202 @@ def grad(
             allow_unused=True,
         )
     arrays = [
-        NDArray(torch.zeros_like(leaf) if value is None else value, variable.device)
+        # torch may answer with a zero that has no memory, which cannot be read or written.
+        NDArray(torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value, variable.device)
         for value, leaf, variable in zip(found, leaves, variables, strict=True)
     ]
     return arrays if several else arrays[0]
+
+
+def get_symbol(x: NDArray) -> Symbol:
+    """Return what was recorded up to `x` as a `Symbol`.
+
+    Arrays that the record begins with become its arguments: ``var0`` where they have a gradient, else ``null1``,
+    counted in the order of the symbol's nodes; operators are ``node_0`` and so on.
+
+    Raises
+    ------
+    StateError
+        When `x` was not computed while recording, or by something else than operators.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.array([2.0])
+    >>> x.attach_grad()
+    >>> with record():
+    ...     y = (x * x + 1).sum()
+    >>> symbol = get_symbol(y)
+    >>> symbol.list_arguments(), symbol.eval(var0=x)[0].item()
+    (['var0'], 5.0)
+    """
+    if not isinstance(x, NDArray):
+        raise ArgumentError(f"autograd.get_symbol: x must be an NDArray; got {x!r}")
+    if x._history is None:
+        raise StateError("autograd.get_symbol: x must be computed while recording (autograd.record())")
+    last = source_of(x)
+    nodes: dict[int, Node] = {}
+    variables = operators = 0
+    for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
+        if step.opaque:
+            raise StateError(
+                f"autograd.get_symbol: only operators can be told as a symbol; got {step.opaque}"
+            )
+        if step.operator is None:
+            nodes[id(step)] = Node(None, f"{'var' if step.marked else 'null'}{variables}")
+            variables += 1
+            continue
+        op, p = step.operator, step.params
+        given = {
+            key: format_value(value)
+            for key, value in p.items()
+            if key not in op.defaults or op.defaults[key] != value
+        }
+        inputs = [Entry(nodes[id(source)], index) for source, index in step.sources]
+        nodes[id(step)] = Node(op, f"node_{operators}", inputs, p, given)
+        operators += 1
+    return Symbol([Entry(nodes[id(last[0])], last[1])])
+
+
+# ---- gradients of the user's own -----------------------------------------------------------------------------
+
+
+class Function:
+    """A computation on arrays whose gradient the user writes.
+
+    Derive from it, compute in `forward` and return the inputs' gradients from `backward`. An instance stands for one
+    call: it keeps what `save_for_backward` was given.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> class Sigmoid(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         y = 1 / (1 + mx.nd.exp(-x))
+    ...         self.save_for_backward(y)
+    ...         return y
+    ...
+    ...     def backward(self, dy):
+    ...         (y,) = self.saved_tensors
+    ...         return dy * y * (1 - y)
+    >>> x = mx.nd.zeros((1,))
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Sigmoid()(x)
+    >>> y.backward()
+    >>> x.grad.item()
+    0.25
+    """
+
+    def __init__(self) -> None:
+        self._used = False
+        self.saved_tensors: tuple[NDArray, ...] = ()
+
+    def save_for_backward(self, *args: NDArray) -> None:
+        """Keep arrays for `backward`, which finds them in `saved_tensors`."""
+        self.saved_tensors = args
+
+    def __call__(self, *inputs: NDArray) -> Any:
+        """Run `forward` on arrays; recorded, so that `backward` gives its gradient."""
+        who = type(self).__name__
+        if getattr(self, "_used", False):
+            raise StateError(f"{who}: an instance of autograd.Function stands for one call; make another one")
+        self._used = True
+        for value in inputs:
+            if not isinstance(value, NDArray):
+                raise ArgumentError(f"{who}: takes NDArrays; got {value!r}")
+        devices = [value.device for value in inputs]
+        several = False
+
+        def forward(tensors: Sequence[Tensor]) -> list[Tensor]:
+            nonlocal several
+            found = self.forward(*map(NDArray, tensors, devices))
+            several = isinstance(found, (tuple, list))
+            found = list(found) if several else [found]
+            devices.extend(value.device for value in found)
+            return [value._tensor for value in found]
+
+        def backward(heads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
+            found = self.backward(*map(NDArray, heads, devices[len(inputs) :]))
+            found = list(found) if isinstance(found, (tuple, list)) else [found]
+            if len(found) != len(inputs):
+                raise ArgumentError(
+                    f"{who}.backward: must return a gradient for each input, {len(inputs)}; got {len(found)}"
+                )
+            for i, (value, gradient) in enumerate(zip(inputs, found, strict=True)):
+                if gradient is not None and gradient.shape != value.shape:
+                    raise ShapeError(
+                        f"{who}.backward: gradient {i} must have shape {value.shape}; got {gradient.shape}"
+                    )
+            return [None if gradient is None else gradient._tensor for gradient in found]
+
+        tensors = [value._source() for value in inputs]
+        results = [
+            NDArray(result, device)
+            for result, device in zip(
+                run_user_code(forward, backward, tensors), devices[len(inputs) :], strict=True
+            )
+        ]
+        if mode.recording:
+            for result in results:
+                result._history = (Step(opaque=f"the autograd.Function {who}"), 0)
+        return tuple(results) if several else results[0]
+
+    def forward(self, *inputs: NDArray) -> Any:
+        """Compute the outputs, an array or several; not recorded."""
+        raise StateError(f"{type(self).__name__}: must define forward()")
+
+    def backward(self, *output_grads: NDArray) -> Any:
+        """Return the gradients of the inputs, one for each, from those of the outputs."""
+        raise StateError(f"{type(self).__name__}: must define backward()")
+
+
+def run_user_code(
+    forward: Callable[[Sequence[Tensor]], Sequence[Tensor]],
+    backward: Callable[[Sequence[Tensor], Sequence[bool]], Sequence[Tensor | None]],
+    tensors: Sequence[Tensor],
+) -> tuple[Tensor, ...]:
+    """Run `forward`, which nothing records; what follows gets its gradients from `backward`.
+
+    Parameters
+    ----------
+    forward
+        From the inputs to the outputs.
+    backward
+        From the outputs' gradients, and which inputs need one, to the inputs' gradients.
+    tensors
+        The inputs.
+    """
+    if not torch.is_grad_enabled():
+        return tuple(_outputs(forward, tensors))
+    return _UserCode.apply(forward, backward, *tensors)
+
+
+def _outputs(
+    forward: Callable[[Sequence[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor]
+) -> list[Tensor]:
+    """Run `forward`; an output that is an input, or part of one, is a copy."""
+    memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+    with _state(False, None):
+        return [
+            value.clone() if value.untyped_storage().data_ptr() in memories else value.detach()
+            for value in forward([tensor.detach() for tensor in tensors])
+        ]
+
+
+class _UserCode(torch.autograd.Function):
+    """A node of torch's record that runs the user's functions."""
+
+    @staticmethod
+    def forward(ctx: Any, forward: Any, backward: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        outputs = _outputs(forward, tensors)
+        ctx.user_backward, ctx.training = backward, mode.training
+        ctx.mark_non_differentiable(*(value for value in outputs if not value.is_floating_point()))
+        return tuple(outputs)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *heads: Tensor) -> tuple:
+        with _state(False, ctx.training):
+            found = ctx.user_backward(heads, ctx.needs_input_grad[2:])
+        return (None, None, *found)

@@ -19,6 +19,7 @@ __all__ = [
     "ShapeError",
     "StateError",
     "UnknownArgumentError",
+    "UserCodeError",
     "near_names",
 ]
 
@@ -53,6 +54,10 @@ class BoundsError(MXNetError, IndexError):
 
 class UnknownArgumentError(NameLookupError, ArgumentError):
     """A keyword is no argument of what is called: to Python a TypeError, to MXNet 2.0 a ValueError."""
+
+
+class UserCodeError(MXNetError):
+    """Code of the user's, such as a custom operator's, raised the error that is this one's cause."""
 
 
 class StateError(MXNetError):

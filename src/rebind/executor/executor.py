@@ -20,6 +20,7 @@ from ..errors import (
     ShapeError,
     StateError,
     UnknownArgumentError,
+    UserCodeError,
     near_names,
 )
 from ..grad_mode import grad_mode
@@ -167,8 +168,11 @@ class Executor:
         self._head_ones: dict[Any, Tensor] = {}
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._tapped: Graph | None = None
-        self._is_random = any(
-            node.operator is not None and "generator" in node.operator.modes for node in self._graph.nodes
+        operators = [node.operator for node in self._graph.nodes if node.operator is not None]
+        self._is_random = any("generator" in op.modes for op in operators)
+        # Operators that keep something from one run to the next do so for each executor by itself.
+        self._kernels: dict[int, Callable[..., Any]] | None = (
+            {} if any(op.make_kernel is not None for op in operators) else None
         )
 
     # ---- what it holds -----------------------------------------------------------------------------------
@@ -260,7 +264,8 @@ class Executor:
         key = (graph is self._graph, bool(is_train))
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = lower(graph, bool(is_train), self._device, self._groups, self._sizes)
+            plan = lower(graph, bool(is_train), self._device, self._groups, self._sizes, self._kernels)
+            self._plans[key] = plan
         return plan
 
     def _keep(self, values: Sequence[Tensor], record: _Pass) -> list[NDArray]:
@@ -281,6 +286,8 @@ class Executor:
         try:
             with grad_mode(record):
                 roots, new_aux, loss_inputs = plan.run(generator, *tensors)
+        except UserCodeError:
+            raise  # with the user's own error as its cause
         except Exception as error:
             raise plan.blame(error, generator, tensors) from None
         inputs = {id(tensor) for tensor in tensors}

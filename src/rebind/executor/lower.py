@@ -76,6 +76,7 @@ def lower(
     device: Device,
     groups: Mapping[str, Device] | None = None,
     sizes: Mapping[int, Shape] | None = None,
+    kernels: dict[int, Callable[..., Any]] | None = None,
 ) -> Plan:
     """Return the plan of `graph`; made at the first call for a mode, then kept as long as the graph.
 
@@ -92,19 +93,24 @@ def lower(
     sizes
         By the id of a node that makes an array of a shape that it does not wholly know (``zeros(shape=(0, 200))``), the
         shape.
+    kernels
+        For operators that keep something between runs (`Custom`): the executor's own kernels, by their place in the
+        graph. They are made here when they are not there yet, and a plan with them is not shared.
     """
     plans = _plans.setdefault(graph, {})
     places = tuple(sorted((group, str(place.torch)) for group, place in (groups or {}).items()))
     key = (training, device.torch, places, tuple((sizes or {}).items()))
-    plan = plans.get(key)
+    plan = plans.get(key) if kernels is None else None
     if plan is None:
         variables = (*graph.arguments, *graph.auxiliary)
         better = join_layers(graph)
         losses = _losses(better)
         code = fx.GraphModule(
-            {}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses)
+            {}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses, kernels)
         )
-        plan = plans[key] = Plan(training, code, code.forward, losses)
+        plan = Plan(training, code, code.forward, losses)
+        if kernels is None:
+            plans[key] = plan
     return plan
 
 
@@ -139,6 +145,7 @@ def _trace(
     groups: Mapping[str, Device],
     sizes: Mapping[int, Shape],
     losses: Sequence[Loss | None],
+    kernels: dict[int, Callable[..., Any]] | None,
 ) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
@@ -150,6 +157,7 @@ def _trace(
     new_aux: dict[int, fx.Node] = {}
     loss_ids = {id(loss.node) for loss in losses if loss is not None}
     loss_inputs: dict[int, tuple[Any, ...]] = {}
+    kept = 0  # how many operators so far keep something between runs
     overwriting = {} if several_devices else overwriting_kernels(graph)
     for node in graph.nodes:
         op = node.operator
@@ -166,16 +174,23 @@ def _trace(
         arguments = tuple(_all_inputs(node, inputs))
         if id(node) in loss_ids:
             loss_inputs[id(node)] = arguments
-        kernel = op.forward_kernel if id(node) in loss_ids else overwriting.get(id(node), op.kernel)
+        kernel: Callable[..., Any]
+        if op.make_kernel is not None and kernels is not None:
+            kernel = kernels.setdefault(kept, op.make_kernel())
+            kept += 1
+        elif id(node) in loss_ids:
+            kernel = op.forward_kernel
+        else:
+            kernel = overwriting.get(id(node), op.kernel)
         result = code.call_function(kernel, arguments, keywords)
         result.meta["node"] = node
         names = op.outputs_for(node.params)
-        if len(names) + len(op.aux_names) == 1:
+        if len(names) + len(op.returned_aux) == 1:
             values[id(node), 0] = result
             continue
         for i in range(len(names)):
             values[id(node), i] = code.call_function(operator.getitem, (result, i))
-        for i, entry in enumerate(node.inputs[len(node.inputs) - len(op.aux_names) :], start=len(names)):
+        for i, entry in enumerate(node.inputs[len(node.inputs) - len(op.returned_aux) :], start=len(names)):
             new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
 
     outputs = tuple(values[id(entry.node), entry.index] for entry in graph.outputs)

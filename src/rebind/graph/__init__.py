@@ -1,6 +1,6 @@
 """How a network is understood: nodes, traversal, inference of shapes and types, JSON."""
 
-from .graph import Entry, Graph, Node, check, input_variable, rewrite
+from .graph import Entry, Graph, Node, check, depth_first, input_variable, rewrite
 from .inference import Inferred, infer_shapes, infer_types
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Inferred",
     "Node",
     "check",
+    "depth_first",
     "infer_shapes",
     "infer_types",
     "input_variable",

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..errors import MXNetError
 from ..ops import Operator
 from ..params import Params
 
 __all__ = ["Entry", "Graph", "Node", "check", "depth_first", "input_variable", "rewrite"]
+
+T = TypeVar("T")
 
 
 class Node:
@@ -145,12 +147,12 @@ class Graph:
         return Graph(Entry(node, i) for node in self.nodes for i in range(node.visible_outputs))
 
 
-def depth_first(starts: Iterable[Node], sources: Callable[[Node], Sequence[Node]]) -> list[Node]:
+def depth_first(starts: Iterable[T], sources: Callable[[T], Sequence[T]]) -> list[T]:
     """Return the nodes that can be reached from `starts`, each once and after its `sources`.
 
     It keeps its own stack: a chain of any length is fine.
     """
-    order: list[Node] = []
+    order: list[T] = []
     seen: set[int] = set()
     for start in starts:
         stack = [(start, iter(sources(start)))] if id(start) not in seen else []

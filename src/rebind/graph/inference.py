@@ -147,6 +147,12 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
+    filled = op.filled_types({name: known.get(key) for name, key in places[:count]}, p)
+    for name, key in places:
+        dtype_here = filled.get(name)
+        if dtype_here is not None and key not in known:
+            known[key] = dtype_here
+            changed = True
     return changed
 
 

@@ -197,6 +197,10 @@ def _read_node(
     op = OPERATORS.get(row["op"])
     if op is None:
         raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
+    try:
+        op = op.resolved({key: value for key, value in said.items() if not is_attribute(key)})
+    except MXNetError as error:
+        raise FormatError(f"{who}: {error}") from None
     if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and said.get("axis") == "-1":
         del said["axis"]  # it meant all elements then
     # Files of 0.8 and before, which have "param", leave auxiliary states out.

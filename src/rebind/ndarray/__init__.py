@@ -59,4 +59,5 @@ _internal = SimpleNamespace(**_functions)
 _public = {name: function for name, function in _functions.items() if name not in __all__}
 _public |= make_namespaces(make_function)  # type: ignore[arg-type]
 globals().update(_public)
+op = SimpleNamespace(**_public)
 __all__ += [name for name in _public if not name.startswith("_")]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .. import dtypes, generators
 from ..device import Device, current_device, parse_device
-from ..errors import DTypeError, MXNetError, ShapeError
+from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
 from ..grad_mode import grad_mode
 from ..ops import Operator, misfit
 from ..params import Params
@@ -54,13 +54,15 @@ def compute(
             result = op.kernel(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_own(result, tensors)], device
-        if op.aux_names:
-            count = len(op.aux_names)
+        if op.returned_aux:
+            count = len(op.returned_aux)
             result, new_aux = result[:-count], result[-count:]
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array._store(value)
         return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
+    except UserCodeError:
+        raise  # with the user's own error as its cause
     except (RuntimeError, IndexError) as error:
         raise explain(op, op.name, tensors, p, error) from None
 

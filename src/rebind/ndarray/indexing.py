@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import BoundsError, ParameterError, ShapeError
 
-__all__ = ["is_basic", "read", "slices", "torch_key", "write"]
+__all__ = ["bounds", "is_basic", "read", "slices", "torch_key", "write"]
 
 
 def torch_key(key: Any, device: torch.device) -> Any:
@@ -61,6 +61,27 @@ def slices(begin: Any, end: Any, step: Any = None) -> tuple[slice, ...]:
     if not len(begin) == len(end) == len(steps):
         raise ShapeError(f"NDArray: begin, end and step must be of one length; got {begin}, {end} and {step}")
     return tuple(slice(*part) for part in zip(begin, end, steps, strict=True))
+
+
+def bounds(key: Any, shape: tuple[int, ...]) -> tuple[list[int | None], list[int | None], list[int | None]]:
+    """Return ``begin``, ``end`` and ``step`` of the operator `slice` for a key without arrays; its axes all stay.
+
+    >>> bounds((slice(None, None, -1), 2), (3, 4))
+    ([2, 2], [None, 3], [-1, 1])
+    """
+    parts = [part for part in (key if isinstance(key, tuple) else (key,)) if part is not None]
+    if Ellipsis in parts:
+        place = parts.index(Ellipsis)
+        parts[place : place + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    found: list[tuple[int | None, int | None, int | None]] = []
+    for part, size in zip(parts, shape, strict=False):
+        if isinstance(part, slice):
+            begin, end, step = part.indices(size)
+            found.append((begin, None if end < 0 else end, step))
+        else:
+            found.append((part % size, part % size + 1, 1))
+    begins, ends, steps = zip(*found, strict=True) if found else ((), (), ())
+    return list(begins), list(ends), list(steps)
 
 
 def read(tensor: Tensor, key: Any) -> Tensor:

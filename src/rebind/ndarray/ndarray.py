@@ -23,6 +23,7 @@ from ..ops.reshape import reshape_target
 from ..params import Params
 from . import indexing
 from .compute import compute
+from .history import Source, Step, remember
 from .mode import mode
 
 __all__ = ["SIGNS", "NDArray", "Sign", "array", "call", "combine", "invoke"]
@@ -55,7 +56,7 @@ class NDArray:
     <NDArray 2x2 @cpu(0)>
     """
 
-    __slots__ = ("__weakref__", "_device", "_grad", "_grad_req", "_leaf", "_tensor", "_viewed")
+    __slots__ = ("__weakref__", "_device", "_grad", "_grad_req", "_history", "_leaf", "_tensor", "_viewed")
     __array_priority__ = 1000.0
     __hash__ = object.__hash__
 
@@ -67,6 +68,7 @@ class NDArray:
         self._leaf: Tensor | None = None  # stands for this array in recorded operations, after attach_grad()
         self._grad: NDArray | None = None
         self._grad_req = "null"
+        self._history: Source | None = None  # how it was computed while recording: `autograd.get_symbol`
         self._viewed = False  # whether somebody may hold a view of the memory: then it cannot be exchanged
 
     # ---- what it is --------------------------------------------------------------------------------------
@@ -268,6 +270,7 @@ class NDArray:
             ) from None
         if recorded:
             self._tensor = target
+            self._history = (Step(opaque="writing into an array"), 0)
 
     def _store(self, value: Tensor) -> None:
         """Copy `value`, of the same shape, into the memory, outside of any record."""
@@ -291,6 +294,7 @@ class NDArray:
     def _target(self, recorded: bool) -> Tensor:
         """Return the tensor to write into; if `recorded`, one that can become part of the record."""
         tensor = self._tensor
+        self._history = None
         if mode.recording and (tensor.requires_grad or self._leaf is not None):
             raise StateError(
                 "NDArray: writing (x[...] = y, x += y, out=x) into an array that has a gradient or was computed while "
@@ -327,10 +331,25 @@ class NDArray:
         if part.ndim == 0:
             part = part.reshape(1)
         if not indexing.is_basic(key):
-            return NDArray(part, self._device)
+            result = NDArray(part, self._device)
+            if mode.recording:
+                result._history = (Step(opaque="indexing with arrays (take and gather_nd are operators)"), 0)
+            return result
         if part.is_contiguous() and part._is_view() and not mode.recording:
             return self._alias(part)
-        return NDArray(part.clone(memory_format=torch.contiguous_format), self._device)
+        result = NDArray(part.clone(memory_format=torch.contiguous_format), self._device)
+        if mode.recording:
+            self._remember_part(key, result)
+        return result
+
+    def _remember_part(self, key: Any, result: NDArray) -> None:
+        """Note that `result` is a part of this array, as the operators `slice` and `Reshape` select it."""
+        begin, end, step = indexing.bounds(key, self.shape)
+        _remember("slice", self, result, begin=begin, end=end, step=step)
+        if result.ndim != self.ndim:
+            part = NDArray(result._tensor, self._device)
+            part._history = result._history
+            _remember("Reshape", part, result, shape=result.shape)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = indexing.torch_key(key, self._tensor.device)
@@ -344,6 +363,7 @@ class NDArray:
             indexing.write(target, key, source)
         if recorded:
             self._tensor = target
+            self._history = (Step(opaque="writing into an array"), 0)
 
     def _to_write(self, value: Any) -> Tensor:
         """Return `value` in the type of this array, on its device, and not in its memory."""
@@ -391,7 +411,11 @@ class NDArray:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
         target = reshape_target(self.shape, tuple(python_operator.index(n) for n in shape), reverse)
         if mode.recording:
-            return NDArray((self._tensor if self._leaf is None else self._leaf).reshape(target), self._device)
+            result = NDArray(
+                (self._tensor if self._leaf is None else self._leaf).reshape(target), self._device
+            )
+            _remember("Reshape", self, result, shape=target)
+            return result
         return self._alias(self._tensor.reshape(target))
 
     def broadcast_to(self, shape: Any) -> NDArray:
@@ -420,7 +444,7 @@ class NDArray:
                 f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}"
             )
         self._tensor = self._tensor.detach()
-        self._grad, self._grad_req, self._leaf = grad, grad_req, None
+        self._grad, self._grad_req, self._leaf, self._history = grad, grad_req, None, None
         if grad_req == "null" or grad is None:
             return
         # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
@@ -430,6 +454,8 @@ class NDArray:
             gradient, leaf.grad = leaf.grad, None
             if gradient is None:
                 return
+            if gradient._is_zerotensor():  # a zero of torch's without memory
+                gradient = torch.zeros_like(leaf, requires_grad=False)
             if grad_req == "add":
                 grad._store(grad._tensor + gradient)
             elif gradient.requires_grad:
@@ -535,9 +561,10 @@ def invoke(
                 raise ShapeError(f"{op.name}: out must have shape {tuple(value.shape)}; got {target.shape}")
             target._write(value)
         return out
-    if len(results) == 1:
-        return NDArray(results[0], device)
-    return [NDArray(value, device) for value in results]
+    made = [NDArray(value, device) for value in results]
+    if mode.recording:
+        remember(op, p, arrays, made)
+    return made[0] if len(made) == 1 else made
 
 
 def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -548,6 +575,8 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         kwargs.pop("name", None)
         if "ctx" in op.parameters and isinstance(kwargs.get("ctx"), Device):
             device = kwargs.pop("ctx")
+    if op.depends_on_parameters:
+        op = op.resolved({key: value for key, value in kwargs.items() if not isinstance(value, NDArray)})
     inputs, given = bind_arguments(op, args, kwargs, NDArray)
     if op.count and given.get(op.count) is None:
         given[op.count] = len(inputs)
@@ -610,6 +639,11 @@ def _unpickle(values: np.ndarray, dtype: str, device: Device) -> NDArray:
     if device.torch.type == "cuda" and device.device_id >= torch.cuda.device_count():
         device = Device("cpu", 0)  # a pickle from a machine with a GPU goes on where there is none
     return array(values, device, dtype)
+
+
+def _remember(name: str, source: NDArray, result: NDArray, **given: Any) -> None:
+    op = find(name)
+    remember(op, op.parse(given), (source,), (result,))
 
 
 def _invoke1(name: str, *arrays: NDArray, **given: Any) -> Any:

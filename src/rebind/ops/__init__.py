@@ -6,6 +6,7 @@ This package sees torch and the ground only; `nd.X` and `sym.X` are made from it
 from . import (
     contrib,
     creation,
+    custom,
     elementwise,
     indexing,
     joining,
@@ -26,7 +27,7 @@ from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "contrib", "creation", "elementwise", "find", "indexing", "joining",
-    "linalg", "loss", "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling", "sequence",
-    "slicing", "sparse", "unary",
+    "OPERATORS", "Operator", "all_operators", "contrib", "creation", "custom", "elementwise", "find", "indexing",
+    "joining", "linalg", "loss", "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling",
+    "sequence", "slicing", "sparse", "unary",
 ]  # fmt: skip

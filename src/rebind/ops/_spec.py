@@ -18,8 +18,8 @@ user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (
 function that takes one of them is given it.
 
 What the signature cannot say is declared beside it: inputs that a parameter removes (`skip`), auxiliary states
-(`aux`: returned as new values after the outputs, never written in place), first values of variables that are made
-for inputs (`inits`), names of outputs, the shapes of
+(`aux`: returned as new values after the outputs; with `writes_aux` written in place instead), first values of
+variables that are made for inputs (`inits`), names of outputs, the shapes of
 parameters that follow from the data (``@op.fill_shapes``), types (`types`), and a gradient that differs from the
 derivative (``@op.gradient``).
 """
@@ -42,11 +42,12 @@ from ..grad_mode import grad_mode
 from ..params import REQUIRED, Parameter, Params
 from ..shapes import Shape, merge
 
-__all__ = ["OPERATORS", "Input", "Operator", "find", "operator"]
+__all__ = ["OPERATORS", "Input", "Interface", "Operator", "find", "operator"]
 
 Shapes = Mapping[str, "Shape | None"]
 TypeSlot: TypeAlias = "str | torch.dtype | Callable[[torch.dtype], torch.dtype]"
 TypeSlots = Mapping[str, TypeSlot]
+Types = Mapping[str, "torch.dtype | None"]
 
 MODE_NAMES = frozenset({"training", "generator", "device"})
 OPERATORS: dict[str, Operator] = {}  # by name and by each alias
@@ -59,6 +60,16 @@ class Input:
     name: str
     optional: bool = False  # the function has a default for it; whether it is there follows from `skip`
     auxiliary: bool = False
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What an operator takes: read from its function's signature, or said where that cannot tell (`Custom`)."""
+
+    inputs: tuple[Input, ...]
+    variadic: bool
+    parameters: dict[str, Parameter]
+    modes: frozenset[str]
 
 
 class Operator:
@@ -78,11 +89,18 @@ class Operator:
         Which of ``training``, ``generator``, ``device`` the function takes.
     count
         The name of the parameter that counts the inputs of a variadic operator (``num_args``), if it has one.
+    names
+        For a variadic operator, the names of its inputs under parameters that fix them (`UpSampling`); () elsewhere.
     inits
         For an input, the initializer of a variable that is made for it (``'["one", {}]'``).
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
         overwrite it.
+    writes_aux
+        Whether the function writes auxiliary states in place and returns outputs only. The others return new values.
+    make_kernel
+        For an operator that keeps something from one run to the next (`Custom`): makes the function that runs, one for
+        each executor.
     """
 
     def __init__(
@@ -96,12 +114,17 @@ class Operator:
         outputs: Sequence[str] | Callable[[Params], Sequence[str]] = ("output",),
         visible: Callable[[Params], int] | None = None,
         count: str | None = None,
+        names: Callable[[Params], Sequence[str]] | None = None,
         types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
         alike: bool = False,
         head_gradient: bool | Callable[[Params], bool] = True,
         inits: Mapping[str, str] | None = None,
         rows: int | Callable[[Params], int] | None = None,
         owns_output: bool = False,
+        writes_aux: bool = False,
+        resolve: Callable[[Mapping[str, Any]], Operator] | None = None,
+        make_kernel: Callable[[], Callable[..., Any]] | None = None,
+        interface: Interface | None = None,
     ) -> None:
         self.function = function
         self.name = name
@@ -111,10 +134,12 @@ class Operator:
         self.inits = dict(inits or {})
         self._rows = rows
         self.owns_output = owns_output
+        self.writes_aux = writes_aux
         self.gradient_takes_memory = False
         self._sized: tuple[Callable[[Params, Shape], dict[str, Any]], Callable[[Params], bool]] | None = None
         self._in_place: dict[str, tuple[Callable[..., Tensor], Callable[[Params], bool] | None]] = {}
         self._skip = skip
+        self._names = names
         self._outputs = outputs
         self._visible = visible
         self._types = types
@@ -125,13 +150,19 @@ class Operator:
         self._check: Callable[[Params], str | None] | None = None
         self._parsed: dict[Any, Params] = {}
 
-        self.inputs, self.variadic, self.parameters, self.modes = _read_signature(function, name, tuple(aux))
+        self._resolve = resolve
+        self.make_kernel = make_kernel
+        self._fill_types: Callable[[Types, Params], Types] | None = None
+        interface = interface or _read_signature(function, name, tuple(aux))
+        self.inputs, self.variadic = interface.inputs, interface.variadic
+        self.parameters, self.modes = interface.parameters, interface.modes
         if count is not None:
             counter = Parameter.from_annotation(count, int, None)
             self.parameters = {**self.parameters, count: counter}
         self.input_names = tuple(entry.name for entry in self.inputs)
         self.order = (*self.input_names, *self.parameters) if not self.variadic else tuple(self.parameters)
         self.aux_names = tuple(entry.name for entry in self.inputs if entry.auxiliary)
+        self.returned_aux = () if writes_aux else self.aux_names
         self.defaults = {p.name: p.default for p in self.parameters.values() if not p.required}
 
     def __repr__(self) -> str:
@@ -164,6 +195,11 @@ class Operator:
         """
         self._gradient = rule
         self.gradient_takes_memory = "into" in inspect.signature(rule).parameters
+        return rule
+
+    def fill_types(self, rule: Callable[[Types, Params], Types]) -> Callable:
+        """Declare types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``, None unknown."""
+        self._fill_types = rule
         return rule
 
     def sized(self, when: Callable[[Params], bool]) -> Callable:
@@ -209,9 +245,21 @@ class Operator:
 
     # ---- what others ask -----------------------------------------------------------------------------
 
+    @property
+    def depends_on_parameters(self) -> bool:
+        """Whether a call's parameters decide what arrays it takes: `resolved` then tells."""
+        return self._resolve is not None
+
+    def resolved(self, given: Mapping[str, Any]) -> Operator:
+        """Return the operator for a call with these parameters: itself, but for `Custom`, whose parameters name it."""
+        return self if self._resolve is None else self._resolve(given)
+
     def inputs_for(self, p: Params, count: int | None = None) -> tuple[str, ...]:
         """Return the names of the inputs under parameters `p`; a variadic operator needs their `count`."""
         if self.variadic:
+            fixed = tuple(self._names(p)) if self._names else ()
+            if fixed and (count is None or count <= len(fixed)):
+                return fixed
             if count is None:
                 count = (p.get(self.count) or 0) if self.count else 0
             return tuple(f"arg{i}" for i in range(count))
@@ -241,6 +289,10 @@ class Operator:
         if self._types is None:
             return {}
         return self._types(p) if callable(self._types) else self._types
+
+    def filled_types(self, types: Types, p: Params) -> Types:
+        """Return what the inputs' types say of each other and of the outputs'."""
+        return self._fill_types(types, p) if self._fill_types else {}
 
     def needs_head_gradient(self, p: Params) -> bool:
         """Tell whether `backward` needs to be told the gradient of an output of this operator."""
@@ -328,6 +380,8 @@ class Operator:
     @functools.cached_property
     def kernel(self) -> Callable[..., Any]:
         """What straight-line code calls: the function itself, or one that brings the declared gradient."""
+        if self.make_kernel is not None:
+            return self.make_kernel()
         if self._gradient is None:
             return self.function
 
@@ -406,9 +460,7 @@ def find(name: str) -> Operator:
         raise NameLookupError(f"no operator {name!r}{near_names(name, OPERATORS)}") from None
 
 
-def _read_signature(
-    function: Callable[..., Any], name: str, aux: tuple[str, ...]
-) -> tuple[tuple[Input, ...], bool, dict[str, Parameter], frozenset[str]]:
+def _read_signature(function: Callable[..., Any], name: str, aux: tuple[str, ...]) -> Interface:
     """Split a signature into inputs, whether they are variadic, parameters and modes."""
     hints = typing.get_type_hints(function, include_extras=True)
     inputs: list[Input] = []
@@ -430,7 +482,7 @@ def _read_signature(
     missing = set(aux) - {entry.name for entry in inputs}
     if missing or (variadic and len(inputs) != 1):
         raise ValueError(f"operator {name}: aux {missing} are no inputs, or a variadic input is not alone")
-    return tuple(inputs), variadic, parameters, frozenset(modes)
+    return Interface(tuple(inputs), variadic, parameters, frozenset(modes))
 
 
 def all_operators() -> Iterable[Operator]:

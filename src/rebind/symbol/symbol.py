@@ -590,6 +590,14 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
     name = kwargs.pop("name", None)
     attr = kwargs.pop("attr", None)
     kwargs.pop("out", None)
+    if op.depends_on_parameters:
+        op = op.resolved(
+            {
+                key: value
+                for key, value in kwargs.items()
+                if not isinstance(value, Symbol) and not symbol_json.is_attribute(key)
+            }
+        )
     inputs, given = bind_arguments(op, args, kwargs, Symbol)
     for key, value in (attr or {}).items():
         if not isinstance(value, (str, numbers.Number)):
@@ -606,6 +614,8 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
     attributes = {key: format_value(value) for key, value in others.items()}
     if op.variadic:
         entries = [entry for symbol in inputs for entry in symbol._graph.outputs]
+        for input_name in op.inputs_for(p)[len(entries) :]:
+            entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
         node = Node(op, full_name, entries, p, texts, attributes)
     else:
         wanted = op.inputs_for(p)

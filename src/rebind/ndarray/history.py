@@ -1,0 +1,57 @@
+"""What recorded arrays were computed by, step by step: what `autograd.get_symbol` reads.
+
+A step holds operators and parameters, never numbers: memory is freed as if it were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..ops import Operator
+from ..params import Params
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["Source", "Step", "remember", "source_of"]
+
+
+class Step:
+    """An operator applied to outputs of earlier steps; without an operator, an array that the record begins with.
+
+    `opaque` says in words what computed the array where no operator did.
+    """
+
+    __slots__ = ("marked", "opaque", "operator", "params", "sources")
+
+    def __init__(
+        self,
+        operator: Operator | None = None,
+        params: Params | None = None,
+        sources: tuple[Source, ...] = (),
+        marked: bool = False,
+        opaque: str = "",
+    ) -> None:
+        self.operator = operator
+        self.params = Params() if params is None else params
+        self.sources = sources
+        self.opaque = opaque
+        self.marked = marked  # whether the array that the record begins with has a gradient
+
+
+Source: TypeAlias = tuple[Step, int]  # and the number of its output
+
+
+def source_of(array: NDArray) -> Source:
+    """Return the step that computed an array; for one that none did, a beginning."""
+    if array._history is None:
+        array._history = (Step(marked=array._leaf is not None), 0)
+    return array._history
+
+
+def remember(op: Operator, p: Params, arrays: Sequence[NDArray | None], results: Sequence[NDArray]) -> None:
+    """Note that `op` computed `results` from `arrays`."""
+    step = Step(op, p, tuple([source_of(array) for array in arrays if array is not None]))
+    for i, result in enumerate(results):
+        result._history = (step, i)

@@ -1,0 +1,50 @@
+"""`Custom`: operators of the user's own, by the name that they were registered under.
+
+What such an operator takes and makes is said by the user's class, of which this package knows nothing: whoever
+registers one (`rebind.operator`) puts a maker here, and each call asks it for an operator of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import NameLookupError, ParameterError, near_names
+from ._spec import Operator, operator
+
+__all__ = ["CUSTOM_OPERATORS"]
+
+#: By the name in ``op_type``: from the other parameters to the operator of one call.
+CUSTOM_OPERATORS: dict[str, Callable[[Mapping[str, Any]], Operator]] = {}
+
+
+def _resolve(given: Mapping[str, Any]) -> Operator:
+    name = given.get("op_type")
+    if not isinstance(name, str):
+        raise ParameterError(
+            "Custom: op_type must be the name of an operator that was registered with mx.operator.register(name); "
+            f"got {name!r}"
+        )
+    make = CUSTOM_OPERATORS.get(name)
+    if make is None:
+        raise NameLookupError(
+            f"Custom: no operator {name!r} was registered with mx.operator.register{near_names(name, CUSTOM_OPERATORS)}"
+        )
+    return make(given)
+
+
+@operator("Custom", resolve=_resolve)
+def _custom(*data: Tensor, op_type: str) -> Tensor:
+    """Apply an operator that was written in Python and registered with `mx.operator.register`.
+
+    Its arrays are named as its ``list_arguments()`` and ``list_auxiliary_states()`` say, and may be given by position
+    or by name. All parameters but `op_type` go to its `CustomOpProp`, as text.
+
+    Parameters
+    ----------
+    op_type
+        The name that it is registered under.
+    """
+    raise ParameterError("Custom: op_type names the operator; it is missing")
