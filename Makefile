@@ -10,10 +10,10 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow lint types layers format bench golden parity clean
+.PHONY: help demo test check pytest slow lint types layers format bench bench-operators golden parity clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: $(READY) ## train a LeNet on handwritten digits (examples/digits.py)
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -45,9 +45,13 @@ format: $(READY) ## rewrite the code in ruff's format, with sorted imports
 bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)
 
+bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own; ARGS="--families reduce"
+	$(BIN)/python -m benchmarks.operators $(ARGS)
+
 golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
 	@test -n "$(ORACLE)" || { echo "make golden: say ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	"$(ORACLE)" -m tests.parity.generate $(ARGS)
+	"$(ORACLE)" -m tests.parity.generate_types
 	"$(ORACLE)" -m tests.parity.generate_training
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
@@ -67,6 +71,6 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "make: rebind needs Python 3.10 or newer; '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another with PYTHON=..." >&2; exit 2; }
 	@echo "Installing rebind and its tools into $(VENV) (some minutes the first time)"
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,viz]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,image,viz]'
 	@$(BIN)/python -c 'import torch; print("Ready: torch", torch.__version__)'
 	@touch $@

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 
-__all__ = ["grad_mode"]
+__all__ = ["grad_mode", "is_grad_enabled", "set_grad_enabled"]
 
-_switch = torch._C._set_grad_enabled
+is_grad_enabled = torch.is_grad_enabled
+set_grad_enabled = torch._C._set_grad_enabled
 
 
 class grad_mode:
@@ -25,8 +26,10 @@ class grad_mode:
         self._enabled = enabled
 
     def __enter__(self) -> None:
-        self._before = torch.is_grad_enabled()
-        _switch(self._enabled)
+        self._before = is_grad_enabled()
+        if self._before is not self._enabled:
+            set_grad_enabled(self._enabled)
 
     def __exit__(self, *_: Any) -> None:
-        _switch(self._before)
+        if self._before is not self._enabled:
+            set_grad_enabled(self._before)

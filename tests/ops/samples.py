@@ -24,10 +24,14 @@ class Array:
     low: float = -2.0
     high: float = 2.0
     dtype: str = "float32"
+    diagonal: float = 0.0  # added to the diagonal of matrices, to be far from singular ones
 
     def make(self, random: np.random.Generator) -> np.ndarray:
         if np.issubdtype(np.dtype(self.dtype), np.floating):
-            return random.uniform(self.low, self.high, self.shape).astype(self.dtype)
+            drawn = random.uniform(self.low, self.high, self.shape)
+            if self.diagonal:
+                drawn += self.diagonal * np.eye(self.shape[-1])
+            return drawn.astype(self.dtype)
         return random.integers(int(self.low), int(self.high) + 1, self.shape).astype(self.dtype)
 
 
@@ -36,6 +40,7 @@ class Sample:
     name: str
     arrays: tuple[Any, ...]  # Array, or a NumPy array as it is
     parameters: dict[str, Any] = field(default_factory=dict)
+    training: bool = False
 
     def inputs(self) -> list[np.ndarray]:
         seed = zlib.crc32(
@@ -48,9 +53,9 @@ class Sample:
         shapes = "-".join(
             "x".join(map(str, a.shape)) + ("" if a.dtype == "float32" else str(a.dtype)) for a in self.arrays
         )
-        return f"{self.name}-{shapes}-{'-'.join(f'{k}={v}' for k, v in self.parameters.items())}".replace(
-            " ", ""
-        )
+        mode = "-training" if self.training else ""
+        given = "-".join(f"{k}={v}" for k, v in self.parameters.items())
+        return f"{self.name}-{shapes}-{given}{mode}".replace(" ", "")
 
 
 def f(*shape: int, low: float = -2.0, high: float = 2.0) -> Array:
@@ -59,6 +64,11 @@ def f(*shape: int, low: float = -2.0, high: float = 2.0) -> Array:
 
 def i(*shape: int, low: int = 0, high: int = 3, dtype: str = "int32") -> Array:
     return Array(shape, low, high, dtype)
+
+
+def spread(*shape: int) -> Array:
+    """Matrices with a large diagonal: far from singular, and triangles that can be solved with."""
+    return Array(shape, diagonal=4.0)
 
 
 def whole(*values: Any, dtype: str = "float32") -> np.ndarray:
@@ -111,6 +121,11 @@ def _families() -> list[Sample]:
 _ONE_EACH = [
     Sample("add_n", (f(2, 3), f(2, 3), f(2, 3))),
     Sample("add_n", (f(2, 3),)),
+    Sample("amp_multicast", (f(2, 3), f(4)), {"num_outputs": 2}),
+    Sample("amp_multicast", (f(2, 3), whole(1, 2, dtype="float16")), {"num_outputs": 2, "cast_narrow": True}),
+    Sample("amp_multicast", (i(3), f(2)), {"num_outputs": 2}),
+    Sample("fill_element_0index", (f(3, 2), f(3), whole(0, 1, 5))),
+    Sample("_onehot_encode", (whole(0, 2, 5), f(3, 4))),
     Sample("where", (whole(1, 0, 2), f(3, 2), f(3, 2))),
     Sample("where", (i(3, 2, high=1), f(3, 2), f(3, 2))),
     Sample("_identity_with_attr_like_rhs", (f(3, 2), f(3, 2))),
@@ -161,6 +176,7 @@ _ONE_EACH = [
     Sample("all_finite", (f(2, 3),)),
     Sample("multi_all_finite", (f(2, 3), whole(1, np.inf))),
     Sample("multi_sum_sq", (f(2, 3), f(4))),
+    Sample("multi_lars", (*(f(4, low=0.5, high=2.0) for _ in range(4)),), {"eta": 0.5, "eps": 0.01}),
     # shapes
     *(
         Sample("Reshape", (f(2, 3, 4),), p)
@@ -387,6 +403,7 @@ _RANDOM = [
     Sample("_sample_multinomial", (f(2, 3, low=0.1, high=1.0),), {"shape": (4,)}),
     Sample("_sample_multinomial", (f(3, low=0.1, high=1.0),), {"get_prob": True, "dtype": "float32"}),
     Sample("_shuffle", (f(4, 2),)),
+    Sample("_sample_unique_zipfian", (), {"range_max": 9, "shape": (2, 4)}),
 ]
 
 _TIES = whole([1, 3, 3], [2, 2, 0], [-1, 0, 0], [0.5, 0.5, 0.5])
@@ -439,3 +456,286 @@ _BORDERS = [  # where a derivative has a choice
 CERTAIN = [*_families(), *_ONE_EACH, *_BORDERS]  # the answer is determined
 RANDOM = _RANDOM
 SAMPLES = [*CERTAIN, *RANDOM]
+
+
+# ---- layers: one row at least for each operator, and one for each way in which it computes -------------------
+
+_STATISTICS = (f(3), f(3), f(3), f(3, low=0.5, high=1.5))  # gamma, beta, moving mean, moving variance
+_LENGTHS = whole(2, 3)
+
+LAYERS = [
+    Sample("FullyConnected", (f(3, 2, 2), f(5, 4), f(5)), {"num_hidden": 5}),
+    Sample("FullyConnected", (f(3, 2, 4), f(5, 4)), {"num_hidden": 5, "flatten": False, "no_bias": True}),
+    Sample("_joint_fully_connected", (f(3, 4), f(2, 4), f(5, 4), f(5)), {"num_hidden": 5}),
+    Sample("Embedding", (i(2, 3, high=4), f(5, 4)), {"input_dim": 5, "output_dim": 4}),
+    *(
+        Sample(
+            name, (f(2, 4, 5), f(2, 2, 3), f(2)), {"kernel": 3, "num_filter": 2, "num_group": 2, "stride": 2}
+        )
+        for name in ("Convolution", "Convolution_v1")
+    ),
+    Sample(
+        "Convolution",
+        (f(1, 4, 4, 2), f(3, 2, 2, 2), f(3)),
+        {"kernel": (2, 2), "num_filter": 3, "layout": "NHWC"},
+    ),
+    Sample(
+        "Convolution",
+        (f(1, 2, 3, 4, 3), f(2, 2, 2, 2, 2)),
+        {"kernel": (2, 2, 2), "num_filter": 2, "pad": (1, 0, 1), "no_bias": True},
+    ),
+    Sample("Deconvolution", (f(1, 2, 3), f(2, 2, 3)), {"kernel": 3, "num_filter": 2, "stride": 2, "adj": 1}),
+    Sample(
+        "Deconvolution",
+        (f(1, 2, 3, 3), f(2, 2, 3, 3), f(2)),
+        {"kernel": (3, 3), "num_filter": 2, "stride": (2, 2), "target_shape": (6, 6), "no_bias": False},
+    ),
+    *(
+        Sample(
+            "Pooling",
+            (f(1, 2, 5, 4),),
+            {"kernel": (3, 2), "stride": (2, 3), "pool_type": pool, "pooling_convention": "full"},
+        )
+        for pool in ("max", "avg", "sum")
+    ),
+    Sample("Pooling", (f(1, 1, 6),), {"kernel": 3, "pad": 2, "pool_type": "avg", "count_include_pad": False}),
+    Sample("Pooling", (f(1, 1, 6, low=0.5),), {"kernel": 2, "pool_type": "lp", "p_value": 2}),
+    Sample("Pooling", (f(1, 1, 6, low=0.5),), {"kernel": 2, "pool_type": "lp", "p_value": 3}),
+    Sample("Pooling", (f(2, 2, 3, 3),), {"global_pool": True, "pool_type": "max"}),
+    Sample("Pooling", (f(2, 2, 3, 3),), {"global_pool": True, "pool_type": "avg"}),
+    *(
+        Sample("Pooling_v1", (f(1, 2, 5, 5),), {"kernel": (3, 3), "stride": (2, 2), "pool_type": pool})
+        for pool in ("max", "avg", "sum")
+    ),
+    *(
+        Sample(name, (f(4, 3, 2), *_STATISTICS), {"fix_gamma": fix_gamma}, training)
+        for name in ("BatchNorm", "BatchNorm_v1")
+        for fix_gamma in (True, False)
+        for training in (True, False)
+    ),
+    Sample("BatchNorm", (f(4, 2, 3), *_STATISTICS), {"fix_gamma": False, "axis": -1}, True),
+    Sample("BatchNorm", (f(4, 3), *_STATISTICS), {"fix_gamma": False, "use_global_stats": True}, True),
+    Sample("LayerNorm", (f(3, 4), f(4), f(4))),
+    Sample("LayerNorm", (f(2, 4, 3), f(4), f(4)), {"axis": 1}),
+    Sample("GroupNorm", (f(2, 4, 3), f(2), f(2)), {"num_groups": 2}),
+    Sample("InstanceNorm", (f(2, 3, 4), f(3), f(3))),
+    *(
+        Sample("L2Normalization", (f(2, 3, 4),), {"mode": mode})
+        for mode in ("instance", "channel", "spatial")
+    ),
+    Sample("LRN", (f(1, 5, 2, 2),), {"nsize": 3, "alpha": 0.3}),
+    *(
+        Sample("Activation", (f(3, 4),), {"act_type": act_type})
+        for act_type in ("relu", "sigmoid", "tanh", "softrelu", "softsign")
+    ),
+    *(Sample("LeakyReLU", (f(3, 4),), {"act_type": a}) for a in ("leaky", "elu", "selu", "gelu", "rrelu")),
+    Sample("LeakyReLU", (f(3, 4),), {"act_type": "rrelu"}, True),
+    Sample("LeakyReLU", (f(3, 4), f(4)), {"act_type": "prelu"}),
+    *(Sample("SoftmaxActivation", (f(2, 3, 4),), {"mode": mode}) for mode in ("instance", "channel")),
+    *(
+        Sample(name, (f(2, 3),), p)
+        for name in ("softmax", "softmin", "log_softmax")
+        for p in ({}, {"axis": 0, "temperature": 2.0})
+    ),
+    Sample("softmax", (f(2, 3), i(2, low=1)), {"use_length": True}),
+    Sample("Dropout", (f(3, 4),), {"p": 0.5}, True),
+    Sample("Dropout", (f(3, 4),), {"p": 0.5}),
+    *(Sample(name, (f(3, 2, 2),)) for name in ("SequenceMask", "SequenceLast", "SequenceReverse")),
+    *(
+        Sample(name, (f(3, 2, 2), _LENGTHS), {"use_sequence_length": True})
+        for name in ("SequenceMask", "SequenceLast", "SequenceReverse")
+    ),
+    # 4 gates: 2 rows of 2 inputs, 2 of 2 states, and the two biases
+    Sample("RNN", (f(3, 2, 2), f(12), f(1, 2, 2)), {"mode": "rnn_tanh", "state_size": 2, "num_layers": 1}),
+    Sample("RNN", (f(3, 2, 2), f(12), f(1, 2, 2)), {"mode": "rnn_relu", "state_size": 2, "num_layers": 1}),
+    Sample(
+        "RNN",
+        (f(3, 2, 2), f(96), f(2, 2, 2), f(2, 2, 2)),
+        {"mode": "lstm", "state_size": 2, "num_layers": 1, "bidirectional": True, "state_outputs": True},
+    ),
+    Sample("RNN", (f(2, 2, 2), f(72), f(2, 2, 2)), {"mode": "gru", "state_size": 2, "num_layers": 2}),
+    Sample("softmax_cross_entropy", (f(3, 4), whole(0, 3, 1))),
+    Sample("_sample_multinomial", (f(2, 3, low=0.1, high=1.0),), {"get_prob": True, "shape": (4,)}),
+    # contrib
+    Sample("_contrib_quadratic", (f(3, 4),), {"a": 2.0, "b": 3.0, "c": 1.0}),
+    Sample("_contrib_div_sqrt_dim", (f(3, 4),)),
+    Sample("_contrib_index_copy", (f(4, 2), whole(2, 0), f(2, 2))),
+    Sample("_contrib_boolean_mask", (f(3, 2), whole(1, 0, 1))),
+    Sample("_contrib_interleaved_matmul_selfatt_qk", (f(3, 2, 12),), {"heads": 2}),
+    Sample("_contrib_interleaved_matmul_selfatt_valatt", (f(3, 2, 12), f(4, 3, 3)), {"heads": 2}),
+    Sample("_contrib_interleaved_matmul_encdec_qk", (f(2, 2, 4), f(3, 2, 8)), {"heads": 2}),
+    Sample("_contrib_interleaved_matmul_encdec_valatt", (f(3, 2, 8), f(4, 2, 3)), {"heads": 2}),
+    Sample("_contrib_fft", (f(2, 4),)),
+    Sample("_contrib_ifft", (f(2, 4),)),
+    # pictures at other sizes and places
+    Sample("UpSampling", (f(1, 2, 2, 3), f(1, 1, 4, 2)), {"scale": 2, "sample_type": "nearest"}),
+    Sample(
+        "UpSampling",
+        (f(1, 2, 2, 3), f(1, 2, 1, 3)),
+        {"scale": 2, "sample_type": "nearest", "multi_input_mode": "sum"},
+    ),
+    Sample(
+        "UpSampling", (f(1, 2, 2, 3), f(2, 1, 5, 5)), {"scale": 3, "sample_type": "bilinear", "num_filter": 2}
+    ),
+    Sample("BilinearSampler", (f(2, 2, 3, 4), f(2, 2, 2, 3, low=-1.4, high=1.4))),
+    Sample("GridGenerator", (f(2, 6),), {"transform_type": "affine", "target_shape": (2, 3)}),
+    Sample("GridGenerator", (f(2, 2, 2, 3),), {"transform_type": "warp"}),
+    Sample(
+        "SpatialTransformer",
+        (f(2, 2, 3, 4), f(2, 6, low=-1.0, high=1.0)),
+        {"transform_type": "affine", "sampler_type": "bilinear", "target_shape": (3, 2)},
+    ),
+    *(
+        Sample("im2col", (f(1, 2, *n),), {"kernel": k, "stride": s, "dilate": s, "pad": (1,) * len(k)})
+        for n, k, s in (((5,), (2,), (2,)), ((4, 3), (2, 2), (2, 1)), ((3, 3, 2), (2, 1, 2), (1, 2, 1)))
+    ),
+    *(
+        Sample("col2im", (f(1, 2 * columns, windows),), {"kernel": k, "output_size": n, "pad": (1,) * len(k)})
+        for columns, windows, k, n in (
+            (2, 6, (2,), (5,)),
+            (4, 12, (2, 2), (3, 2)),
+            (4, 24, (2, 1, 2), (2, 2, 1)),
+        )
+    ),
+    Sample("_contrib_AdaptiveAvgPooling2D", (f(1, 2, 3, 5),), {"output_size": (2, 3)}),
+    Sample("_contrib_BilinearResize2D", (f(1, 2, 3, 4),), {"height": 5, "width": 3}),
+    Sample("_contrib_BilinearResize2D", (f(1, 2, 3, 4),), {"height": 1, "width": 6, "align_corners": False}),
+    Sample("_contrib_BilinearResize2D", (f(1, 2, 3, 4), i(1, 2, 2, 2)), {"mode": "like"}),
+    *(
+        Sample(name, (f(4, 3, 2), *_STATISTICS), {**key, "fix_gamma": False}, training)
+        for name, key in (("_contrib_SyncBatchNorm", {"key": "layer"}), ("_contrib_BatchNormWithReLU", {}))
+        for training in (True, False)
+    ),
+    Sample("CTCLoss", (f(4, 2, 3), whole([1, 2], [2, 0]))),
+    Sample(
+        "CTCLoss",
+        (f(5, 2, 3), whole([1, 0], [1, 1]), whole(3, 5), whole(1, 2)),
+        {"use_data_lengths": True, "use_label_lengths": True, "blank_label": "last"},
+    ),
+    # linear algebra
+    Sample("_linalg_gemm", (f(2, 2, 3), f(2, 3, 4), f(2, 2, 4)), {"alpha": 2.0, "beta": 0.5}),
+    Sample("_linalg_gemm2", (f(2, 2, 3), f(2, 3, 4))),
+    Sample("_linalg_gemm2", (f(2, 3, 2), f(2, 4, 3)), {"transpose_a": True, "transpose_b": True}),
+    Sample("_linalg_potrf", (spread(2, 3, 3),)),
+    Sample("_linalg_potri", (spread(2, 3, 3),)),
+    Sample("_linalg_trmm", (f(2, 3, 3), f(2, 3, 2))),
+    Sample("_linalg_trsm", (spread(2, 3, 3), f(2, 3, 2))),
+    Sample(
+        "_linalg_trsm", (spread(2, 3, 3), f(2, 2, 3)), {"rightside": True, "transpose": True, "alpha": 2.0}
+    ),
+    Sample("_linalg_syrk", (f(2, 3, 2),)),
+    Sample("_linalg_gelqf", (spread(2, 3, 3),)),
+    Sample("_linalg_gelqf", (f(2, 3, 4),)),
+    Sample("_linalg_syevd", (f(2, 3, 3),)),
+    Sample("_linalg_sumlogdiag", (spread(2, 3, 3),)),
+    Sample("_linalg_extractdiag", (f(2, 3, 3),), {"offset": 1}),
+    Sample("_linalg_makediag", (f(2, 3),), {"offset": -1}),
+    Sample("_linalg_extracttrian", (f(2, 3, 3),)),
+    Sample("_linalg_maketrian", (f(2, 6),), {"lower": False}),
+    Sample("_linalg_inverse", (spread(2, 3, 3),)),
+    Sample("_linalg_det", (spread(2, 3, 3),)),
+    Sample("_linalg_slogdet", (spread(2, 3, 3),)),
+    # images and regions of them
+    Sample(
+        "_contrib_DeformableConvolution",
+        (f(1, 2, 4, 4), f(1, 8, 3, 3, low=0.1, high=0.9), f(2, 2, 2, 2), f(2)),
+        {"kernel": (2, 2), "num_filter": 2},
+    ),
+    Sample(
+        "_contrib_ModulatedDeformableConvolution",
+        (f(1, 2, 4, 4), f(1, 8, 3, 3, low=0.1, high=0.9), f(1, 4, 3, 3), f(2, 2, 2, 2), f(2)),
+        {"kernel": (2, 2), "num_filter": 2},
+    ),
+    Sample("_image_normalize", (f(3, 4, 4),), {"mean": (0.1, 0.2, 0.3), "std": (0.5, 1.0, 2.0)}),
+    Sample("_image_crop", (f(4, 5, 3),), {"x": 1, "y": 0, "width": 2, "height": 3}),
+    Sample("_image_resize", (f(4, 5, 3),), {"size": (3, 2)}),
+    Sample("_image_flip_left_right", (f(4, 5, 3),)),
+    Sample("_image_flip_top_bottom", (f(4, 5, 3),)),
+    Sample("_image_random_flip_left_right", (f(4, 5, 3),)),
+    Sample("_image_random_flip_top_bottom", (f(4, 5, 3),)),
+    *(
+        Sample(
+            f"_image_random_{kind}", (f(2, 3, 3, low=0.1, high=0.9),), {"min_factor": 0.5, "max_factor": 1.5}
+        )
+        for kind in ("brightness", "contrast", "saturation", "hue")
+    ),
+    Sample(
+        "_image_random_color_jitter",
+        (f(2, 3, 3, low=0.1, high=0.9),),
+        {"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.1},
+    ),
+    Sample("_image_adjust_lighting", (f(2, 3, 3),), {"alpha": (0.1, 0.2, 0.3)}),
+    Sample("_image_random_lighting", (f(2, 3, 3),)),
+    Sample("_cvimresize", (f(4, 5, 3),), {"w": 2, "h": 3, "interp": 1}),
+    Sample("_cvcopyMakeBorder", (f(4, 5, 3),), {"top": 1, "bot": 2, "left": 0, "right": 1}),
+    Sample(
+        "ROIPooling", (f(1, 2, 6, 6), whole([0, 0, 0, 4, 4])), {"pooled_size": (2, 2), "spatial_scale": 1.0}
+    ),
+    Sample(
+        "_contrib_ROIAlign",
+        (f(1, 2, 6, 6), whole([0, 0.3, 0.4, 4.1, 4.2])),
+        {"pooled_size": (2, 2), "spatial_scale": 1.0},
+    ),
+    Sample(
+        "_contrib_RROIAlign",
+        (f(1, 2, 6, 6), whole([0, 2.6, 2.7, 3.1, 2.2, 30])),
+        {"pooled_size": (2, 2), "spatial_scale": 1.0},
+    ),
+    Sample(
+        "_contrib_PSROIPooling",
+        (f(1, 8, 6, 6), whole([0, 0, 0, 4, 4])),
+        {"pooled_size": 2, "output_dim": 2, "spatial_scale": 1.0},
+    ),
+    Sample(
+        "_contrib_DeformablePSROIPooling",
+        (f(1, 8, 6, 6), whole([0, 0, 0, 4, 4]), f(1, 2, 2, 2, low=0.1, high=0.4)),
+        {
+            "pooled_size": 2,
+            "group_size": 2,
+            "output_dim": 2,
+            "spatial_scale": 1.0,
+            "trans_std": 0.3,
+            "sample_per_part": 2,
+        },
+    ),
+    Sample("Correlation", (f(1, 2, 4, 4), f(1, 2, 4, 4)), {"max_displacement": 1, "pad_size": 1}),
+    Sample("Crop", (f(1, 2, 4, 5), f(1, 2, 2, 3)), {"num_args": 2, "offset": (1, 1)}),
+    # other
+    Sample("_contrib_SparseEmbedding", (i(2, 3, high=4), f(5, 4)), {"input_dim": 5, "output_dim": 4}),
+    Sample("_contrib_count_sketch", (f(2, 4), whole([0, 2, 1, 2]), whole([1, -1, 1, -1])), {"out_dim": 3}),
+    Sample(
+        "_contrib_hawkesll",
+        (
+            f(2, 2, low=0.5),
+            f(2, low=0.2, high=0.8),
+            f(2, low=0.5),
+            whole([0.1, 0.2], [0.3, 0.4]),
+            whole([0.5, 1.0, 0.5], [0.3, 0.2, 0.7]),
+            whole([0, 1, 0], [1, 1, 0], dtype="int32"),
+            whole(3, 2),
+            whole(3, 2),
+        ),
+    ),
+    Sample("cast_storage", (f(2, 3),), {"stype": "default"}),
+    *(
+        Sample(
+            f"_random_pdf_{kind}",
+            (f(2, 3, low=0.3, high=0.9), *(f(2, low=low, high=high) for low, high in ranges)),
+        )
+        for kind, ranges in (
+            ("uniform", ((-1.0, 0.0), (1.0, 2.0))),
+            ("normal", ((-1.0, 1.0), (0.5, 2.0))),
+            ("gamma", ((0.5, 2.0), (0.5, 2.0))),
+            ("exponential", ((0.5, 2.0),)),
+        )
+    ),
+    Sample("_random_pdf_poisson", (whole([0, 1, 3], [2, 2, 0]), f(2, low=0.5))),
+    Sample(
+        "_random_pdf_negative_binomial", (whole([0, 1, 3], [2, 2, 0]), whole(2, 3), f(2, low=0.2, high=0.8))
+    ),
+    Sample(
+        "_random_pdf_generalized_negative_binomial",
+        (whole([0, 1, 3], [2, 2, 0]), f(2, low=0.5), f(2, low=0.5)),
+    ),
+    Sample("_random_pdf_dirichlet", (whole([[0.2, 0.3, 0.5]], [[0.6, 0.3, 0.1]]), f(2, 3, low=0.5))),
+]

@@ -16,8 +16,8 @@ from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators
 from rebind.ops.contrib import tensor
 
-MANIFEST = Path(__file__).parents[1] / "parity" / "data" / "operators" / "manifest.json"
-RECORDED = {name.split("(")[0] for name in json.loads(MANIFEST.read_text())["cases"]}
+MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
+RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
 HERE = [op for op in all_operators() if op.function.__module__ == tensor.__name__]
 
 #: MXNet has the transforms for GPUs only; the table holds what has an inferred shape: not a mask, and not an array

@@ -15,8 +15,8 @@ import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators, linalg
 
-MANIFEST = Path(__file__).parents[1] / "parity" / "data" / "operators" / "manifest.json"
-RECORDED = {name.split("(")[0] for name in json.loads(MANIFEST.read_text())["cases"]}
+MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
+RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
 HERE = [op for op in all_operators() if op.function.__module__ == linalg.__name__]
 
 
@@ -78,20 +78,6 @@ def test_meta_tensors_give_shapes_and_types(name):
         real = run(name, *(array.to(dtype) for array in ARGUMENTS[name]))
         meta = run(name, *(array.to("meta", dtype) for array in ARGUMENTS[name]))
         assert [(out.shape, out.dtype) for out in meta] == [(out.shape, out.dtype) for out in real]
-
-
-@pytest.mark.parametrize("name", ARGUMENTS)
-def test_gradients_are_derivatives(name):
-    """Of first and second order; where a triangle counts, of the matrix that it stands for."""
-    arrays = [array.clone().requires_grad_() for array in ARGUMENTS[name]]
-
-    def compute(*arrays):
-        if name in ("potrf", "syevd"):  # a change that keeps the matrix symmetric
-            arrays = [(array + array.mT) / 2 for array in arrays]
-        return run(name, *arrays)[1:] if name == "slogdet" else run(name, *arrays)
-
-    torch.autograd.gradcheck(compute, arrays)
-    torch.autograd.gradgradcheck(compute, arrays)
 
 
 def test_factors_give_the_matrix_again():

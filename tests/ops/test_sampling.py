@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 import torch
 
+from rebind.errors import MXNetError
 from rebind.ops import OPERATORS
 
 DISTRIBUTIONS = {
@@ -78,3 +79,37 @@ def test_shuffle():
     data = torch.arange(20).reshape(10, 2)
     shuffled = OPERATORS["_shuffle"](data, generator=seeded())
     assert not torch.equal(data, shuffled) and torch.equal(data, shuffled[shuffled[:, 0].argsort()])
+
+
+def test_unique_draws():
+    """The first draw follows the distribution; all of a row differ; each vain draw counts."""
+    op = OPERATORS["_sample_unique_zipfian"]
+    drawn, trials = op(**op.parse({"range_max": 6, "shape": (20000, 3)}), generator=seeded())
+    assert drawn.dtype is torch.int64 and trials.shape == (20000,)
+    assert all(len(set(row)) == 3 for row in drawn[:200].tolist())
+    shares = np.log((np.arange(6) + 2) / (np.arange(6) + 1)) / np.log(7)
+    seen = np.bincount(drawn[:, 0].numpy(), minlength=6)
+    assert scipy.stats.chisquare(seen, shares * len(drawn)).pvalue > 1e-3
+    rng = np.random.default_rng(0)
+    expected = []
+    for _ in range(4000):
+        row, count = [], 0
+        while len(row) < 3:
+            count += 1
+            number = rng.choice(6, p=shares)
+            row += [number] if number not in row else []
+        expected.append((count, *row))
+    expected = np.array(expected)
+    assert abs(trials.double().mean() - expected[:, 0].mean()) < 0.15
+    assert abs(trials.double().std() - expected[:, 0].std()) < 0.3
+    for position in (1, 2):
+        seen = np.bincount(drawn[:, position].numpy(), minlength=6) / len(drawn)
+        assert np.abs(seen - np.bincount(expected[:, 1 + position], minlength=6) / 4000).max() < 0.03
+    everything, _ = op(**op.parse({"range_max": 5, "shape": (2, 5)}), generator=seeded())
+    assert everything.sort(1).values.tolist() == [[0, 1, 2, 3, 4]] * 2
+
+
+@pytest.mark.parametrize("shape", [None, (5,), (2, 7), (0, 3)])
+def test_unique_draws_that_cannot_be(shape):
+    with pytest.raises(MXNetError, match="_sample_unique_zipfian: shape must"):
+        OPERATORS["_sample_unique_zipfian"].parse({"range_max": 6, "shape": shape})

@@ -56,8 +56,7 @@ def test_grouped_form_is_the_definition(name, settings, layout, monkeypatch):
     weights, grads = some_tensors(torch.float64), [each * 2 + 1 for each in some_tensors(torch.float64)]
     expected, states = by_definition(made, weights, grads, 4)
     if layout == "foreach":
-        monkeypatch.setattr("rebind.optimizer.sgd.can_fuse", lambda *groups: False)
-        monkeypatch.setattr("rebind.optimizer.adam.can_fuse", lambda *groups: False)
+        monkeypatch.setattr("rebind.ops.update.rules.can_fuse", lambda *groups: False)
     if layout == "strided":  # as gradients that are transposes
         grads = [each.t().contiguous().t() if each.ndim == 2 else each for each in grads]
     updater = Updater(made)

@@ -2,7 +2,7 @@
 
 Run with the Python of an environment that has MXNet 1.9.1::
 
-    python -m tests.parity.generate [networks] [files] [operators] [inventory]
+    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [updates] [inventory]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -15,16 +15,22 @@ import argparse
 import sys
 from pathlib import Path
 
+from .generate_control_flow import generate_control_flow
 from .generate_files import check, generate_files
 from .generate_inventory import generate_inventory
 from .generate_networks import generate_networks
 from .generate_operators import generate_operators
+from .generate_quantized import generate_quantized
+from .generate_updates import generate_updates
 
 #: In this order: the files hold the parameters of the recorded networks.
 PARTS = {
     "networks": generate_networks,
     "files": generate_files,
     "operators": generate_operators,
+    "quantized": generate_quantized,
+    "control_flow": generate_control_flow,
+    "updates": generate_updates,
     "inventory": generate_inventory,
 }
 

@@ -5,6 +5,8 @@ ORACLE_PYTHON -m tests.parity.generate_operators [GROUP ...]
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import zlib
 from collections.abc import Iterable
@@ -12,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from .cases import CASES
+from .cases import CASES, GROUPS
 from .cases.case import Case
 from .golden import OPERATORS, Arrays, Pack, write_manifest
 from .oracle import mx, origin, settle, to_mxnet, to_numpy
 
 #: Gradient arrays hold this before ``backward``: what still holds it afterwards was not written.
 UNTOUCHED = 1234.5
+
+
+#: Set for a process whose MXNet shall use oneDNN.
+ONEDNN = "REBIND_ORACLE_ONEDNN"
 
 
 class Unrecorded(Exception):
@@ -50,8 +56,8 @@ def run(executor: Any, training: bool) -> list[np.ndarray]:
     return [output.asnumpy() for output in executor.outputs]
 
 
-def record(name: str, case: Case, pack: Pack) -> dict[str, Any]:
-    """Run one case and return its manifest entry; arrays go into ``pack``."""
+def record(name: str, case: Case, pack: Pack, modes: tuple[bool, bool] = (False, True)) -> dict[str, Any]:
+    """Run one case and return its manifest entry; arrays go into ``pack``. A mode is whether it trains."""
     random = np.random.RandomState(zlib.crc32(case.description.encode()))
     symbol = case.symbol(mx)
     arguments, states = draw_arguments(case, symbol, random)
@@ -61,7 +67,7 @@ def record(name: str, case: Case, pack: Pack) -> dict[str, Any]:
     }
     requests = {key: "write" if key in gradients else "null" for key in arguments}
     executor = symbol.bind(mx.cpu(), to_mxnet(arguments), gradients, requests, to_mxnet(states))
-    inference, training = run(executor, False), run(executor, True)
+    inference, training = (run(executor, mode) for mode in modes)
     entry: dict[str, Any] = {
         "description": case.description,
         "arguments": pack.add_all(arguments),
@@ -88,11 +94,16 @@ def record(name: str, case: Case, pack: Pack) -> dict[str, Any]:
 def generate_operators(groups: Iterable[str] = CASES) -> None:
     """Record every case of the groups."""
     for group in groups:
+        if getattr(GROUPS[group], "ONEDNN", False) and not os.environ.get(ONEDNN):
+            command = [sys.executable, "-m", "tests.parity.generate_operators", group]
+            subprocess.run(command, check=True, env={**os.environ, ONEDNN: "1"})
+            continue
+        modes = (False, False) if getattr(GROUPS[group], "INFERENCE_ONLY", False) else (False, True)
         pack = Pack()
         entries, failures = {}, []
         for name, case in CASES[group].items():
             try:
-                entries[name] = record(name, case, pack)
+                entries[name] = record(name, case, pack, modes)
             except (mx.MXNetError, Unrecorded, AttributeError, TypeError, ValueError) as error:
                 failures.append(f"{name}: {type(error).__name__}: {error}")
         if failures:

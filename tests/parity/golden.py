@@ -18,6 +18,7 @@ DATA = Path(__file__).resolve().parent / "data"
 FILES = DATA / "files"
 NETWORKS = DATA / "networks"
 OPERATORS = DATA / "operators"
+QUANTIZED = DATA / "quantized"
 
 Arrays = dict[str, np.ndarray]
 

@@ -12,7 +12,8 @@ os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
 # Without oneDNN: with it, the bias of a FullyConnected whose weight has no gradient gets zeros for its own,
 # the gradient of average pooling with the convention "full" does not belong to its output, deconvolutions
 # with some target shapes fail, and other processors choose other kernels, which round differently.
-os.environ["MXNET_MKLDNN_ENABLED"] = "0"
+# Quantized operators run with it only: a process that records them is told so.
+os.environ["MXNET_MKLDNN_ENABLED"] = "1" if os.environ.get("REBIND_ORACLE_ONEDNN") else "0"
 # Only a message, for every operator that oneDNN would have run.
 os.environ["MXNET_STORAGE_FALLBACK_LOG_VERBOSE"] = "0"
 

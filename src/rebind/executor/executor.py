@@ -25,10 +25,11 @@ from ..errors import (
 )
 from ..grad_mode import grad_mode
 from ..graph import Entry, Graph, infer_shapes, infer_types
+from ..graph.control_flow import is_stateful, needs_randomness
 from ..ndarray import NDArray, array
-from ..shapes import Shape, is_known, size
+from ..shapes import Shape, size
 from .arguments import Arrays, Slot, arrays_by_name, in_shape, read_grad_req
-from .lower import Plan, entry_needs_head_gradient, lower
+from .lower import Kernels, Plan, entry_needs_head_gradient, lower, open_sizes
 
 __all__ = ["Executor"]
 
@@ -168,12 +169,9 @@ class Executor:
         self._head_ones: dict[Any, Tensor] = {}
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._tapped: Graph | None = None
-        operators = [node.operator for node in self._graph.nodes if node.operator is not None]
-        self._is_random = any("generator" in op.modes for op in operators)
+        self._is_random = needs_randomness(self._graph)
         # Operators that keep something from one run to the next do so for each executor by itself.
-        self._kernels: dict[int, Callable[..., Any]] | None = (
-            {} if any(op.make_kernel is not None for op in operators) else None
-        )
+        self._kernels: Kernels | None = {} if is_stateful(self._graph) else None
 
     # ---- what it holds -----------------------------------------------------------------------------------
 
@@ -495,16 +493,7 @@ class Executor:
         shapes, types = self._known()
         self._inferred_types = infer_types(self._graph, types)
         self._inferred = infer_shapes(self._graph, shapes, self._inferred_types)
-        self._sizes = {}
-        for node in self._graph.nodes:
-            if node.operator is not None and node.operator.has_open_size(node.params):
-                shape = self._inferred.of(Entry(node))
-                if not is_known(shape):
-                    raise ShapeError(
-                        f"{node.operator.name} {node.name!r}: its shape does not follow from the arrays (known is "
-                        f"{shape}); give it in full"
-                    )
-                self._sizes[id(node)] = shape
+        self._sizes = open_sizes(self._graph, self._inferred)
 
     def _make_outputs(self) -> None:
         self._outputs = []

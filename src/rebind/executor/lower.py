@@ -6,25 +6,30 @@ a data-parallel group share it. It is the one seam to compilers, exporters and p
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, fx
 
 from ..device import Device
-from ..errors import MXNetError
-from ..graph import Entry, Graph, Node
+from ..errors import MXNetError, ShapeError, UserCodeError
+from ..graph import Entry, Graph, Inferred, Node, infer_shapes
 from ..graph.passes import join_layers
 from ..ndarray.compute import explain
-from ..shapes import Shape
+from ..ops.control_flow import RUNNERS
+from ..shapes import Shape, is_known
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Plan", "lower"]
+__all__ = ["Kernels", "Plan", "lower"]
+
+#: What operators keep between runs, by their place in the graph; for one that runs parts of a graph, a dict again.
+Kernels: TypeAlias = dict[int, Any]
 
 
 class Loss(NamedTuple):
@@ -76,7 +81,7 @@ def lower(
     device: Device,
     groups: Mapping[str, Device] | None = None,
     sizes: Mapping[int, Shape] | None = None,
-    kernels: dict[int, Callable[..., Any]] | None = None,
+    kernels: Kernels | None = None,
 ) -> Plan:
     """Return the plan of `graph`; made at the first call for a mode, then kept as long as the graph.
 
@@ -145,7 +150,7 @@ def _trace(
     groups: Mapping[str, Device],
     sizes: Mapping[int, Shape],
     losses: Sequence[Loss | None],
-    kernels: dict[int, Callable[..., Any]] | None,
+    kernels: Kernels | None,
 ) -> fx.Graph:
     code = fx.Graph()
     generator = code.placeholder("generator")
@@ -175,7 +180,11 @@ def _trace(
         if id(node) in loss_ids:
             loss_inputs[id(node)] = arguments
         kernel: Callable[..., Any]
-        if op.make_kernel is not None and kernels is not None:
+        if op.subgraphs:
+            own = None if kernels is None else kernels.setdefault(kept, {})
+            kernel = _ControlFlow(node, training, place, groups, own)
+            kept += 1
+        elif op.make_kernel is not None and kernels is not None:
             kernel = kernels.setdefault(kept, op.make_kernel())
             kept += 1
         elif id(node) in loss_ids:
@@ -190,14 +199,115 @@ def _trace(
             continue
         for i in range(len(names)):
             values[id(node), i] = code.call_function(operator.getitem, (result, i))
-        for i, entry in enumerate(node.inputs[len(node.inputs) - len(op.returned_aux) :], start=len(names)):
-            new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
+        if op.returned_aux:
+            states = [
+                e for name, e in zip(node.input_names, node.inputs, strict=True) if op.is_auxiliary(name)
+            ]
+            for i, entry in enumerate(states, start=len(names)):
+                new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
 
     outputs = tuple(values[id(entry.node), entry.index] for entry in graph.outputs)
     sources = tuple(None if loss is None else loss_inputs[id(loss.node)] for loss in losses)
     code.output((outputs, tuple(new_aux.get(id(node)) for node in graph.auxiliary), sources))
     code.eliminate_dead_code()
     return code
+
+
+class _ControlFlow:
+    """Runs a loop or a branch: the code of its parts, as often as needed."""
+
+    def __init__(
+        self,
+        node: Node,
+        training: bool,
+        device: Device,
+        groups: Mapping[str, Device],
+        kernels: Kernels | None,
+    ) -> None:
+        op = node.operator
+        assert op is not None
+        self.__name__ = op.name.strip("_")  # what the plan's code calls it
+        self._run, self._params = RUNNERS[op.name], node.params
+        self._parts = [
+            _Part(graph, training, device, groups, None if kernels is None else kernels.setdefault(i, {}))
+            for i, graph in enumerate(op.subgraphs)
+        ]
+        self._states = [i for i, name in enumerate(op.input_names) if op.is_auxiliary(name)]
+
+    def __call__(self, *tensors: Tensor, generator: Any = None, **parameters: Any) -> Any:
+        bodies = [functools.partial(part, generator) for part in self._parts]
+        outputs, moved = self._run(bodies, tensors, self._params)
+        results = (*outputs, *(moved.get(i) for i in self._states))
+        return results if len(results) > 1 else results[0]
+
+
+class _Part:
+    """One part of a graph as code, made at its first run."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        training: bool,
+        device: Device,
+        groups: Mapping[str, Device],
+        kernels: Kernels | None,
+    ) -> None:
+        self._graph = graph
+        self._how = training, device, groups
+        self._kernels = kernels
+        self._codes: dict[Any, fx.GraphModule] = {}
+        self._has_open_sizes = any(
+            node.operator is not None and node.operator.has_open_size(node.params) for node in graph.nodes
+        )
+        place = {id(node): i for i, node in enumerate(graph.variables)}
+        self._order = [place[id(node)] for node in (*graph.arguments, *graph.auxiliary)]
+        self._states = [place[id(node)] for node in graph.auxiliary]
+
+    def _code(self, tensors: Sequence[Tensor]) -> fx.GraphModule:
+        key = tuple(tensor.shape for tensor in tensors) if self._has_open_sizes else None
+        code = self._codes.get(key)
+        if code is None:
+            graph, (training, device, groups) = self._graph, self._how
+            named = zip((node.name for node in graph.variables), tensors, strict=True)
+            shapes = {name: tuple(tensor.shape) for name, tensor in named}
+            sizes = open_sizes(graph, infer_shapes(graph, shapes)) if self._has_open_sizes else {}
+            variables = (*graph.arguments, *graph.auxiliary)
+            losses = [None] * len(graph.outputs)  # a loss in a part is an operator like any other
+            traced = _trace(graph, variables, training, device, groups, sizes, losses, self._kernels)
+            code = self._codes[key] = fx.GraphModule({}, traced)
+        return code
+
+    def __call__(self, generator: Any, *tensors: Tensor) -> tuple[Sequence[Tensor], dict[int, Tensor]]:
+        code, arguments = self._code(tensors), [tensors[i] for i in self._order]
+        try:
+            outputs, new_aux, _ = code.forward(generator, *arguments)
+        except UserCodeError:
+            raise
+        except Exception as error:
+            raise _find_failure(code, error, (generator, *arguments)) from None
+        moved = zip(self._states, new_aux, strict=True)
+        return outputs, {place: value for place, value in moved if value is not None}
+
+
+def open_sizes(graph: Graph, inferred: Inferred) -> dict[int, Shape]:
+    """Return, by the id of each node that makes an array of a size that its consumers know, the shape.
+
+    Raises
+    ------
+    ShapeError
+        When a shape does not follow; it names the node.
+    """
+    sizes = {}
+    for node in graph.nodes:
+        if node.operator is not None and node.operator.has_open_size(node.params):
+            shape = inferred.of(Entry(node))
+            if not is_known(shape):
+                raise ShapeError(
+                    f"{node.operator.name} {node.name!r}: its shape does not follow from the arrays (known is "
+                    f"{shape}); give it in full"
+                )
+            sizes[id(node)] = shape
+    return sizes
 
 
 def _all_inputs(node: Node, present: Sequence[Any]) -> list[Any]:

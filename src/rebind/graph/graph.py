@@ -122,8 +122,14 @@ class Graph:
     def _auxiliary_ids(self) -> frozenset[int]:
         found: set[int] = set()
         for node in self.nodes:
-            if node.operator is not None and (count := len(node.operator.aux_names)):
-                found.update(id(entry.node) for entry in node.inputs[-count:] if entry.node.is_variable)
+            op = node.operator
+            if op is not None and op.aux_names:
+                named = zip(node.input_names, node.inputs, strict=False)
+                found.update(
+                    id(entry.node)
+                    for name, entry in named
+                    if entry.node.is_variable and op.is_auxiliary(name)
+                )
         return frozenset(found)
 
     @cached_property
@@ -221,7 +227,7 @@ def check(graph: Graph) -> Graph:
                 raise MXNetError(
                     f"graph: {name} of {node.name!r} is output {entry.index} of {entry.node!r}: none such"
                 )
-            if id(entry.node) in auxiliary and name not in node.operator.aux_names:
+            if id(entry.node) in auxiliary and not node.operator.is_auxiliary(name):
                 raise MXNetError(
                     f"graph: auxiliary state {entry.node.name!r} cannot also be the input {name} of {node.name!r}"
                 )

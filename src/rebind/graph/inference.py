@@ -134,6 +134,8 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
                     f"{op.name} {node.name!r}: {name} must be of the type of {first}, {dtypes.name(dtype)}; "
                     f"got {dtypes.name(known[key])}"
                 )
+        elif callable(slot) and op.alike and key in known and slot(known[key]) is known[key]:
+            bound.setdefault("T", (name, known[key]))  # element by element most types give themselves
     changed = False
     for name, key, slot in resolved:
         if isinstance(slot, str):
@@ -147,6 +149,11 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
+        elif callable(slot) and op.alike and dtype_here is not known.get(key, dtype_here):
+            raise DTypeError(
+                f"{op.name} {node.name!r}: {name} is {dtypes.name(dtype_here)} for inputs of type "
+                f"{dtypes.name(bound['T'][1])}; {dtypes.name(known[key])} is asked for"
+            )
     filled = op.filled_types({name: known.get(key) for name, key in places[:count]}, p)
     for name, key in places:
         dtype_here = filled.get(name)
@@ -343,7 +350,7 @@ def meta_shapes(
 ) -> list[Shape | None]:
     """Return the shapes of the outputs of `op`, by running it on tensors without content."""
     try:
-        key = (op.name, tuple(p.items()), tuple(shapes), tuple(types))
+        key = None if op.is_own else (op.name, tuple(p.items()), tuple(shapes), tuple(types))
         found = _CACHE.get(key)
     except TypeError:
         key, found = None, None

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
+from .control_flow import control_flow_operator, is_control_flow
 from .graph import Entry, Graph, Node, check, input_variable
 
 __all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
@@ -46,6 +47,10 @@ def split_attributes(op: Operator, attributes: Mapping[str, Any]) -> tuple[dict[
 
 def dumps(graph: Graph) -> str:
     """Return the JSON text of a graph."""
+    return _graph(graph, 0, [_field("attrs", f'{{"mxnet_version": ["int", {_FORMAT_VERSION}]}}')])
+
+
+def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
     nodes = graph.nodes
     number = {id(node): i for i, node in enumerate(nodes)}
     auxiliary = {id(node) for node in graph.auxiliary}
@@ -58,16 +63,16 @@ def dumps(graph: Graph) -> str:
         row += 1 if node.operator is None else node.operator.recorded_outputs(node.params)
         rows.append(row)
     parts = [
-        _field("nodes", _lines((_node(node, reference) for node in nodes), 2)),
-        _field("arg_nodes", _list([i for i, node in enumerate(nodes) if node.is_variable], 2)),
-        _field("node_row_ptr", _list(rows, 2)),
-        _field("heads", _list([reference(entry) for entry in graph.outputs], 2)),
-        _field("attrs", f'{{"mxnet_version": ["int", {_FORMAT_VERSION}]}}'),
+        _field("nodes", _lines((_node(node, reference, indent + 4) for node in nodes), indent + 2)),
+        _field("arg_nodes", _list([i for i, node in enumerate(nodes) if node.is_variable], indent + 2)),
+        _field("node_row_ptr", _list(rows, indent + 2)),
+        _field("heads", _list([reference(entry) for entry in graph.outputs], indent + 2)),
+        *further,
     ]
-    return "{\n  " + ", \n  ".join(parts) + "\n}"
+    return _block("{", parts, "}", indent)
 
 
-def _node(node: Node, reference: Any) -> str:
+def _node(node: Node, reference: Any, indent: int) -> str:
     attributes = {**node.attributes, **node.given}
     fields = [
         _field("op", json.dumps(node.operator.name if node.operator else "null")),
@@ -76,9 +81,14 @@ def _node(node: Node, reference: Any) -> str:
     if attributes:
         # Ordered by bytes, as C++'s map has them.
         pairs = [_field(key, _text(attributes[key])) for key in sorted(attributes, key=str.encode)]
-        fields.append(_field("attrs", f"{{{pairs[0]}}}" if len(pairs) == 1 else _block("{", pairs, "}", 6)))
-    fields.append(_field("inputs", _list([reference(entry) for entry in node.inputs], 6)))
-    return _block("{", fields, "}", 4)
+        fields.append(
+            _field("attrs", f"{{{pairs[0]}}}" if len(pairs) == 1 else _block("{", pairs, "}", indent + 2))
+        )
+    fields.append(_field("inputs", _list([reference(entry) for entry in node.inputs], indent + 2)))
+    if node.operator is not None and node.operator.subgraphs:
+        graphs = [_graph(graph, indent + 4) for graph in node.operator.subgraphs]
+        fields.append(_field("subgraphs", _lines(graphs, indent + 2)))
+    return _block("{", fields, "}", indent)
 
 
 def _text(value: str) -> str:
@@ -118,9 +128,16 @@ def loads(text: str, source: str = "<json>") -> Graph:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{source}: a symbol must be JSON; {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
+    if not isinstance(content, dict):
         raise FormatError(f"{source}: a symbol must be a JSON object with a list 'nodes'; got {text[:60]!r}")
-    version = _version(content)
+    return _read_graph(content, source, _version(content))
+
+
+def _read_graph(content: Any, source: str, version: int) -> Graph:
+    if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
+        raise FormatError(
+            f"{source}: a symbol must be a JSON object with a list 'nodes'; got {str(content)[:60]!r}"
+        )
     entries: list[list[Entry]] = []
     for i, row in enumerate(content["nodes"]):
         entries.append(_read_node(row, i, entries, source, version))
@@ -204,7 +221,31 @@ def _read_node(
     if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and said.get("axis") == "-1":
         del said["axis"]  # it meant all elements then
     # Files of 0.8 and before, which have "param", leave auxiliary states out.
+    if is_control_flow(op):
+        return _apply_control_flow(op, row, said, sources, who, version)
     return _apply(op, row["name"], said, sources, who, said if "param" in row else {}, version)
+
+
+def _apply_control_flow(
+    op: Operator,
+    row: Mapping[str, Any],
+    said: Mapping[str, str],
+    sources: list[Entry],
+    who: str,
+    version: int,
+) -> list[Entry]:
+    parts = row.get("subgraphs")
+    if not isinstance(parts, list):
+        raise FormatError(f"{who}: must have a list 'subgraphs'; got {parts!r}")
+    graphs = [_read_graph(part, f"{who}: subgraph {i}", version) for i, part in enumerate(parts)]
+    given, others = split_attributes(op, said)
+    try:
+        p = op.parse(given, who)
+        made = control_flow_operator(op, p, graphs, len(sources))
+    except MXNetError as error:
+        raise FormatError(str(error)) from None
+    node = Node(made, row["name"], sources, p, given, others)
+    return [Entry(node, k) for k in range(len(node.output_names))]
 
 
 def _apply(

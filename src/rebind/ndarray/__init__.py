@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from ..ops.frontend import make_functions, make_namespaces
-from . import random
+from . import control_flow, creation, random, updates
 from .creation import (
     add,
     arange,
@@ -18,6 +18,7 @@ from .creation import (
     full,
     greater,
     greater_equal,
+    histogram,
     lesser,
     lesser_equal,
     linspace,
@@ -47,9 +48,9 @@ from .serialization import load, load_frombuffer, save
 
 __all__ = [
     "NDArray", "add", "arange", "array", "concatenate", "divide", "empty", "equal", "eye", "from_dlpack",
-    "from_numpy", "from_torch", "full", "greater", "greater_equal", "invoke", "lesser", "lesser_equal", "linspace",
-    "load", "load_frombuffer", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "modulo", "moveaxis",
-    "multiply", "not_equal", "onehot_encode", "ones", "power", "random", "save", "split_v2", "subtract",
+    "from_numpy", "from_torch", "full", "greater", "greater_equal", "histogram", "invoke", "lesser", "lesser_equal",
+    "linspace", "load", "load_frombuffer", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "modulo",
+    "moveaxis", "multiply", "not_equal", "onehot_encode", "ones", "power", "random", "save", "split_v2", "subtract",
     "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
 ]  # fmt: skip
 
@@ -58,6 +59,13 @@ _functions = make_functions(make_function)
 _internal = SimpleNamespace(**_functions)
 _public = {name: function for name, function in _functions.items() if name not in __all__}
 _public |= make_namespaces(make_function)  # type: ignore[arg-type]
+for _function in (
+    control_flow.cond, control_flow.foreach, control_flow.while_loop, creation.isfinite, creation.isinf, creation.isnan,
+    random.rand_zipfian,
+    updates.adamw_update, updates.mp_adamw_update, updates.multi_adamw_update, updates.multi_lamb_update,
+    updates.multi_mp_adamw_update, updates.multi_mp_lamb_update,
+):  # fmt: skip
+    setattr(_public["contrib"], _function.__name__, _function)
 globals().update(_public)
 op = SimpleNamespace(**_public)
 __all__ += [name for name in _public if not name.startswith("_")]

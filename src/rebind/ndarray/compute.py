@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import dtypes, generators
 from ..device import Device, current_device, parse_device
 from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
-from ..grad_mode import grad_mode
+from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..ops import Operator, misfit
 from ..params import Params
 from .mode import mode
@@ -23,37 +23,48 @@ __all__ = ["compute", "explain"]
 
 
 def compute(
-    op: Operator, arrays: Sequence[NDArray | None], p: Params, device: Device | None = None
+    op: Operator,
+    arrays: Sequence[NDArray | None],
+    p: Params,
+    device: Device | None = None,
+    kernel_over: Callable[..., Any] | None = None,
 ) -> tuple[list[Tensor], Device]:
     """Run `op` and return its visible outputs, and the device that they are on.
 
-    The results never share memory with the inputs. New auxiliary states are written into theirs.
+    The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
+    form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
     """
     recording = mode.recording
-    if recording:
-        tensors = [None if a is None else a._tensor if a._leaf is None else a._leaf for a in arrays]
-    else:
-        tensors = [None if a is None else a._tensor for a in arrays]
-    if device is None:
-        for array in arrays:
-            if array is not None:
-                device = array._device
-                break
-        else:
-            device = _device_of(p)
-    if len({tensor.dtype for tensor in tensors if tensor is not None}) > 1:
+    tensors: list[Tensor | None] = []
+    first: torch.dtype | None = None
+    alike = True
+    for array in arrays:
+        if array is None:
+            tensors.append(None)
+            continue
+        tensor = array._leaf if recording and array._leaf is not None else array._tensor
+        tensors.append(tensor)
+        if first is None:
+            first = tensor.dtype
+            device = device or array._device
+        elif tensor.dtype is not first:
+            alike = False
+    if not alike:
         op.check_types(tensors, p)
+    device = device or _device_of(p)
     keywords: dict[str, Any] = op.keywords(p) if op.count else p
     if op.modes:
-        keywords = {
-            **keywords,
-            **op.mode_keywords(mode.training, generators.generator(device), device.torch),
-        }
+        keywords = {**keywords, **_modes(op.modes, device)}
+    before = is_grad_enabled()
     try:
-        with grad_mode(recording):
-            result = op.kernel(*tensors, **keywords)
+        if before is not recording:  # as `grad_mode` does, at a third of its cost
+            set_grad_enabled(recording)
+        if kernel_over is not None:
+            kernel_over(*tensors, **keywords)
+            return [], device
+        result = (op.kernel if recording else op.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
-            return [_own(result, tensors)], device
+            return [_own_alone(result, tensors, recording)], device
         if op.returned_aux:
             count = len(op.returned_aux)
             result, new_aux = result[:-count], result[-count:]
@@ -65,6 +76,9 @@ def compute(
         raise  # with the user's own error as its cause
     except (RuntimeError, IndexError) as error:
         raise explain(op, op.name, tensors, p, error) from None
+    finally:
+        if before is not recording:
+            set_grad_enabled(before)
 
 
 def explain(
@@ -89,6 +103,17 @@ def explain(
     return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
 
 
+def _modes(names: Iterable[str], device: Device) -> dict[str, Any]:
+    """Return those of the mode, a generator and a device that a function takes."""
+    found: dict[str, Any] = {}
+    for name in names:
+        if name == "training":
+            found[name] = mode.training
+        else:
+            found[name] = generators.generator(device) if name == "generator" else device.torch
+    return found
+
+
 def _device_of(p: Params) -> Device:
     named = p.get("ctx")
     return parse_device(named) if named else current_device()
@@ -101,3 +126,17 @@ def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
         if value is tensor:
             return value.clone(memory_format=torch.contiguous_format)
     return value
+
+
+def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
+    """As `_own`, for an only result: where it is all of a new tensor in another shape, it keeps that memory.
+
+    `data` of a view is no view any more.
+    """
+    if recording or not value._is_view() or not value.is_contiguous():
+        return _own(value, inputs)
+    base = value._base
+    for tensor in inputs:
+        if tensor is base or (tensor is not None and tensor._base is base):
+            return value.clone()
+    return value.data if base.numel() == value.numel() else value.clone()

@@ -33,6 +33,7 @@ __all__ = [
     "full",
     "greater",
     "greater_equal",
+    "histogram",
     "lesser",
     "lesser_equal",
     "linspace",
@@ -237,6 +238,33 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
 
 
+def histogram(
+    a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None
+) -> list[NDArray]:
+    """Count the values of an array between bounds; return the counts and the bounds.
+
+    Parameters
+    ----------
+    a
+        The values.
+    bins
+        How many bins of one width, or their bounds in ascending order.
+    range
+        The lowest and the highest bound; by default the least and the greatest value.
+
+    Examples
+    --------
+    >>> counts, bounds = histogram(array([0, 1, 1, 2]), bins=2)
+    >>> counts.asnumpy().tolist(), bounds.asnumpy().tolist()
+    ([1, 3], [0.0, 1.0, 2.0])
+    """
+    if isinstance(bins, NDArray):
+        return call(find("_histogram"), (a, bins), {})
+    if range is None and not a._tensor.is_floating_point():
+        a = a.astype("float32")  # the bounds lie between whole numbers
+    return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})
+
+
 def waitall() -> None:
     """Wait until all that was started on any device is computed."""
     if torch.cuda.is_available():
@@ -295,3 +323,23 @@ greater = _named("gt", python_operator.gt, "Return 1 where ``lhs > rhs``, else 0
 greater_equal = _named("ge", python_operator.ge, "Return 1 where ``lhs >= rhs``, else 0.", "le")
 lesser = _named("lt", python_operator.lt, "Return 1 where ``lhs < rhs``, else 0.", "gt")
 lesser_equal = _named("le", python_operator.le, "Return 1 where ``lhs <= rhs``, else 0.", "ge")
+
+
+def isinf(data: NDArray) -> NDArray:
+    """Return 1 where an element is infinite, else 0, in the type of `data`.
+
+    >>> import rebind as mx
+    >>> mx.nd.contrib.isinf(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    array([0., 1., 0.], dtype=float32)
+    """
+    return abs(data) == float("inf")
+
+
+def isfinite(data: NDArray) -> NDArray:
+    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`."""
+    return (data == data) * (abs(data) != float("inf"))
+
+
+def isnan(data: NDArray) -> NDArray:
+    """Return 1 where an element is nan, else 0, in the type of `data`."""
+    return data != data

@@ -551,9 +551,18 @@ def invoke(
     device: Device | None = None,
 ) -> Any:
     """Run `op` with parsed parameters; return its visible outputs, an array or a list, or `out` filled."""
-    results, device = compute(op, arrays, p, device)
     if out is not None:
         targets = [out] if isinstance(out, NDArray) else list(out)
+        # What is recorded needs results of its own; what writes its states is never recorded.
+        if op.writes_over and (op.writes_aux or not mode.recording):
+            kernel = op.kernel_over(arrays, targets, p)
+            if kernel is not None:
+                for target in targets:
+                    target._plain()
+                compute(op, arrays, p, device, kernel)
+                return out
+    results, device = compute(op, arrays, p, device)
+    if out is not None:
         if len(targets) != len(results):
             raise ArgumentError(f"{op.name}: out must hold {len(results)} arrays; got {len(targets)}")
         for target, value in zip(targets, results, strict=True):
@@ -561,6 +570,8 @@ def invoke(
                 raise ShapeError(f"{op.name}: out must have shape {tuple(value.shape)}; got {target.shape}")
             target._write(value)
         return out
+    if len(results) == 1 and not mode.recording:
+        return NDArray(results[0], device)
     made = [NDArray(value, device) for value in results]
     if mode.recording:
         remember(op, p, arrays, made)
@@ -582,12 +593,12 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given[op.count] = len(inputs)
     p = op.parse(given)
     if not op.variadic:
-        wanted = op.inputs_for(p)
-        for i, name in enumerate(op.input_names):
-            if inputs[i] is None:
-                if name in wanted:
-                    raise ArgumentError(f"{op.name}: needs the array {name!r}; it is missing")
-            elif wanted is not op.input_names and name not in wanted:
+        skip = op.skip
+        for i, value in enumerate(inputs):
+            if value is None:
+                if skip is None or not skip(op.input_names[i], p):
+                    raise ArgumentError(f"{op.name}: needs the array {op.input_names[i]!r}; it is missing")
+            elif skip is not None and skip(op.input_names[i], p):
                 inputs[i] = None
     return invoke(op, inputs, p, out, device)
 

@@ -9,12 +9,13 @@ from ..device import Device, as_device
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import signature
-from .ndarray import NDArray, call
+from .ndarray import NDArray, array, call
 
 __all__ = [
     "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
     "generalized_negative_binomial_like", "multinomial", "negative_binomial", "negative_binomial_like", "normal",
-    "normal_like", "poisson", "poisson_like", "randint", "randn", "shuffle", "uniform", "uniform_like",
+    "normal_like", "poisson", "poisson_like", "rand_zipfian", "randint", "randn", "shuffle", "uniform",
+    "uniform_like",
 ]  # fmt: skip
 
 
@@ -144,3 +145,41 @@ negative_binomial_like = _like("negative_binomial", "Draw the number of failures
 generalized_negative_binomial_like = _like(
     "generalized_negative_binomial", "Draw from the negative binomial distribution with mean `mu`"
 )
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Device | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Draw classes from a Zipfian distribution, ``P(k) = (log(k + 2) - log(k + 1)) / log(range_max + 1)``.
+
+    Parameters
+    ----------
+    true_classes
+        The target classes, (n,).
+    num_sampled
+        How many to draw, with replacement.
+    range_max
+        The number of classes; the frequent ones come first.
+    ctx
+        The device; the current one by default.
+
+    Returns
+    -------
+    samples : (num_sampled,), int64
+    expected_count_true : (n,), float64
+        How often each true class is expected among the samples.
+    expected_count_sampled : (num_sampled,), float64
+    """
+    scale = array([range_max + 1], ctx, "float64").log()
+    draws = call(
+        find("_random_uniform"),
+        (),
+        {"low": 0, "high": 1, "shape": (num_sampled,), "dtype": "float64", "ctx": scale.device},
+    )
+    sampled = ((draws * scale).exp() - 1).astype("int64") % range_max
+
+    def expected(classes: NDArray) -> NDArray:
+        exact = classes.as_in_context(scale.device).astype("float64")
+        return ((exact + 2) / (exact + 1)).log() / scale * num_sampled
+
+    return sampled, expected(true_classes), expected(sampled)

@@ -5,29 +5,45 @@ This package sees torch and the ground only; `nd.X` and `sym.X` are made from it
 
 from . import (
     contrib,
+    control_flow,
     creation,
     custom,
     elementwise,
+    histogram,
+    image,
     indexing,
     joining,
     linalg,
     loss,
     matmul,
     nn,
+    opencv,
     ordering,
+    patches,
+    pdf,
+    quantization,
     reduce,
+    regions,
+    regularization,
+    reset,
     reshape,
+    sampler,
     sampling,
     sequence,
     slicing,
     sparse,
+    spatial,
+    storage,
     unary,
+    update,
 )
 from ._misfit import misfit
 from ._spec import OPERATORS, Operator, all_operators, find, operator
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "contrib", "creation", "custom", "elementwise", "find", "indexing",
-    "joining", "linalg", "loss", "matmul", "misfit", "nn", "operator", "ordering", "reduce", "reshape", "sampling",
-    "sequence", "slicing", "sparse", "unary",
+    "OPERATORS", "Operator", "all_operators", "contrib", "control_flow", "creation", "custom", "elementwise",
+    "find", "histogram", "image", "indexing", "joining", "linalg", "loss", "matmul", "misfit", "nn", "opencv",
+    "operator", "ordering", "patches", "pdf", "quantization", "reduce", "regions", "regularization", "reset",
+    "reshape", "sampler", "sampling", "sequence", "slicing", "sparse", "spatial", "storage", "unary",
+    "update",
 ]  # fmt: skip

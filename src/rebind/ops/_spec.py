@@ -18,8 +18,9 @@ user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (
 function that takes one of them is given it.
 
 What the signature cannot say is declared beside it: inputs that a parameter removes (`skip`), auxiliary states
-(`aux`: returned as new values after the outputs; with `writes_aux` written in place instead), first values of
-variables that are made for inputs (`inits`), names of outputs, the shapes of
+(`aux`: returned as new values after the outputs, and never written in place; with `writes_aux` it is the other way
+round: the function writes them in place and returns outputs only), first values of variables that are made for
+inputs (`inits`), names of outputs, a form that writes its result over an input (``@op.in_place``), the shapes of
 parameters that follow from the data (``@op.fill_shapes``), types (`types`), and a gradient that differs from the
 derivative (``@op.gradient``).
 """
@@ -29,6 +30,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator as operator_module
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +84,8 @@ class Operator:
     function
         The definition, on tensors.
     inputs
-        The arrays that it takes, auxiliary states last; for a variadic operator the one that repeats.
+        The arrays that it takes, auxiliary states last where they are returned; for a variadic operator the one that
+        repeats.
     parameters
         By name, in the order in which they may be given by position.
     modes
@@ -96,11 +99,15 @@ class Operator:
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
         overwrite it.
+    depends_on_parameters
+        Whether a call's parameters decide what arrays it takes: `resolved` then tells.
     writes_aux
         Whether the function writes auxiliary states in place and returns outputs only. The others return new values.
     make_kernel
         For an operator that keeps something from one run to the next (`Custom`): makes the function that runs, one for
         each executor.
+    subgraphs
+        The parts of a graph that a loop or a branch runs (`control_flow`); this package knows nothing of them.
     """
 
     def __init__(
@@ -125,6 +132,7 @@ class Operator:
         resolve: Callable[[Mapping[str, Any]], Operator] | None = None,
         make_kernel: Callable[[], Callable[..., Any]] | None = None,
         interface: Interface | None = None,
+        subgraphs: tuple[Any, ...] = (),
     ) -> None:
         self.function = function
         self.name = name
@@ -138,7 +146,8 @@ class Operator:
         self.gradient_takes_memory = False
         self._sized: tuple[Callable[[Params, Shape], dict[str, Any]], Callable[[Params], bool]] | None = None
         self._in_place: dict[str, tuple[Callable[..., Tensor], Callable[[Params], bool] | None]] = {}
-        self._skip = skip
+        self._in_place_all: tuple[str, Callable[..., tuple[Tensor, ...]]] | None = None
+        self.skip = skip
         self._names = names
         self._outputs = outputs
         self._visible = visible
@@ -151,9 +160,12 @@ class Operator:
         self._parsed: dict[Any, Params] = {}
 
         self._resolve = resolve
+        self.depends_on_parameters = resolve is not None
         self.make_kernel = make_kernel
+        self.subgraphs = subgraphs
+        self.is_own = interface is not None  # made for one call: what is known of it is of no use to others
         self._fill_types: Callable[[Types, Params], Types] | None = None
-        interface = interface or _read_signature(function, name, tuple(aux))
+        interface = interface or _read_signature(function, name, () if names else tuple(aux))
         self.inputs, self.variadic = interface.inputs, interface.variadic
         self.parameters, self.modes = interface.parameters, interface.modes
         if count is not None:
@@ -161,7 +173,10 @@ class Operator:
             self.parameters = {**self.parameters, count: counter}
         self.input_names = tuple(entry.name for entry in self.inputs)
         self.order = (*self.input_names, *self.parameters) if not self.variadic else tuple(self.parameters)
-        self.aux_names = tuple(entry.name for entry in self.inputs if entry.auxiliary)
+        #: Of a variadic operator without the number: ``mom`` for ``mom_0``, ``mom_1``.
+        self.aux_names = (
+            tuple(aux) if self.variadic and names else tuple(e.name for e in self.inputs if e.auxiliary)
+        )
         self.returned_aux = () if writes_aux else self.aux_names
         self.defaults = {p.name: p.default for p in self.parameters.values() if not p.required}
 
@@ -238,17 +253,44 @@ class Operator:
         function, when = self._in_place.get(input_name, (None, None))
         return function if when is None or when(p) else None
 
+    def in_place_all(self, name: str) -> Callable:
+        """Declare a form of a variadic operator that writes its outputs over its inputs ``name_0``, ``name_1``, ..."""
+
+        def declare(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
+            self._in_place_all = (name, function)
+            return function
+
+        return declare
+
+    @property
+    def writes_over(self) -> bool:
+        """Whether there is a form that writes results over inputs."""
+        return bool(self._in_place) or self._in_place_all is not None
+
+    def kernel_over(self, inputs: Sequence[Any], targets: Sequence[Any], p: Params) -> Callable[..., Any] | None:
+        """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order."""
+        if self._in_place_all is not None:
+            repeated, function = self._in_place_all
+            names = self.inputs_for(p, len(inputs))
+            found = [
+                array
+                for name, array in zip(names, inputs, strict=False)
+                if name.rpartition("_")[0] == repeated
+            ]
+            same = len(found) == len(targets) and all(map(operator_module.is_, found, targets))
+            return function if same else None
+        if len(targets) == 1:
+            for name in self._in_place:
+                if inputs[self.input_names.index(name)] is targets[0]:
+                    return self.in_place_kernel(name, p)
+        return None
+
     def check(self, rule: Callable[[Params], str | None]) -> Callable:
         """Declare what must hold between parameters: ``p -> sentence or None``."""
         self._check = rule
         return rule
 
     # ---- what others ask -----------------------------------------------------------------------------
-
-    @property
-    def depends_on_parameters(self) -> bool:
-        """Whether a call's parameters decide what arrays it takes: `resolved` then tells."""
-        return self._resolve is not None
 
     def resolved(self, given: Mapping[str, Any]) -> Operator:
         """Return the operator for a call with these parameters: itself, but for `Custom`, whose parameters name it."""
@@ -263,9 +305,13 @@ class Operator:
             if count is None:
                 count = (p.get(self.count) or 0) if self.count else 0
             return tuple(f"arg{i}" for i in range(count))
-        if self._skip is None:
+        if self.skip is None:
             return self.input_names
-        return tuple(name for name in self.input_names if not self._skip(name, p))
+        return tuple(name for name in self.input_names if not self.skip(name, p))
+
+    def is_auxiliary(self, name: str) -> bool:
+        """Tell whether the input `name`, one of `inputs_for`, is an auxiliary state."""
+        return (name.rpartition("_")[0] if self.variadic and self._names else name) in self.aux_names
 
     def outputs_for(self, p: Params) -> tuple[str, ...]:
         """Return the names of all outputs, hidden ones too."""
@@ -362,7 +408,10 @@ class Operator:
 
     def keywords(self, p: Params) -> dict[str, Any]:
         """Return the parameters that the function takes: all but the count of a variadic operator."""
-        return {name: value for name, value in p.items() if name != self.count}
+        keywords = dict(p)
+        if self.count:
+            keywords.pop(self.count, None)
+        return keywords
 
     def mode_keywords(self, training: bool, generator: Any, device: Any) -> dict[str, Any]:
         """Return, of the mode, a generator and a device, those that the function takes."""

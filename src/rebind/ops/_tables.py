@@ -130,7 +130,7 @@ def scalar(
         *aliases,
         alike=True,
         head_gradient=head_gradient,
-        types=lambda p: {} if p.is_int else {"output": "any"},
+        types=lambda p: {"output": _type_with_int if p.is_int else _type_with_float},
     )
     SCALAR.append(Row(made, domain))
     return made
@@ -140,6 +140,14 @@ _SCALAR_NOTE = """
 
 For an integer array the number is cut to the array's type, and the result has that type; with ``is_int=False``
 it is float64. A boolean array counts as int64."""
+
+
+def _type_with_int(data: torch.dtype) -> torch.dtype:
+    return torch.int64 if data is torch.bool else data
+
+
+def _type_with_float(data: torch.dtype) -> torch.dtype:
+    return data if data.is_floating_point else torch.float64
 
 
 def _with_integers(data: Tensor, number: float, is_int: bool) -> tuple[Tensor, float]:

@@ -38,8 +38,8 @@ def bind_arguments(
         for name in op.order[: len(args)]:
             if name in kwargs:
                 raise ArgumentError(f"{op.name}: {name} is given twice")
-    for name in names[len(inputs) :]:
-        inputs.append(kwargs.pop(name, None))
+    if len(inputs) < count:
+        inputs += [kwargs.pop(name, None) for name in names[len(inputs) :]]
     for i, value in enumerate(inputs):
         if value is not None and not isinstance(value, kind):
             raise ArgumentError(
@@ -76,16 +76,18 @@ def _parameters_follow(op: Operator) -> str:
 def _bind_variadic(
     op: Operator, args: Sequence[Any], kwargs: dict[str, Any], kind: type
 ) -> tuple[list[Any], dict[str, Any]]:
-    items = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+    items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     inputs = [item for item in items if isinstance(item, kind)]
-    rest = items[len(inputs) :]
-    if any(isinstance(item, kind) for item in rest) or len(rest) > len(op.order):
-        raise ArgumentError(f"{op.name}: takes {kind.__name__}s, then parameters; got {items!r}")
-    given = dict(zip(op.order, rest, strict=False))
-    inputs += [kwargs.pop(name) for name in [k for k, value in kwargs.items() if isinstance(value, kind)]]
+    if len(inputs) < len(items):  # parameters by position
+        rest = items[len(inputs) :]
+        if any(isinstance(item, kind) for item in rest) or len(rest) > len(op.order):
+            raise ArgumentError(f"{op.name}: takes {kind.__name__}s, then parameters; got {list(items)!r}")
+        kwargs = {**dict(zip(op.order, rest, strict=False)), **kwargs}
+    named = [name for name, value in kwargs.items() if isinstance(value, kind)]
+    inputs += [kwargs.pop(name) for name in named]
     if not inputs:
         raise ArgumentError(f"{op.name}: needs at least one {kind.__name__}; got none")
-    return inputs, {**given, **kwargs}
+    return inputs, kwargs
 
 
 # ---- signatures and help -------------------------------------------------------------------------------------

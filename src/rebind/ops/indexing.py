@@ -41,6 +41,8 @@ def take(
     size = a.shape[axis]
     where = _within(indices, size, mode)
     try:
+        if where.ndim == 1:
+            return torch.index_select(a, axis, where)
         chosen = torch.index_select(a, axis, where.reshape(-1))
     except (IndexError, RuntimeError):
         raise ParameterError(
@@ -235,3 +237,56 @@ def _ranks(rows: int, shape: tuple[int, ...] | None, who: str) -> None:
         raise ShapeError(
             f"{who}: shape must have one size for each of {rows} rows of coordinates; got {shape}"
         )
+
+
+@operator("fill_element_0index", types={"rhs": "any"}, head_gradient=False)
+def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
+    """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
+
+    A column outside of `lhs` leaves the row as it is.
+
+    Shapes
+    ------
+    lhs, out : (N, C)
+    mhs, rhs : (N,)
+
+    >>> fill_element_0index(torch.zeros(2, 2), torch.tensor([5.0, 6.0]), torch.tensor([0, 1]))
+    tensor([[5., 0.],
+            [0., 6.]])
+    """
+    if lhs.ndim != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
+        raise ShapeError(
+            "fill_element_0index: lhs must have shape (N, C), mhs and rhs (N,); "
+            f"got {tuple(lhs.shape)}, {tuple(mhs.shape)} and {tuple(rhs.shape)}"
+        )
+    columns = torch.arange(lhs.shape[1], device=lhs.device)
+    return torch.where(columns == rhs.to(torch.int64)[:, None], mhs[:, None], lhs)
+
+
+@fill_element_0index.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    rows = next((shape[:1] for shape in shapes.values() if shape and shape[0]), None)
+    return {"mhs": rows, "rhs": rows} if rows else {}
+
+
+@operator("_onehot_encode", types={"lhs": "any", "rhs": "T"}, head_gradient=False)
+def onehot_encode(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Rows in the shape and type of `rhs` that are 1 at the column in `lhs` and 0 elsewhere.
+
+    A column outside of `rhs` leaves its row 0. ``nd.onehot_encode(lhs, rhs)`` writes them into `rhs`.
+
+    Shapes
+    ------
+    lhs : (N,)
+    rhs, out : (N, C)
+
+    >>> onehot_encode(torch.tensor([1, 0]), torch.zeros(2, 3))
+    tensor([[0., 1., 0.],
+            [1., 0., 0.]])
+    """
+    if rhs.ndim != 2 or lhs.shape != rhs.shape[:1]:
+        raise ShapeError(
+            f"_onehot_encode: lhs must have shape (N,) and rhs (N, C); got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
+        )
+    columns = torch.arange(rhs.shape[1], device=rhs.device)
+    return (columns == lhs.to(torch.int64)[:, None]).to(rhs.dtype)

@@ -53,15 +53,17 @@ def _product(
         raise ShapeError(f"{who}: A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
     if not -a.ndim <= axis < a.ndim or axis % a.ndim == a.ndim - 1:
         raise ShapeError(f"{who}: axis must name one of the first {a.ndim - 1} of {a.ndim} axes; got {axis}")
-    left, right = a.movedim(axis, -2), b.movedim(axis, -2)
+    inner = axis in (-2, a.ndim - 2)
+    left, right = (a, b) if inner else (a.movedim(axis, -2), b.movedim(axis, -2))
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
     if left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
             f"{who}: A and B must be alike but for the axes of the matrices, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
-    out = torch.matmul(left, right).movedim(-2, axis)
-    return out if alpha == 1.0 else alpha * out
+    out = torch.matmul(left, right)
+    out = out if alpha == 1.0 else alpha * out
+    return out if inner else out.movedim(-2, axis)
 
 
 @operator("_linalg_gemm", "linalg_gemm")

@@ -13,6 +13,7 @@ from ..params import Params
 from ..shapes import Shape
 from ..shapes import size as number_of_elements
 from ._spec import Operator, Shapes, operator
+from ._types import require_floating
 
 __all__ = [
     "linear_regression_output",
@@ -228,11 +229,11 @@ def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
 ) -> tuple[Tensor, None]:
     data, label = inputs
-    grad = torch.softmax(data, 1)
     index = label.long().unsqueeze(1)
     inside = index.clamp(0, data.shape[1] - 1)
-    grad.scatter_add_(1, inside, (inside == index).to(grad.dtype).neg_())
-    return grad.mul_(heads[0]), None
+    # Not in place: a second derivative needs the softmax itself.
+    grad = torch.softmax(data, 1).scatter_add(1, inside, (inside == index).to(data.dtype).neg_())
+    return grad * heads[0], None
 
 
 @softmax_cross_entropy.fill_shapes
@@ -319,6 +320,7 @@ def logistic_regression_output(data: Tensor, label: Tensor, *, grad_scale: float
     label : that of data, but for sizes of 1: (N,) goes with (N, 1)
     """
     _check_regression("LogisticRegressionOutput", data, label)
+    require_floating("LogisticRegressionOutput", data)
     return torch.sigmoid(data)
 
 

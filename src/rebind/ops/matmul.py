@@ -72,6 +72,8 @@ def batch_dot(
     """
     left = lhs.transpose(-1, -2) if transpose_a else lhs
     right = rhs.transpose(-1, -2) if transpose_b else rhs
+    if left.ndim == right.ndim == 3 and left.shape[0] == right.shape[0] and left.shape[2] == right.shape[1]:
+        return torch.bmm(left, right)
     if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
             "batch_dot: lhs and rhs must have three axes or more, alike but for the last two, and fit as matrices; "

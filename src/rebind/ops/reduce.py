@@ -63,6 +63,9 @@ def _reduction(
 
     def function(data: Tensor, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
         axes = reduced_axes(data.ndim, axis, exclude, name)
+        if len(axes) == data.ndim and not keepdims and data.is_contiguous():
+            # Of shape (1,) as it comes, where the last line makes a view.
+            return compute(data.flatten(), (0,), True)
         out = compute(data, axes, keepdims) if axes else data.view_as(data)
         return out if out.ndim else out.reshape(1)
 
@@ -177,7 +180,9 @@ def norm(
     """
     axes = reduced_axes(data.ndim, axis, False, "norm")
     values = data if data.is_floating_point() else data.to(torch.float64)
-    out = torch.linalg.vector_norm(values, ord, axes, keepdim=keepdims).to(out_dtype or data.dtype)
+    out = torch.linalg.vector_norm(values, ord, axes, keepdims)
+    dtype = out_dtype or data.dtype
+    out = out if out.dtype is dtype else out.to(dtype)
     return out if out.ndim else out.reshape(1)
 
 

@@ -6,6 +6,7 @@ those of MXNet. Half-precision numbers are drawn in float32 and rounded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -489,3 +490,54 @@ def shuffle(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor
     """`data` with its slices along the first axis in random order."""
     order = torch.randperm(data.shape[0], generator=generator, device=data.device)
     return torch.index_select(data, 0, order)
+
+
+@operator(
+    "_sample_unique_zipfian",
+    outputs=("output0", "output1"),
+    types={"output0": torch.int64, "output1": torch.int64},
+    head_gradient=False,
+)
+def sample_unique_zipfian(
+    *,
+    range_max: Annotated[int, AtLeast(1)],
+    shape: Sizes | None = None,
+    generator: torch.Generator | None = None,
+    device: torch.device | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Different whole numbers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
+
+    A number n is drawn with the probability ``log((n + 2) / (n + 1)) / log(range_max + 1)``, again and again until a
+    row has as many different ones as asked for. The second output says how many draws that took. MXNet rounds where its
+    documentation has it cut, so that its 0 comes too seldom.
+
+    Parameters
+    ----------
+    range_max
+        What all numbers are below.
+    shape
+        How many rows, and how many numbers in each, at most `range_max`.
+
+    Shapes
+    ------
+    out : (N, K) and (N,)
+    """
+    # Let the draws come at random times, one a second on average. Then each number comes at random times of its own, at
+    # a rate that is its probability, and independently of all others: the first numbers to come are the sample, in
+    # order. After its first time each comes again as often as a Poisson distribution says: these are the vain draws.
+    rows, count = shape or (0, 0)
+    place = torch.arange(range_max, dtype=torch.float64, device=device)
+    rate = (torch.log1p(1 / (place + 1)) / math.log(range_max + 1)).to(torch.float32)
+    first = torch.empty(rows, range_max, device=device).exponential_(generator=generator) / rate
+    times, drawn = torch.topk(first, count, dim=1, largest=False, sorted=True)
+    vain = ((times[:, -1:] - times) * rate[drawn]).sum(1)
+    return drawn, torch.poisson(vain, generator=generator).to(torch.int64) + count
+
+
+@sample_unique_zipfian.check
+def _(p: Params) -> str | None:
+    if p.shape is None or len(p.shape) != 2 or 0 in p.shape:
+        return f"shape must be the numbers of rows and of elements in a row, above 0; got {p.shape}"
+    if p.shape[1] > p.range_max:
+        return f"shape must ask for at most range_max={p.range_max} different numbers in a row; got {p.shape}"
+    return None

@@ -13,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..params import Params
-from ._spec import operator
+from ..shapes import Shape
+from ._spec import Shapes, operator
 from ._tables import unary
 
 # ---- what torch lacks ---------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def _(
 @operator("hard_sigmoid", alike=True)
 def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0."""
-    return F.hardtanh(data * alpha + beta, 0.0, 1.0)
+    return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(data.dtype)
 
 
 @operator("clip", alike=True)
@@ -181,9 +182,9 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
     if not data.is_floating_point():
         return smooth_l1(data.to(torch.float64), scalar=scalar).to(data.dtype)
     squared = scalar * scalar
-    bound = 1 / squared if squared else math.inf
-    size = torch.abs(data)
-    return torch.where(size < bound, 0.5 * squared * torch.square(data), size - 0.5 * bound)
+    if not squared:  # the parabola, without curvature, is everywhere
+        return 0.0 * torch.square(data)
+    return F.smooth_l1_loss(data, data.new_zeros(()).expand_as(data), reduction="none", beta=1 / squared)
 
 
 _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
@@ -204,6 +205,41 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
 def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     """`data` in another floating type; integers stay as they are."""
     return data.to(dtype) if data.is_floating_point() else data.view_as(data)
+
+
+@operator(
+    "amp_multicast",
+    count="num_outputs",
+    outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs or 0)),
+    types={"*": "any", "output": "any"},
+    alike=True,
+)
+def amp_multicast(*data: Tensor, cast_narrow: bool = False) -> tuple[Tensor, ...]:
+    """Arrays of float16, bfloat16 and float32 in the widest of their types; other arrays stay as they are.
+
+    Parameters
+    ----------
+    cast_narrow
+        Take the narrowest type instead.
+
+    >>> [out.dtype for out in amp_multicast(torch.ones(1), torch.ones(1, dtype=torch.float16))]
+    [torch.float32, torch.float32]
+    """
+    found = [kind for kind in _AMP_TYPES if any(array.dtype is kind for array in data)]
+    if not found:
+        return tuple(array.view_as(array) for array in data)
+    target = found[-1] if cast_narrow else found[0]
+    if not cast_narrow and torch.float32 not in found and len(found) > 1:
+        target = torch.float32  # neither of the two half-precision types holds the other
+    return tuple(array.to(target) if array.dtype in _AMP_TYPES else array.view_as(array) for array in data)
+
+
+@amp_multicast.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return dict(zip(shapes, outputs, strict=False))  # each of its own shape
+
+
+_AMP_TYPES = (torch.float32, torch.bfloat16, torch.float16)  # the widest first
 
 
 @operator("shape_array", types={"data": "any", "output": torch.int64}, head_gradient=False)

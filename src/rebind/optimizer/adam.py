@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-import torch
 from torch import Tensor
 
+from ..ops.update import rules
 from .base import Optimizer, optimizers
-from .sgd import can_fuse
 
 __all__ = ["Adam"]
 
@@ -60,20 +58,12 @@ class Adam(Optimizer[Moments]):
         """Return the learning rate with the correction of the moments' bias in it."""
         return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
 
-    @property
-    def single_betas(self) -> tuple[float, float]:
-        """The betas in single precision.
-
-        MXNet's kernel holds them so. ``1 - 0.999`` then differs by one part in 100,000, and so would the moments.
-        """
-        return float(np.float32(self.beta1)), float(np.float32(self.beta2))
-
     def step(
         self, weight: Tensor, grad: Tensor, state: Moments | None, *, lr: float, wd: float, t: int
     ) -> tuple[Tensor, Moments]:
         """Return the weight and the moments after an update."""
         assert state is not None
-        beta1, beta2 = self.single_betas
+        beta1, beta2 = rules.single(self.beta1), rules.single(self.beta2)
         grad = grad + wd * weight
         mean = beta1 * state.mean + (1 - beta1) * grad
         var = beta2 * state.var + (1 - beta2) * grad.square()
@@ -91,35 +81,17 @@ class Adam(Optimizer[Moments]):
         t: int,
     ) -> None:
         """Update weights and moments in place; on the CPU in one pass, and one more to rescale the gradients."""
-        grads, wd = self.prepare_group(weights, grads, wd)
         means, variances = ([state[k] for state in states if state is not None] for k in (0, 1))
-        rate = self.corrected_rate(lr, t)
-        beta1, beta2 = self.single_betas
-        if beta1 < 1 and beta2 < 1 and can_fuse(weights, grads, means, variances):
-            # At an infinite number of steps torch's own correction is none, and ours is in the rate.
-            steps = [torch.tensor(math.inf)] * len(weights)
-            torch._fused_adam_(
-                weights,
-                grads,
-                means,
-                variances,
-                [],
-                steps,
-                lr=rate,
-                beta1=beta1,
-                beta2=beta2,
-                weight_decay=wd,
-                eps=self.epsilon,
-                amsgrad=False,
-                maximize=False,
-            )
-            return
-        if wd:
-            grads = list(torch._foreach_add(grads, weights, alpha=wd))
-        torch._foreach_mul_(means, beta1)
-        torch._foreach_add_(means, grads, alpha=1 - beta1)
-        torch._foreach_mul_(variances, beta2)
-        torch._foreach_addcmul_(variances, grads, grads, 1 - beta2)
-        roots = torch._foreach_sqrt(variances)
-        torch._foreach_add_(roots, self.epsilon)
-        torch._foreach_addcdiv_(weights, means, roots, -rate)
+        rules.adam(
+            weights,
+            grads,
+            means,
+            variances,
+            lr=self.corrected_rate(lr, t),
+            wd=wd,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            rescale_grad=self.rescale_grad,
+            clip_gradient=self.clip_limit,
+        )

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
+from ..ops.update import rules
 from ..registry import Registry
 
 __all__ = ["Optimizer", "create", "optimizers", "register"]
@@ -218,17 +219,9 @@ class Optimizer(Settings, Generic[State]):
         self, weights: list[Tensor], grads: list[Tensor], wd: float
     ) -> tuple[list[Tensor], float]:
         """Return gradients rescaled and clipped, and the weight decay left to add; `grads` stay as they are."""
-        limit = self.clip_limit
-        if self.rescale_grad == 1 and limit is None:
-            return grads, wd
-        ready = list(torch._foreach_mul(grads, self.rescale_grad))
-        if limit is not None:
-            if self.clips_decay and wd:
-                torch._foreach_add_(ready, weights, alpha=wd)
-                wd = 0.0
-            torch._foreach_clamp_min_(ready, -limit)
-            torch._foreach_clamp_max_(ready, limit)
-        return ready, wd
+        clipped_too = weights if self.clips_decay else None
+        ready, left = rules.prepare(grads, self.rescale_grad, self.clip_limit, clipped_too, wd)
+        return ready, left  # type: ignore[return-value]
 
     @property
     def clip_limit(self) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-import torch
 from torch import Tensor
 
+from ..ops.update import rules
 from .base import Optimizer, optimizers
 
 __all__ = ["SGD"]
@@ -72,51 +72,14 @@ class SGD(Optimizer[Momentum]):
         t: int,
     ) -> None:
         """Update weights and buffers in place, in one to three passes over them."""
-        scale = self.rescale_grad
-        if self.clip_limit is not None:
-            grads, wd = self.prepare_group(weights, grads, wd)
-            scale = 1.0
+        settings: Any = {
+            "lr": lr,
+            "wd": wd,
+            "rescale_grad": self.rescale_grad,
+            "clip_gradient": self.clip_limit,
+        }
         if states[0] is None:
-            if wd:
-                torch._foreach_mul_(weights, 1 - lr * wd)
-            torch._foreach_add_(weights, grads, alpha=-lr * scale)
-            return
-        buffers = [state[0] for state in states if state is not None]
-        if scale and can_fuse(weights, grads, buffers):
-            # torch's kernel computes ``buffer = momentum * buffer + (1 - dampening) * (grad + decay * weight)`` and
-            # ``weight -= rate * buffer`` in one pass; with a rate of -1 that is MXNet's form.
-            torch._fused_sgd_(
-                weights,
-                grads,
-                buffers,
-                weight_decay=wd / scale,
-                momentum=self.momentum,
-                lr=-1.0,
-                dampening=1 + lr * scale,
-                nesterov=False,
-                maximize=False,
-                is_first_step=False,
-            )
-            return
-        torch._foreach_mul_(buffers, self.momentum)
-        torch._foreach_add_(buffers, grads, alpha=-lr * scale)
-        if wd:
-            torch._foreach_add_(buffers, weights, alpha=-lr * wd)
-        torch._foreach_add_(weights, buffers)
-
-
-def can_fuse(weights: list[Tensor], *others: list[Tensor]) -> bool:
-    """Tell whether torch's fused kernel is there and safe; weights are of one type and device.
-
-    On the CPU it checks nothing: it walks over each memory as over the weight's, whatever size, type or order the
-    others have. On a GPU the foreach form is used, whose kernels join many arrays too.
-    """
-    if not hasattr(torch, "_fused_sgd_"):
-        return False
-    dtype = weights[0].dtype
-    sizes = [each.numel() for each in weights]
-    for group in (weights, *others):
-        for each, size in zip(group, sizes, strict=True):
-            if each.numel() != size or each.dtype is not dtype or not (each.is_cpu and each.is_contiguous()):
-                return False
-    return True
+            rules.sgd(weights, grads, **settings)
+        else:
+            buffers = [state[0] for state in states if state is not None]
+            rules.sgd_momentum(weights, grads, buffers, momentum=self.momentum, **settings)

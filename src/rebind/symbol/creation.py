@@ -14,7 +14,8 @@ from ..ops.frontend import split_parameters
 from .symbol import Symbol, combine, compose
 
 __all__ = [
-    "arange", "eye", "full", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros",
+    "arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power",
+    "split_v2", "zeros",
 ]  # fmt: skip
 
 
@@ -73,6 +74,28 @@ def split_v2(
     return compose(
         find("_split_v2"), "_split_v2", (ary,), split_parameters(indices_or_sections, axis, squeeze_axis)
     )
+
+
+def histogram(
+    a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: Any
+) -> Symbol:
+    """Return a symbol of two outputs: how many values are between bounds, and the bounds.
+
+    Different from MXNet's, `range` may be left out: it is then from the least to the greatest value.
+
+    Parameters
+    ----------
+    a
+        The values.
+    bins
+        How many bins of one width, or a symbol of their bounds.
+    range
+        The lowest and the highest bound.
+    """
+    if isinstance(bins, Symbol):
+        return compose(find("_histogram"), "_histogram", (a, bins), kwargs)
+    given = {"bin_cnt": bins} if range is None else {"bin_cnt": bins, "range": range}
+    return compose(find("_histogram"), "_histogram", (a,), {**given, **kwargs})
 
 
 def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

@@ -8,12 +8,14 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import signature
+from .creation import full
 from .symbol import Symbol, compose
 
 __all__ = [
     "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
     "generalized_negative_binomial_like", "multinomial", "negative_binomial", "negative_binomial_like", "normal",
-    "normal_like", "poisson", "poisson_like", "randint", "randn", "shuffle", "uniform", "uniform_like",
+    "normal_like", "poisson", "poisson_like", "rand_zipfian", "randint", "randn", "shuffle", "uniform",
+    "uniform_like",
 ]  # fmt: skip
 
 
@@ -114,3 +116,20 @@ negative_binomial_like = _like("negative_binomial", "Draw the number of failures
 generalized_negative_binomial_like = _like(
     "generalized_negative_binomial", "Draw from the negative binomial distribution with mean `mu`"
 )
+
+
+def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
+    """Draw classes from a Zipfian distribution; see `nd.contrib.rand_zipfian`."""
+
+    def apply(name: str, *symbols: Symbol, **given: Any) -> Any:
+        return compose(find(name), name.lower(), symbols, given)
+
+    scale = apply("log", full((1,), range_max + 1, dtype="float64"))
+    draws = apply("_random_uniform", shape=(num_sampled,), dtype="float64")
+    sampled = apply("Cast", apply("exp", apply("broadcast_mul", draws, scale)) - 1, dtype="int64") % range_max
+
+    def expected(classes: Symbol) -> Any:
+        exact = apply("Cast", classes, dtype="float64")
+        return apply("broadcast_div", apply("log", (exact + 2) / (exact + 1)), scale) * num_sampled
+
+    return sampled, expected(true_classes), expected(sampled)

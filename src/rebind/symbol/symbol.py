@@ -628,6 +628,10 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
                 continue
             entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
         node = Node(op, full_name, entries, p, texts, attributes)
+    if op.inits:  # of variables that are given too, as in MXNet, unless they have one
+        for input_name, entry in zip(node.input_names, node.inputs, strict=True):
+            if input_name in op.inits and entry.node.is_variable:
+                entry.node.attributes.setdefault("__init__", op.inits[input_name])
     return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
 
 

@@ -1,4 +1,4 @@
-"""Layers: what the recorded numbers do not cover. Messages, derivatives, layouts, random behaviour, half types."""
+"""Layers: what the recorded numbers do not cover. Messages, layouts, random behaviour, half types."""
 
 import numpy as np
 import pytest
@@ -24,69 +24,6 @@ def call(name, *tensors, training=None, generator=None, **given):
 
 def randn(*shape, seed=0, dtype=torch.float64):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-# ---- derivatives -------------------------------------------------------------------------------------
-
-DERIVATIVES = [
-    ("FullyConnected", [(3, 2, 2), (5, 4), (5,)], {"num_hidden": 5}),
-    (
-        "Convolution",
-        [(2, 4, 5), (2, 2, 3), (2,)],
-        {"kernel": 3, "num_filter": 2, "num_group": 2, "stride": 2},
-    ),
-    (
-        "Convolution",
-        [(1, 4, 4, 2), (3, 2, 2, 2), (3,)],
-        {"kernel": (2, 2), "num_filter": 3, "layout": "NHWC"},
-    ),
-    ("Deconvolution", [(1, 2, 3), (2, 2, 3)], {"kernel": 3, "num_filter": 2, "stride": 2, "adj": 1}),
-    (
-        "Pooling",
-        [(1, 2, 5, 4)],
-        {"kernel": (3, 2), "stride": (2, 3), "pool_type": "avg", "pooling_convention": "full"},
-    ),
-    ("Pooling", [(1, 1, 6)], {"kernel": 3, "pad": 2, "pool_type": "avg", "count_include_pad": False}),
-    ("Pooling", [(1, 1, 6)], {"kernel": 2, "pool_type": "lp", "p_value": 2}),
-    ("LayerNorm", [(3, 4), (4,), (4,)], {}),
-    ("GroupNorm", [(2, 4, 3), (2,), (2,)], {"num_groups": 2}),
-    ("InstanceNorm", [(2, 3, 4), (3,), (3,)], {}),
-    ("L2Normalization", [(2, 3, 4)], {"mode": "channel"}),
-    ("LRN", [(1, 5, 2, 2)], {"nsize": 3, "alpha": 0.3}),
-    ("LeakyReLU", [(3, 4)], {"act_type": "selu"}),
-    ("LeakyReLU", [(3, 4)], {"act_type": "gelu"}),
-    ("LeakyReLU", [(3, 4), (4,)], {"act_type": "prelu"}),
-    ("SoftmaxActivation", [(2, 3, 4)], {}),
-    ("softmin", [(2, 3)], {"temperature": 2.0}),
-    ("log_softmax", [(2, 3)], {"axis": 0}),
-    ("SequenceReverse", [(3, 2, 2)], {}),
-    ("SequenceLast", [(3, 2, 2)], {"axis": 1}),
-]
-
-
-@pytest.mark.parametrize(("name", "shapes", "given"), DERIVATIVES)
-def test_gradient_is_the_derivative(name, shapes, given):
-    inputs = [randn(*shape, seed=i).requires_grad_() for i, shape in enumerate(shapes)]
-
-    def first(*tensors):
-        out = call(name, *tensors, **given)
-        return out[0] if isinstance(out, tuple) else out
-
-    assert torch.autograd.gradcheck(first, inputs)
-
-
-@pytest.mark.parametrize("fix_gamma", [True, False])
-@pytest.mark.parametrize("training", [True, False])
-def test_batch_norm_derivative(fix_gamma, training):
-    data, gamma, beta = (randn(*s, seed=i).requires_grad_() for i, s in enumerate(((4, 3, 2), (3,), (3,))))
-    stats = (torch.zeros(3).double(), torch.ones(3).double())
-    free = (data, beta) if fix_gamma else (data, gamma, beta)
-
-    def out(data, *rest):
-        g, b = (gamma, rest[0]) if fix_gamma else rest
-        return call("BatchNorm", data, g, b, *stats, fix_gamma=fix_gamma, training=training)[0]
-
-    assert torch.autograd.gradcheck(out, free)
 
 
 # ---- layouts and dimensions --------------------------------------------------------------------------

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from types import ModuleType
 
-from . import layers, tensors
+from . import densities, detection, image, layers, miscellany, quantized, regions, samplers, tensors
 from .case import Case
 
 __all__ = ["CASES", "GROUPS"]
 
-GROUPS: dict[str, ModuleType] = {module.__name__.rpartition(".")[2]: module for module in (layers, tensors)}
+GROUPS: dict[str, ModuleType] = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (densities, detection, image, layers, miscellany, quantized, regions, samplers, tensors)
+}
 
 
 def _named(module: ModuleType) -> dict[str, Case]:

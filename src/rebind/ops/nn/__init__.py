@@ -1,5 +1,7 @@
 """Operators of neural networks: layers, activations, normalizations and pooling."""
 
-from . import activation, convolution, dropout, linear, normalization, pooling, recurrent
+from . import activation, convolution, ctc, dropout, linear, normalization, pooling, recurrent, sync_norm
 
-__all__ = ["activation", "convolution", "dropout", "linear", "normalization", "pooling", "recurrent"]
+__all__ = [
+    "activation", "convolution", "ctc", "dropout", "linear", "normalization", "pooling", "recurrent", "sync_norm",
+]  # fmt: skip

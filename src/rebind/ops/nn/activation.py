@@ -13,6 +13,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape, normalize_axis
 from .._spec import Shapes, operator
+from .._types import require_floating
 
 __all__ = ["activation", "leaky_relu", "log_softmax", "softmax", "softmax_activation", "softmin"]
 
@@ -188,14 +189,19 @@ def softmax(
     data, out : any, the same
     length : that of data without the axis
     """
-    if temperature is not None and temperature != 1.0:
-        data = data / temperature
+    data = _over_temperature("softmax", data, temperature, dtype)
     if length is None or not use_length:
         return torch.softmax(data, axis, dtype)
     valid = _valid(data, length, axis)
     # The second masking gives zeros, not NaN, where the length is 0.
     out = torch.softmax(data.masked_fill(~valid, -torch.inf), axis, dtype)
     return out.masked_fill(~valid, 0.0)
+
+
+def _over_temperature(who: str, data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
+    if dtype is None:
+        require_floating(who, data)
+    return data if temperature is None or temperature == 1.0 else data / temperature
 
 
 def _valid(data: Tensor, length: Tensor, axis: int) -> Tensor:
@@ -251,7 +257,7 @@ def softmin(
     ------
     data, out : any, the same
     """
-    return torch.softmax(data / -(temperature or 1.0), axis, dtype)
+    return torch.softmax(_over_temperature("softmin", data, -(temperature or 1.0), dtype), axis, dtype)
 
 
 @operator("log_softmax", alike=True, types=lambda p: {"output": p.dtype or "T"})
@@ -280,8 +286,7 @@ def log_softmax(
     ------
     data, out : any, the same
     """
-    if temperature is not None and temperature != 1.0:
-        data = data / temperature
+    data = _over_temperature("log_softmax", data, temperature, dtype)
     return torch.log_softmax(data, axis, dtype)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
+from .._spec import Shapes, Types, operator
 
 __all__ = ["embedding", "fully_connected"]
 
@@ -101,7 +101,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 @operator(
     "Embedding",
-    types=lambda p: {"data": "any", "weight": p.dtype, "output": p.dtype},
+    types={"data": "any"},
 )
 def embedding(
     data: Tensor,
@@ -149,3 +149,23 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 @embedding.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {} if outputs[0] is None else {"data": outputs[0][:-1]}
+
+
+# The older name of `Embedding(sparse_grad=True)`, in files an operator of its own.
+sparse_embedding = operator(
+    "_contrib_SparseEmbedding",
+    types={"data": "any"},
+)(embedding.function)
+sparse_embedding.fill_shapes(lambda shapes, p: {"weight": (p.input_dim, p.output_dim)})
+sparse_embedding.shapes_from_outputs(
+    lambda shapes, outputs, p: {} if outputs[0] is None else {"data": outputs[0][:-1]}
+)
+
+
+def _type_of_weight(types: Types, p: Params) -> Types:
+    """Give the weight the type `dtype` where nothing else says one."""
+    return {"weight": types["weight"] or p.dtype}
+
+
+embedding.fill_types(_type_of_weight)
+sparse_embedding.fill_types(_type_of_weight)

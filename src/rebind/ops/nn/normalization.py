@@ -13,10 +13,13 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
 from .._spec import Operator, Shapes, operator
+from .._types import require_floating
 
 __all__ = [
     "batch_norm",
     "batch_norm_v1",
+    "batch_norm_with_relu",
+    "declare_batch_norm",
     "group_norm",
     "instance_norm",
     "l2_normalization",
@@ -84,7 +87,8 @@ def _batch_norm(
     """
     if axis != 1:
         data = data.movedim(axis, 1)
-    scale = None if fix_gamma else gamma
+    # Ones, not None: without a scale torch gets the second derivatives with respect to beta wrong.
+    scale = torch.ones_like(gamma) if fix_gamma else gamma
     new_mean = new_var = None
     if training and not use_global_stats:
         # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
@@ -163,6 +167,68 @@ def _batch_norm_v1(
     return out, mean, invstd, new_mean, new_var
 
 
+def _batch_norm_with_relu(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training: bool = False,
+) -> _Normalized:
+    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
+
+    It takes any axis and type. (MXNet 1.9.1: float32 with four axes and the channels on axis 1 alone.)
+
+    Parameters
+    ----------
+    eps
+        Added to the variance.
+    momentum
+        How much of the moving statistics remains in a training step.
+    fix_gamma
+        Count `gamma` as 1 whatever is stored in it; its gradient is zero.
+    use_global_stats
+        Normalize with the moving statistics in training too; they do not move then.
+    output_mean_var
+        Show the mean and the inverse standard deviation that were used as outputs.
+    axis
+        The axis of the channels.
+    cudnn_off, min_calib_range, max_calib_range
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+    out, mean, invstd, new_mean, new_var = _batch_norm(
+        data,
+        gamma,
+        beta,
+        moving_mean,
+        moving_var,
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        output_mean_var=output_mean_var,
+        axis=axis,
+        training=training,
+    )
+    return torch.relu(out), mean, invstd, new_mean, new_var
+
+
 def _shown(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
@@ -187,7 +253,8 @@ def _statistics_type(data: torch.dtype) -> torch.dtype:
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
-def _declare(name: str, function: Callable[..., _Normalized]) -> Operator:
+def declare_batch_norm(name: str, function: Callable[..., _Normalized], rows: int = 3) -> Operator:
+    """Make a function of data, gamma, beta and the moving statistics an operator."""
     op = operator(
         name,
         aux=("moving_mean", "moving_var"),
@@ -195,6 +262,7 @@ def _declare(name: str, function: Callable[..., _Normalized]) -> Operator:
         outputs=("output", "mean", "var"),
         visible=_shown,
         types=dict.fromkeys(_STATISTICS, _statistics_type),
+        rows=rows,
         owns_output=True,
     )(function)
     op.fill_shapes(_batch_norm_shapes)
@@ -202,8 +270,10 @@ def _declare(name: str, function: Callable[..., _Normalized]) -> Operator:
     return op
 
 
-batch_norm = _declare("BatchNorm", _batch_norm)
-batch_norm_v1 = _declare("BatchNorm_v1", _batch_norm_v1)
+batch_norm = declare_batch_norm("BatchNorm", _batch_norm)
+batch_norm_v1 = declare_batch_norm("BatchNorm_v1", _batch_norm_v1)
+# MXNet counts a workspace among the outputs.
+batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, rows=4)
 
 
 @operator("LayerNorm", outputs=("output", "mean", "std"), visible=_shown)
@@ -381,6 +451,7 @@ def l2_normalization(
     ------
     data, out : (N, C, ...)
     """
+    require_floating("L2Normalization", data)
     axes = {
         "instance": range(1, data.dim()),
         "channel": (1,),

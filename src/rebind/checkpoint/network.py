@@ -10,10 +10,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from . import symbol as symbols
-from .errors import FormatError
-from .files import atomic_write
-from .ndarray import NDArray, load, save
+from .. import symbol as symbols
+from ..errors import FormatError
+from ..files import atomic_write
+from ..ndarray import NDArray, load, save
 
 __all__ = [
     "load_checkpoint",

@@ -1,0 +1,142 @@
+"""Trees of arrays, numbers and texts in one file, which holds data and nothing that runs.
+
+A file is a zip archive: ``tree.json`` holds the tree, and refers to the arrays, ``0.npy`` and so on. Every member has a
+checksum, so that a file that is cut short or damaged is known.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import IO, Any
+
+import numpy as np
+import torch
+
+from .. import dtypes
+from ..errors import ArgumentError, FormatError
+from ..ndarray import NDArray
+
+__all__ = ["read_tree", "write_tree"]
+
+_FORMAT = "rebind-run 1"
+_PLAIN = (str, int, float, bool, type(None))
+#: Marks what JSON has no form for. A dict with such a key of its own is written as pairs.
+_MARK = "$"
+
+
+def write_tree(file: IO[bytes], tree: Any) -> None:
+    """Write a tree of dicts, lists, tuples, arrays (NDArray, torch, NumPy), bytes, numbers, texts and None.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else; it names the place in the tree.
+    """
+    arrays: list[np.ndarray] = []
+    content = json.dumps({"format": _FORMAT, "tree": _encode(tree, arrays, "state")})
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("tree.json", content)
+        for i, array in enumerate(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            archive.writestr(f"{i}.npy", buffer.getbuffer())
+
+
+def read_tree(path: str) -> Any:
+    """Return the tree in a file, arrays as NumPy arrays or, where they were, as NDArrays on the CPU.
+
+    Raises
+    ------
+    FormatError
+        When the file is no such file, cut short or damaged; it names the path.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+            if damaged is not None:
+                raise FormatError(f"{path}: {damaged} is damaged")
+            content = json.loads(archive.read("tree.json"))
+            if not isinstance(content, dict) or content.get("format") != _FORMAT:
+                raise FormatError(f"{path}: must be of the form {_FORMAT!r}; got {str(content)[:60]}")
+
+            def array(number: int) -> np.ndarray:
+                with archive.open(f"{int(number)}.npy") as member:
+                    return np.lib.format.read_array(io.BytesIO(member.read()), allow_pickle=False)
+
+            return _decode(content["tree"], array)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path}: must be a file of a training run, whole; {error}") from None
+
+
+def _encode(value: Any, arrays: list[np.ndarray], place: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (NDArray, torch.Tensor, np.ndarray)):
+        return _encode_array(value, arrays, place)
+    if isinstance(value, (bytes, bytearray)):
+        arrays.append(np.frombuffer(bytes(value), np.uint8))
+        return {_MARK: "bytes", "array": len(arrays) - 1}
+    if isinstance(value, Mapping):
+        pairs = [
+            (key, _encode(each, arrays, f"{place}[{key!r}]"))
+            for key, each in value.items()
+            if isinstance(key, (str, int))
+        ]
+        if len(pairs) < len(value):
+            raise ArgumentError(f"checkpoint: keys of {place} must be texts or ints; got {list(value)[:5]}")
+        if all(isinstance(key, str) for key, _ in pairs) and _MARK not in value:
+            return dict(pairs)
+        return {_MARK: "pairs", "items": [list(pair) for pair in pairs]}
+    if isinstance(value, (list, tuple)):
+        items = [_encode(each, arrays, f"{place}[{i}]") for i, each in enumerate(value)]
+        return {_MARK: "tuple", "items": items} if isinstance(value, tuple) else items
+    raise ArgumentError(
+        f"checkpoint: {place} must be arrays, numbers, texts, or lists and dicts of those; got {value!r}"
+    )
+
+
+def _encode_array(value: Any, arrays: list[np.ndarray], place: str) -> dict[str, Any]:
+    kind = "numpy"
+    if isinstance(value, NDArray):
+        kind, value = "nd", value.tensor
+    dtype = None
+    if isinstance(value, torch.Tensor):
+        kind = "torch" if kind == "numpy" else kind
+        value = value.detach().cpu()
+        if value.dtype is torch.bfloat16:  # NumPy lacks it: the same bits as whole numbers
+            dtype, value = "bfloat16", value.view(torch.int16)
+        value = value.numpy()
+    if value.dtype.hasobject:
+        raise ArgumentError(f"checkpoint: {place} must be an array of numbers; got one of Python objects")
+    arrays.append(np.array(value, order="C"))  # a copy: what follows may write into the original
+    return {_MARK: kind, "array": len(arrays) - 1, **({"dtype": dtype} if dtype else {})}
+
+
+def _decode(value: Any, array: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(each, array) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get(_MARK)
+    if kind is None:
+        return {key: _decode(each, array) for key, each in value.items()}
+    if kind == "tuple":
+        return tuple(_decode(each, array) for each in value["items"])
+    if kind == "pairs":
+        return {key: _decode(each, array) for key, each in value["items"]}
+    found = array(value["array"])
+    if kind == "bytes":
+        return found.tobytes()
+    if kind == "numpy":
+        return found
+    tensor = torch.from_numpy(found)
+    if "dtype" in value:
+        tensor = tensor.view(dtypes.torch_dtype(value["dtype"]))
+    return NDArray(tensor) if kind == "nd" else tensor

@@ -1,0 +1,155 @@
+"""Loops and branches on arrays (``nd.contrib``): plain Python, recorded step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from ..nested import flatten, restore
+from ..ops import find
+from .creation import zeros
+from .ndarray import NDArray, call
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+
+def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
+    """Run `body` on each slice of arrays along axis 0; states go from one step to the next.
+
+    Parameters
+    ----------
+    body
+        ``body(slices, states) -> (outputs, new states)``. Slices and states are nested as `data` and `init_states`
+        are; outputs are an array or (nested) lists of arrays.
+    data
+        An array, or (nested) lists of arrays with one number of slices.
+    init_states
+        The first states, an array or (nested) lists.
+
+    Returns
+    -------
+    outputs, states
+        The outputs of all steps, stacked along axis 0, and the last states.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> step = lambda x, total: (x * 10, total + x)
+    >>> outputs, total = mx.nd.contrib.foreach(step, mx.nd.array([1, 2, 3]), mx.nd.zeros((1,)))
+    >>> outputs.asnumpy().ravel(), total.asnumpy()
+    (array([10., 20., 30.], dtype=float32), array([6.], dtype=float32))
+    """
+    arrays, data_form = flatten(data, NDArray, "foreach: data")
+    states, state_form = flatten(init_states, NDArray, "foreach: init_states")
+    counts = {len(each) for each in arrays}
+    if len(counts) != 1 or 0 in counts:
+        raise ShapeError(
+            f"foreach: data must hold arrays with one number of slices, at least 1, along axis 0; got shapes "
+            f"{[each.shape for each in arrays]}"
+        )
+    steps: list[list[NDArray]] = []
+    form: Any = None
+    for i in range(counts.pop()):
+        outputs, new = _pair(
+            body(restore([each[i] for each in arrays], data_form), restore(states, state_form)),
+            "foreach: body",
+        )
+        found, form = flatten(outputs, NDArray, "foreach: the body's output")
+        states, new_form = flatten(new, NDArray, "foreach: the body's new states")
+        if new_form != state_form:
+            raise ArgumentError("foreach: the body must return states nested as init_states are")
+        steps.append(found)
+    return restore(_stacked(steps), form), restore(states, state_form)
+
+
+def while_loop(
+    cond: Callable[..., Any], func: Callable[..., Any], loop_vars: Any, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """Run `func` as long as `cond` holds, at most `max_iterations` times.
+
+    Parameters
+    ----------
+    cond
+        ``cond(*loop_vars)``: an array of one number; the loop ends when it is 0.
+    func
+        ``func(*loop_vars) -> (outputs, new loop_vars)``.
+    loop_vars
+        The first values, an array or (nested) lists.
+    max_iterations
+        The largest number of steps.
+
+    Returns
+    -------
+    outputs, loop_vars
+        The outputs of all steps, stacked along axis 0 and filled up with zeros to `max_iterations` (MXNet leaves what
+        was in memory there); an empty list without any step. And the last values.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> i, total = mx.nd.array([0]), mx.nd.array([0])
+    >>> outputs, (i, total) = mx.nd.contrib.while_loop(
+    ...     lambda i, total: i < 3,
+    ...     lambda i, total: ([i * i], [i + 1, total + i]),
+    ...     [i, total],
+    ...     max_iterations=4,
+    ... )
+    >>> outputs[0].asnumpy().ravel(), total.asnumpy()
+    (array([0., 1., 4., 0.], dtype=float32), array([3.], dtype=float32))
+    """
+    if max_iterations is None:
+        raise ParameterError("while_loop: needs max_iterations, the largest number of steps")
+    limit = int(max_iterations)
+    values, form = flatten(loop_vars, NDArray, "while_loop: loop_vars")
+    single = form is None
+    steps: list[list[NDArray]] = []
+    output_form: Any = []
+
+    def arguments() -> Sequence[Any]:
+        return [values[0]] if single else restore(values, form)
+
+    while len(steps) < limit and _truth(cond(*arguments()), "while_loop: cond"):
+        outputs, new = _pair(func(*arguments()), "while_loop: func")
+        found, output_form = flatten(
+            [] if outputs is None else outputs, NDArray, "while_loop: an output of func"
+        )
+        values, new_form = flatten(new, NDArray, "while_loop: a new loop variable")
+        if new_form != form:
+            raise ArgumentError("while_loop: func must return loop variables nested as loop_vars are")
+        steps.append(found)
+    stacked = _stacked(steps)
+    if steps and len(steps) < limit:
+        rest = [zeros((limit - len(steps), *each.shape[1:]), each.device, each.dtype) for each in stacked]
+        stacked = [call(find("Concat"), pair, {"dim": 0}) for pair in zip(stacked, rest, strict=True)]
+    return restore(stacked, output_form) if steps else [], restore(values, form)
+
+
+def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """Return what `then_func` computes when `pred`, one number, is not 0, else what `else_func` computes.
+
+    >>> import rebind as mx
+    >>> a = mx.nd.array([2.0])
+    >>> mx.nd.contrib.cond(a < 3, lambda: a + 10, lambda: a - 10).item()
+    12.0
+    """
+    chosen = then_func() if _truth(pred, "cond: pred") else else_func()
+    return restore(*flatten(chosen, NDArray, "cond: an output"))
+
+
+def _pair(value: Any, who: str) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
+    return value[0], value[1]
+
+
+def _truth(value: Any, who: str) -> bool:
+    if not isinstance(value, NDArray) or value.size != 1:
+        raise ShapeError(f"{who} must be an array of one number; got {getattr(value, 'shape', value)!r}")
+    return bool(value.asscalar())
+
+
+def _stacked(steps: Sequence[Sequence[NDArray]]) -> list[NDArray]:
+    if len({len(found) for found in steps}) > 1:
+        raise ArgumentError("a loop's body must return as many outputs at each step")
+    return [call(find("stack"), list(values), {"axis": 0}) for values in zip(*steps, strict=True)]

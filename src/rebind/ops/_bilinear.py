@@ -1,0 +1,113 @@
+"""Reading between the pixels: bilinear interpolation at any points, as weighted sums of rows of a table.
+
+What the operators on regions and the deformable convolutions share. An image becomes a table with a row of channels
+for each pixel; a result is a weighted sum of a few rows, so that many points need neither copies of the image nor one
+kernel for each.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..errors import DTypeError
+
+__all__ = ["check_floating", "corners", "taps", "weighted_rows"]
+
+
+def check_floating(who: str, data: Tensor) -> None:
+    """Raise a DTypeError for data of whole numbers, which has nothing between its pixels."""
+    if not data.is_floating_point():
+        raise DTypeError(
+            f"{who}: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}. "
+            "Convert it with astype()."
+        )
+
+
+def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the two pixels around each position on an axis and their weights, in a further last axis.
+
+    Outside the image stand zeros, with `zeros`; else the pixels of the border go on, and the weights there do not
+    depend on the position. They are differentiable with respect to it everywhere else.
+    """
+    last = max(size - 1, 0)
+    if not zeros:
+        position = position.clamp(0, last)
+    low = position.detach().floor().nan_to_num(0.0)
+    fraction = position - low
+    index = torch.stack((low, low + 1), -1)
+    weight = torch.stack((1 - fraction, fraction), -1)
+    if zeros:
+        weight = torch.where((index >= 0) & (index < size), weight, 0.0)
+    # Clamped before the conversion: a position far outside does not fit into an integer.
+    return index.clamp(0, last).long(), weight
+
+
+def corners(y: Tensor, x: Tensor, height: int, width: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the four pixels around points, as ``y * width + x``, and their weights, in a further last axis."""
+    rows, row_weights = taps(y, height, zeros=zeros)
+    columns, column_weights = taps(x, width, zeros=zeros)
+    index = rows.unsqueeze(-1) * width + columns.unsqueeze(-2)
+    weight = row_weights.unsqueeze(-1) * column_weights.unsqueeze(-2)
+    return index.flatten(-2), weight.flatten(-2)
+
+
+def weighted_rows(
+    table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None = None, bags: int = 0
+) -> Tensor:
+    """Return ``sum_k weight[b, k] * table[index[b, k]]``, without an array of all those rows.
+
+    Where sums have different numbers of terms, these stand behind each other, and `bag` says which sum each belongs to.
+
+    Shapes
+    ------
+    table : (M, C)
+    index, weight : (B, K)      with `bag`: (T,)
+    bag : (T,)                  not decreasing, from 0 up to `bags` = B
+    out : (B, C)
+    """
+    if not (index.numel() and table.numel()):
+        # Nothing to sum, but still a function of its inputs.
+        zeros = table.new_zeros(len(index) if bag is None else bags, table.shape[1])
+        return zeros + table.sum() * 0 + weight.sum().to(table.dtype) * 0
+    return _WeightedRows.apply(table, index, weight.to(table.dtype), bag, bags)
+
+
+class _WeightedRows(torch.autograd.Function):
+    """`embedding_bag` with a second derivative, which torch's own lacks."""
+
+    @staticmethod
+    def forward(ctx, table, index, weight, bag, bags):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(table, index, weight, bag)
+        ctx.bags = bags
+        return _fused(table, index, weight, bag, bags)
+
+    @staticmethod
+    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+        table, index, weight, bag = ctx.saved_tensors
+        needed = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
+        again = torch.is_grad_enabled()
+        if not again:
+            table, weight = (
+                t.detach().requires_grad_(need) for t, need in zip((table, weight), needed, strict=True)
+            )
+        with torch.enable_grad():
+            out = (_plain if again else _fused)(table, index, weight, bag, ctx.bags)
+            wanted = [t for t, need in zip((table, weight), needed, strict=True) if need]
+            found = iter(torch.autograd.grad(out, wanted, grad, create_graph=again))
+        return next(found) if needed[0] else None, None, next(found) if needed[1] else None, None, None
+
+
+def _fused(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
+    starts = None
+    if bag is not None:
+        starts = torch.searchsorted(bag, torch.arange(bags, device=bag.device))
+    return F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weight)
+
+
+def _plain(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
+    terms = F.embedding(index, table) * weight.unsqueeze(-1)
+    if bag is None:
+        return terms.sum(1)
+    return terms.new_zeros(bags, terms.shape[1]).index_add(0, bag, terms)

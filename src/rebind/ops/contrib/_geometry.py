@@ -1,0 +1,249 @@
+"""Boxes: overlaps, non-maximum suppression and matching, exact and for all images of a batch at once.
+
+A box is (left, top, right, bottom) on the last axis, a *corner* box. What is greedy by definition is computed here
+by tensors. In a suppression, a box stays unless a better one that stays suppresses it: the boxes that stay are the
+only fixed point of that rule, and applying it again and again reaches it in as many rounds as the longest chain of
+suppressions has links (Zheng et al., "Enhancing Geometric Factors in Model Learning and Inference for Object
+Detection and Instance Segmentation", 2020). In a matching, all pairs that are best for both sides are taken at
+once; one by one, best first, takes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from ...errors import DTypeError
+
+#: About how many pairs of boxes are compared in one piece.
+_PAIRS_AT_ONCE = 2**19
+
+
+def check_floating(who: str, name: str, array: Tensor) -> None:
+    """Raise a DTypeError unless `array` is of floating type."""
+    if not array.is_floating_point():
+        raise DTypeError(
+            f"{who}: {name} must be of floating type; got {str(array.dtype).removeprefix('torch.')}. "
+            "Convert it with astype()."
+        )
+
+
+def widened(array: Tensor) -> Tensor:
+    """Return `array` in a type whose sums and products of coordinates are exact enough: float32 or float64."""
+    return array.to(torch.promote_types(array.dtype, torch.float32))
+
+
+def to_corners(boxes: Tensor) -> Tensor:
+    """Return boxes (x, y, width, height) around their centers as corner boxes."""
+    center, half = boxes[..., :2], boxes[..., 2:] / 2
+    return torch.cat([center - half, center + half], -1)
+
+
+def to_centers(boxes: Tensor) -> Tensor:
+    """Return corner boxes as (x, y, width, height) around their centers."""
+    low, high = boxes[..., :2], boxes[..., 2:]
+    return torch.cat([(low + high) / 2, high - low], -1)
+
+
+def encode(anchors: Tensor, boxes: Tensor) -> Tensor:
+    """Return offsets from anchors to boxes, both as `to_centers` gives them.
+
+    They are the way between the centers, in widths and heights of the anchor, then logarithms of quotients of sizes.
+    """
+    size = anchors[..., 2:]
+    return torch.cat([(boxes[..., :2] - anchors[..., :2]) / size, (boxes[..., 2:] / size).log()], -1)
+
+
+def decode(anchors: Tensor, offsets: Tensor, factors: Sequence[float], limit: float | None = None) -> Tensor:
+    """Return corner boxes from anchors as `to_centers` gives them and offsets, times `factors`.
+
+    Logarithms above `limit` are cut off.
+    """
+    offsets = offsets * offsets.new_tensor(factors)
+    grown = offsets[..., 2:] if limit is None else offsets[..., 2:].clamp(max=limit)
+    size = anchors[..., 2:]
+    center, half = offsets[..., :2] * size + anchors[..., :2], grown.exp() * size / 2
+    return torch.cat([center - half, center + half], -1)
+
+
+def areas(boxes: Tensor, border: float = 0.0) -> Tensor:
+    """Return the areas of corner boxes; with a `border` of 1 the right and bottom pixels belong to a box."""
+    left, top, right, bottom = boxes.unbind(-1)
+    return (right - left + border) * (bottom - top + border)
+
+
+def overlaps(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return intersection over union of corner boxes (..., N, 4) and (..., M, 4): (..., N, M).
+
+    It is 0 for boxes that do not meet, whatever their areas are.
+    """
+    shared, union = shared_and_union(lhs, rhs)
+    return shared.div_(union.masked_fill_(shared == 0, 1))
+
+
+def shared_and_union(lhs: Tensor, rhs: Tensor, border: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Return the area that boxes (..., N, 4) and (..., M, 4) share and that of their union: (..., N, M)."""
+    left, top, right, bottom = lhs.unsqueeze(-2).unbind(-1)
+    other_left, other_top, other_right, other_bottom = rhs.unsqueeze(-3).unbind(-1)
+    shared = torch.minimum(right, other_right).sub_(torch.maximum(left, other_left))
+    height = torch.minimum(bottom, other_bottom).sub_(torch.maximum(top, other_top))
+    if border:
+        shared, height = shared.add_(border), height.add_(border)
+    shared.clamp_(min=0).mul_(height.clamp_(min=0))
+    union = (areas(lhs, border).unsqueeze(-1) + areas(rhs, border).unsqueeze(-2)).sub_(shared)
+    return shared, union
+
+
+def keep_best(
+    boxes: Tensor,
+    allowed: Tensor,
+    threshold: float,
+    *,
+    classes: Tensor | None = None,
+    border: float = 0.0,
+    inclusive: bool = False,
+    enough: int | None = None,
+) -> Tensor:
+    """Return which boxes stay: those that no better box that stays overlaps by more than `threshold`.
+
+    The best boxes are settled among themselves, block after block, and what they suppress is left out of all that
+    follows: few of many candidates stay, as a rule. How much there is to do depends on the data, so that a GPU is
+    waited for.
+
+    Parameters
+    ----------
+    boxes
+        Corner boxes, the best first: (B, N, 4).
+    allowed
+        Those that take part: (B, N), bool. The others neither stay nor suppress.
+    classes
+        With it, (B, N), boxes of different classes do not suppress each other.
+    border
+        See `areas`.
+    inclusive
+        An overlap of just `threshold` is too much already.
+    enough
+        As soon as so many boxes of each image stay, the rest is left out.
+    """
+    if allowed.is_meta or not allowed.numel():
+        return torch.empty_like(allowed)
+    stays = torch.zeros(allowed.numel() + 1, dtype=torch.bool, device=allowed.device)
+    boxes = boxes.reshape(-1, 4)
+
+    def suppresses(better: Tensor, worse: Tensor) -> Tensor:
+        shared, union = shared_and_union(better, worse, border)
+        overlap = shared.div_(union)  # not a number for two boxes without area: above no threshold
+        return overlap >= threshold if inclusive else overlap > threshold
+
+    for origin in _groups(allowed, classes):
+        _settle(stays, boxes, origin, suppresses, enough)
+    return stays[:-1].view(allowed.shape)
+
+
+def _settle(
+    stays: Tensor,
+    boxes: Tensor,
+    origin: Tensor,
+    suppresses: Callable[[Tensor, Tensor], Tensor],
+    enough: int | None,
+) -> None:
+    """Write which boxes of some groups stay; `origin` (G, K) says where they are, the last place being none."""
+    nowhere = len(boxes)
+    found = torch.zeros(len(origin), dtype=torch.int64, device=origin.device)
+    boxes = boxes[origin.clamp(max=nowhere - 1)]
+    while origin.numel():
+        left = origin < nowhere
+        groups, count = origin.shape
+        size = min(count, max(32, _PAIRS_AT_ONCE // (groups * count)))
+        front, rest = boxes[:, :size], boxes[:, size:]
+        kept = _undominated(suppresses(front, front).triu_(1), left[:, :size])
+        stays[origin[:, :size]] = kept
+        if size == count:
+            break
+        order, real = _pack(kept)
+        gone = suppresses(_rows(front, order), rest).logical_and_(real.unsqueeze(-1)).any(1)
+        left = left[:, size:] & ~gone
+        found += kept.sum(1)
+        if enough is not None:
+            left &= (found < enough).unsqueeze(1)
+        # Groups that are done, and boxes that are gone, are left out.
+        busy = left.any(1).nonzero().squeeze(1)
+        order, left = _pack(left[busy])
+        found, boxes = found[busy], _rows(rest[busy], order)
+        origin = origin[busy, size:].gather(1, order).masked_fill_(~left, nowhere)
+
+
+def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
+    """Yield the places of boxes that take part, by image or by image and class: (G, K), filled up with one beyond.
+
+    Groups of about one size go together, so that a large one does not make all others as large.
+    """
+    place = allowed.flatten().nonzero().squeeze(1)
+    group = place // allowed.shape[1]
+    if classes is not None:
+        names, kind = classes.flatten()[place].unique(return_inverse=True)
+        group, order = torch.sort(group * len(names) + kind, stable=True)
+        place, group = place[order], group.unique_consecutive(return_inverse=True)[1]
+    counts = group.bincount()
+    number = torch.arange(len(place), device=place.device) - (counts.cumsum(0) - counts)[group]
+    level = counts.double().log2().ceil()
+    for each in level[counts > 0].unique().tolist():
+        here = level == each
+        chosen = here[group]
+        row = (here.cumsum(0) - 1)[group[chosen]]
+        origin = place.new_full((int(here.sum()), int(counts[here].max())), allowed.numel())
+        yield origin.index_put_((row, number[chosen]), place[chosen])
+
+
+def _pack(chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places of what is chosen in each row, (B, K), and which of them are real: rows are filled up."""
+    most = int(chosen.sum(1).max()) if chosen.numel() else 0
+    order = chosen.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
+    return order, chosen.gather(1, order)
+
+
+def _rows(array: Tensor, index: Tensor) -> Tensor:
+    """Return rows (B, K, ...) of `array` (B, N, ...)."""
+    return array.gather(1, index.unsqueeze(-1).expand(-1, -1, array.shape[2]))
+
+
+def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
+    """Return which of a block stay, the best first; `suppresses` (B, N, N) holds what a box does to worse ones."""
+    stays = alive
+    while True:
+        before, stays = stays, alive & ~(suppresses & stays.unsqueeze(-1)).any(1)
+        if torch.equal(before, stays):
+            return stays
+
+
+def match_best(scores: Tensor, floor: float) -> Tensor:
+    """Return for each row of `scores` the column that it is matched with, or -1.
+
+    The pair with the highest score above `floor` is taken, then the highest of other rows and other columns, and so
+    on; of equal scores the one in the first row counts, then that in the first column. What is not a number is not
+    taken.
+
+    Shapes
+    ------
+    scores : (B, N, M)
+    out : (B, N), int64
+    """
+    images, rows, columns = scores.shape
+    matched = torch.full((images, rows), -1, device=scores.device)
+    if scores.is_meta or not scores.numel():
+        return matched
+    nothing = float("-inf")
+    scores = torch.where(scores > floor, scores, nothing)
+    row_numbers = torch.arange(rows, device=scores.device)
+    while True:
+        column_of, row_of = scores.argmax(2), scores.argmax(1)
+        taken = (row_of.gather(1, column_of) == row_numbers) & (scores.amax(2) > nothing)
+        if not bool(taken.any()):
+            return matched
+        matched = torch.where(taken, column_of, matched)
+        gone = taken.gather(1, row_of) & (
+            column_of.gather(1, row_of) == torch.arange(columns, device=scores.device)
+        )
+        scores.masked_fill_(taken.unsqueeze(2) | gone.unsqueeze(1), nothing)

@@ -1,0 +1,361 @@
+"""Boxes of object detection: overlap, non-maximum suppression, encoding, matching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ...errors import ParameterError, ShapeError
+from ...params import Params
+from ...shapes import Shape
+from .._spec import Shapes, operator
+from ._geometry import (
+    check_floating,
+    decode,
+    encode,
+    keep_best,
+    match_best,
+    overlaps,
+    to_centers,
+    to_corners,
+    widened,
+)
+
+Format = Literal["center", "corner"]
+
+
+@operator("_contrib_box_iou", head_gradient=False)
+@torch.no_grad()
+def box_iou(lhs: Tensor, rhs: Tensor, *, format: Format = "corner") -> Tensor:
+    """Intersection over union of each box of `lhs` with each of `rhs`; 0 where they do not meet.
+
+    The gradient is zero, as in MXNet. Boxes in half precision are compared in single precision.
+
+    Parameters
+    ----------
+    format
+        ``'corner'``: a box is (left, top, right, bottom); ``'center'``: (x, y, width, height) around its center.
+
+    Shapes
+    ------
+    lhs : (..., 4)
+    rhs : (... , 4)
+    out : the axes of lhs without its last, then those of rhs
+
+    >>> box_iou(
+    ...     torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0, 2.0], [3.0, 3.0, 4.0, 4.0]])
+    ... )
+    tensor([[0.5000, 0.0000]])
+    """
+    for name, boxes in (("lhs", lhs), ("rhs", rhs)):
+        check_floating("_contrib_box_iou", name, boxes)
+        if boxes.ndim < 2 or boxes.shape[-1] != 4:
+            raise ShapeError(
+                f"_contrib_box_iou: {name} must have at least two axes, the last of size 4; "
+                f"got shape {tuple(boxes.shape)}"
+            )
+    left, right = widened(lhs).flatten(0, -2), widened(rhs).flatten(0, -2)
+    if format == "center":
+        left, right = to_corners(left), to_corners(right)
+    return overlaps(left, right).to(lhs.dtype).reshape(*lhs.shape[:-1], *rhs.shape[:-1])
+
+
+@operator(
+    "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression",
+    outputs=("output0", "output1"),
+    visible=lambda p: 1,
+    types={"data": "T", "output0": "T", "output1": torch.int64},
+)
+def box_nms(
+    data: Tensor,
+    *,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: Format = "corner",
+    out_format: Format = "corner",
+) -> tuple[Tensor, Tensor]:
+    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
+
+    The gradient of each row goes to the row of `data` that it came from, in whatever format; a further, hidden output
+    says which that is (-1 for none). Among equal scores the first row is the better one. Boxes in half precision are
+    compared in single precision.
+
+    Parameters
+    ----------
+    overlap_thresh
+        The intersection over union above which the box with the smaller score goes.
+    valid_thresh
+        Boxes whose score is not above it go at once.
+    topk
+        Only so many of the best boxes take part, the others go; below 0 all do. With 0 the result is `data` as it is.
+    coord_start
+        The column at which the four coordinates begin.
+    score_index
+        The column of the scores.
+    id_index
+        The column of the class; below 0 there is none.
+    background_id
+        Boxes of this class go at once, if there is a column of the class.
+    force_suppress
+        Let boxes of different classes suppress each other too.
+    in_format, out_format
+        How coordinates are given and returned. ``'corner'``: (left, top, right, bottom); ``'center'``: (x, y, width,
+        height) around the center.
+
+    Shapes
+    ------
+    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
+
+    >>> boxes = torch.tensor([[0.0, 0.5, 0.0, 0.0, 1.0, 1.0], [0.0, 0.9, 0.0, 0.0, 1.0, 1.2]])
+    >>> box_nms(boxes)[0][:, :2]
+    tensor([[ 0.0000,  0.9000],
+            [-1.0000, -1.0000]])
+    """
+    _check_columns(data, coord_start, score_index, id_index)
+    if topk == 0:
+        places = torch.arange(data.shape[-2], device=data.device)
+        return data.clone(), places.expand(data.shape[:-1]).contiguous()
+    rows = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
+    scores = rows[..., score_index]
+    allowed = scores > valid_thresh
+    if id_index >= 0:
+        allowed = allowed & (rows[..., id_index] != background_id)
+    order = torch.where(allowed, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)
+    if topk > 0:
+        order = order[:, :topk]
+    ordered = rows.gather(1, order.unsqueeze(-1).expand(-1, -1, rows.shape[2]))
+    boxes = widened(ordered[..., coord_start : coord_start + 4])
+    stays = keep_best(
+        to_corners(boxes) if in_format == "center" else boxes,
+        allowed.gather(1, order),
+        overlap_thresh,
+        classes=None if force_suppress or id_index < 0 else ordered[..., id_index],
+    )
+    if in_format != out_format:
+        changed = to_centers(boxes) if out_format == "center" else to_corners(boxes)
+        ordered[..., coord_start : coord_start + 4] = changed.to(data.dtype)
+    # What stays moves up; what goes is written to a row behind the last one, which is cut off.
+    count = rows.shape[1]
+    place = torch.where(stays, stays.cumsum(1) - 1, count)
+    out = rows.new_full((rows.shape[0], count + 1, rows.shape[2]), -1)
+    out.scatter_(1, place.unsqueeze(-1).expand_as(ordered), ordered)
+    index = torch.full(out.shape[:2], -1, device=data.device).scatter_(1, place, order)
+    return out[:, :count].reshape(data.shape), index[:, :count].reshape(data.shape[:-1])
+
+
+@box_nms.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    index, head = outputs[1].unsqueeze(-1), heads[0]
+    kept = torch.where(index >= 0, head, 0)
+    return (torch.zeros_like(head).scatter_add(-2, index.clamp(min=0).expand_as(head), kept),)
+
+
+def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: int) -> None:
+    who = "_contrib_box_nms"
+    check_floating(who, "data", data)
+    if data.ndim < 2:
+        raise ShapeError(
+            f"{who}: data must have shape (..., boxes, numbers of a box); got {tuple(data.shape)}"
+        )
+    width = data.shape[-1]
+    columns = {"coord_start": (coord_start, 4), "score_index": (score_index, 1)}
+    if id_index >= 0:
+        columns["id_index"] = (id_index, 1)
+    seen: dict[int, str] = {}
+    for name, (first, count) in columns.items():
+        if not 0 <= first <= width - count:
+            raise ParameterError(
+                f"{who}: {name} must be in [0, {width - count}] for boxes of {width} numbers; got {first}"
+            )
+        for column in range(first, first + count):
+            if column in seen:
+                raise ParameterError(f"{who}: {name} must not be a column of {seen[column]}; got {first}")
+            seen[column] = name
+
+
+@operator("_contrib_bipartite_matching", outputs=("output0", "output1"), head_gradient=False)
+@torch.no_grad()
+def bipartite_matching(
+    data: Tensor, *, is_ascend: bool = False, threshold: float, topk: int = -1
+) -> tuple[Tensor, Tensor]:
+    """For each row the column that it is matched with, and for each column its row; -1 for none.
+
+    The pair with the highest score is taken first, then the highest of the rows and columns that are left, and so on;
+    of equal scores the one in the first row counts, then that in the first column. Scores that are not a number are
+    not taken. The gradient is zero, as in MXNet.
+
+    Parameters
+    ----------
+    is_ascend
+        Take the lowest scores first.
+    threshold
+        Only scores above it are taken; with `is_ascend`, those below it.
+    topk
+        At most so many pairs are taken; with 0 or less there is no limit. (MXNet 1.9.1 takes one more.)
+
+    Shapes
+    ------
+    data : (..., N, M)
+    out : (..., N) and (..., M)
+
+    >>> bipartite_matching(torch.tensor([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=1e-12)
+    (tensor([ 1., -1.,  0.]), tensor([2., 0.]))
+    """
+    check_floating("_contrib_bipartite_matching", "data", data)
+    if data.ndim < 2:
+        raise ShapeError(
+            f"_contrib_bipartite_matching: data must have shape (..., rows, columns); got {tuple(data.shape)}"
+        )
+    scores = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
+    if is_ascend:
+        scores, threshold = -scores, -threshold
+    column = match_best(scores, threshold)
+    if 0 < topk < min(scores.shape[1:]):
+        # Pairs are found best first: what a limit leaves are those with the highest scores.
+        values = scores.gather(2, column.clamp(min=0).unsqueeze(2)).squeeze(2)
+        order = torch.where(column >= 0, values, float("-inf")).argsort(dim=1, descending=True, stable=True)
+        column = column.scatter(1, order[:, topk:], -1)
+    rows, columns = scores.shape[1:]
+    # Rows without a column are written behind the last one, which is cut off.
+    row = torch.full((scores.shape[0], columns + 1), -1, device=data.device)
+    numbers = torch.arange(rows, device=data.device).expand_as(column)
+    row.scatter_(1, torch.where(column >= 0, column, columns), numbers)
+    return (
+        column.to(data.dtype).reshape(data.shape[:-1]),
+        row[:, :columns].to(data.dtype).reshape(*data.shape[:-2], columns),
+    )
+
+
+@operator("_contrib_box_encode", outputs=("output0", "output1"), head_gradient=False)
+@torch.no_grad()
+def box_encode(
+    samples: Tensor, matches: Tensor, anchors: Tensor, refs: Tensor, means: Tensor, stds: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Targets of box regression: offsets from anchors to the boxes that they are matched with, and their mask.
+
+    ``((x - anchor_x) / anchor_width, (y - anchor_y) / anchor_height, log(width / anchor_width), log(height /
+    anchor_height))``, of centers, less `means`, divided by `stds`. Both outputs are 0 for anchors whose sample is not
+    above 0.5, and for those whose match is not in [0, M): MXNet reads beyond `refs` there. The gradient is zero, as
+    in MXNet.
+
+    Parameters
+    ----------
+    samples
+        1 for anchors that are to learn a box, 0 or -1 for others.
+    matches
+        The number of the box of `refs`.
+    anchors, refs
+        (left, top, right, bottom).
+
+    Shapes
+    ------
+    samples, matches : (B, N)
+    anchors : (B, N, 4)
+    refs : (B, M, 4)
+    means, stds : (4,)
+    out : (B, N, 4), twice
+
+    >>> anchor, box = torch.tensor([[[0.0, 0.0, 2.0, 2.0]]]), torch.tensor([[[1.0, 0.0, 3.0, 2.0]]])
+    >>> one = torch.ones(1, 1)
+    >>> box_encode(one, one - 1, anchor, box, torch.zeros(4), torch.ones(4))[0]
+    tensor([[[0.5000, 0.0000, 0.0000, 0.0000]]])
+    """
+    who = "_contrib_box_encode"
+    check_floating(who, "samples", samples)
+    if samples.ndim != 2 or refs.ndim != 3 or refs.shape[::2] != (samples.shape[0], 4):
+        raise ShapeError(
+            f"{who}: samples must have shape (B, N) and refs (B, M, 4); "
+            f"got {tuple(samples.shape)} and {tuple(refs.shape)}"
+        )
+    expected = {"matches": (*samples.shape,), "anchors": (*samples.shape, 4), "means": (4,), "stds": (4,)}
+    given = {"matches": matches, "anchors": anchors, "means": means, "stds": stds}
+    for name, shape in expected.items():
+        if given[name].shape != shape:
+            raise ShapeError(
+                f"{who}: {name} must have shape {shape} to match samples {tuple(samples.shape)}; "
+                f"got {tuple(given[name].shape)}"
+            )
+    count = refs.shape[1]
+    match = matches.long()  # cut towards 0, as MXNet does
+    learns = ((samples > 0.5) & (matches > -1) & (match < count)).unsqueeze(-1)
+    if not count:
+        targets = torch.zeros_like(anchors)
+    else:
+        chosen = refs.gather(1, match.clamp(0, count - 1).unsqueeze(-1).expand(-1, -1, 4))
+        offsets = encode(to_centers(widened(anchors)), to_centers(widened(chosen)))
+        targets = torch.where(learns, (offsets - means) / stds, 0).to(samples.dtype)
+    return targets, learns.to(samples.dtype).expand_as(targets).contiguous()
+
+
+@box_encode.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    samples, refs = shapes["samples"], shapes["refs"]
+    batch: Shape = samples or (refs[0] if refs else 0, 0)
+    return {"matches": batch[:2], "anchors": (*batch[:2], 4), "means": (4,), "stds": (4,)}
+
+
+@operator("_contrib_box_decode", head_gradient=False)
+@torch.no_grad()
+def box_decode(
+    data: Tensor,
+    anchors: Tensor,
+    *,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: Format = "center",
+) -> Tensor:
+    """Boxes (left, top, right, bottom) from predicted offsets to anchors: the inverse of `box_encode`.
+
+    The gradient is zero, as in MXNet. Half precision is computed in single precision.
+
+    Parameters
+    ----------
+    std0, std1, std2, std3
+        Factors of the four offsets.
+    clip
+        Above 0, the largest logarithm by which a box can be wider or higher than its anchor.
+    format
+        How the anchors are given. ``'corner'``: (left, top, right, bottom); ``'center'``: (x, y, width, height)
+        around the center.
+
+    Shapes
+    ------
+    data, out : (B, N, 4)
+    anchors : (1, N, 4)
+
+    >>> box_decode(torch.tensor([[[0.5, 0.0, 0.0, 0.0]]]), torch.tensor([[[1.0, 1.0, 2.0, 2.0]]]))
+    tensor([[[1., 0., 3., 2.]]])
+    """
+    who = "_contrib_box_decode"
+    check_floating(who, "data", data)
+    if data.ndim != 3 or data.shape[2] != 4 or anchors.shape != (1, *data.shape[1:]):
+        raise ShapeError(
+            f"{who}: data must have shape (B, N, 4) and anchors (1, N, 4); got {tuple(data.shape)} and "
+            f"{tuple(anchors.shape)}"
+        )
+    centers = widened(anchors)
+    if format == "corner":
+        centers = to_centers(centers)
+    return decode(centers, widened(data), (std0, std1, std2, std3), clip if clip > 0 else None).to(data.dtype)
+
+
+@box_decode.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data, anchors = shapes["data"], shapes["anchors"]
+    count = (data and data[1:2]) or (anchors and anchors[1:2]) or (0,)
+    return {"data": (0, *count, 4), "anchors": (1, *count, 4)}

@@ -1,0 +1,92 @@
+"""How many values lie between bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ..errors import ParameterError, ShapeError
+from ..params import AtLeast, Params
+from ._spec import operator
+
+
+@operator(
+    "_histogram",
+    skip=lambda name, p: name == "bins" and p.bin_cnt is not None,
+    outputs=("output0", "output1"),
+    types={"output0": torch.int64},
+    head_gradient=False,
+)
+def histogram(
+    data: Tensor,
+    bins: Tensor | None = None,
+    *,
+    bin_cnt: Annotated[int, AtLeast(1)] | None = None,
+    range: tuple[float, ...] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Counts of the values between bounds, and the bounds.
+
+    A value on a bound counts above it, on the last one below it; what lies outside, or is not a number, does not count.
+
+    Parameters
+    ----------
+    bins
+        The bounds, in ascending order.
+    bin_cnt
+        How many bins of one width there are, instead of `bins`.
+    range
+        The lowest and the highest bound, with `bin_cnt`. Different from MXNet it may be left out: it is then the least
+        and the greatest value, found on the device. Two equal bounds are moved apart by one half each.
+
+    Shapes
+    ------
+    data : any
+    bins : (K + 1,)
+    out : (K,) of int64 and (K + 1,) of the type of data
+
+    >>> histogram(torch.tensor([0.0, 1, 2, 2, 3, 4]), bin_cnt=5, range=(0.0, 5.0))[0]
+    tensor([1, 1, 2, 1, 1])
+    """
+    values = data.detach().reshape(-1)
+    if bin_cnt is None:
+        if bins is None:
+            raise ParameterError("_histogram: needs the array bins, or bin_cnt; got neither")
+        if bins.ndim != 1 or bins.shape[0] < 2:
+            raise ShapeError(f"_histogram: bins must hold two bounds or more; got shape {tuple(bins.shape)}")
+        bounds = bins.detach()
+        low, high = bounds[0], bounds[-1]
+    else:
+        low, high = _ends(values, range)
+        steps = torch.arange(bin_cnt + 1, dtype=torch.float64, device=data.device) / bin_cnt
+        bounds = (low + (high - low) * steps).to(data.dtype)
+    inside = (values >= low) & (values <= high)
+    count = bounds.shape[0] - 1
+    index = torch.searchsorted(bounds.contiguous(), values.contiguous(), right=True) - 1
+    counts = torch.zeros(count, dtype=torch.int64, device=data.device)
+    counts = counts.scatter_add(0, index.clamp(0, count - 1), inside.to(torch.int64))
+    return counts, bounds.clone()
+
+
+def _ends(values: Tensor, given: tuple[float, ...] | None) -> tuple[Tensor, Tensor]:
+    """Return the lowest and the highest bound in float64."""
+    if given is not None:
+        low, high = torch.tensor(given, dtype=torch.float64).to(values.device)
+    elif values.numel():
+        low, high = (end.to(torch.float64) for end in torch.aminmax(values))
+    else:
+        low, high = torch.tensor((0.0, 1.0), dtype=torch.float64).to(values.device)
+    half = torch.where(low == high, 0.5, 0.0)
+    return low - half, high + half
+
+
+@histogram.check
+def _(p: Params) -> str | None:
+    if p.range is None:
+        return None
+    if p.bin_cnt is None:
+        return f"range needs bin_cnt; got {p.range} alone"
+    if len(p.range) != 2 or not p.range[0] <= p.range[1]:
+        return f"range must be two numbers in ascending order; got {p.range}"
+    return None

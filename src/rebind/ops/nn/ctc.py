@@ -1,0 +1,167 @@
+"""The loss of sequences whose labels are not aligned with them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...errors import DTypeError, ShapeError
+from ...params import Params
+from ...shapes import Shape
+from .._derivative import differentiable_twice
+from .._spec import Shapes, operator
+
+__all__ = ["ctc_loss"]
+
+
+def _skipped(name: str, p: Params) -> bool:
+    """Tell which lengths are not taken: those whose flag is off."""
+    return name.endswith("_lengths") and not p[f"use_{name}"]
+
+
+@operator(
+    "CTCLoss",
+    "ctc_loss",
+    "_contrib_CTCLoss",
+    "_contrib_ctc_loss",
+    skip=_skipped,
+    outputs=("output0",),
+    rows=2,  # MXNet keeps the gradient beside it
+    types=dict.fromkeys(("label", "data_lengths", "label_lengths"), "any"),
+)
+def ctc_loss(
+    data: Tensor,
+    label: Tensor,
+    data_lengths: Tensor | None = None,
+    label_lengths: Tensor | None = None,
+    *,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+) -> Tensor:
+    """Connectionist temporal classification: ``-log p(label | data)`` of each sequence.
+
+    p is the sum over all ways to write the labels out over the time steps, with blanks between them and labels
+    repeated; a step's probabilities are the softmax of its scores. The gradient flows to the data alone.
+
+    A sequence that cannot have its labels (more of them than steps, counted with a blank between equal neighbours)
+    has loss 0 and no gradient, as in MXNet. A label that is no class has loss nan and no gradient, where MXNet reads
+    foreign memory; lengths outside of the arrays are taken for the nearest that lie within. The blank does not belong
+    among the labels; where it stands there all the same it is a label like any other.
+
+    Parameters
+    ----------
+    use_data_lengths
+        Heed `data_lengths`; otherwise all T steps belong to each sequence.
+    use_label_lengths
+        Heed `label_lengths`; otherwise labels end before the first 0, with `blank_label` ``'first'``, or the first
+        -1, with ``'last'``.
+    blank_label
+        Which class is the blank, the ``'first'`` one (labels are 1 ... C-1) or the ``'last'`` one (0 ... C-2).
+
+    Shapes
+    ------
+    data : (T, N, C)               scores, before the softmax
+    label : (N, L)                 of any type
+    data_lengths, label_lengths : (N,)      of any type; absent without their flags
+    out : (N,)
+
+    References
+    ----------
+    Graves, Fernández, Gomez and Schmidhuber, Connectionist Temporal Classification: Labelling Unsegmented Sequence
+    Data with Recurrent Neural Networks.
+
+    Examples
+    --------
+    >>> ctc_loss(torch.zeros(2, 1, 2), torch.tensor([[1]])).exp()  # 3 of 4 ways: 1 1, 1 blank, blank 1
+    tensor([1.3333])
+    """
+    steps, batch, classes = _check_ctc(
+        *(None if each is None else tuple(each.shape) for each in (data, label, data_lengths, label_lengths))
+    )
+    if not data.is_floating_point():
+        raise DTypeError(
+            f"CTCLoss: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}"
+        )
+    if data.is_meta:  # torch does not know the shape of its loss
+        return data.new_empty(batch)
+    if not steps or not batch:
+        return data.sum((0, 2))  # zeros; torch takes one step and one sequence at least
+
+    blank = 0 if blank_label == "first" else classes - 1
+    index, lengths = label.long(), _lengths(label_lengths, batch, label.shape[1], label.device)
+    if label_lengths is None and label.shape[1]:
+        padding = index == (0 if blank_label == "first" else -1)
+        lengths = torch.where(padding.any(1), padding.int().argmax(1), lengths)
+    unused = torch.arange(index.shape[1], device=index.device) >= lengths.unsqueeze(1)
+    known = ((index >= 0) & (index < classes) | unused).all(1)
+    targets = index.clamp(0, classes - 1)
+    times = _lengths(data_lengths, batch, steps, label.device)
+
+    def fast(scores: Tensor) -> Tensor:
+        return F.ctc_loss(scores.log_softmax(2), targets, times, lengths, blank, "none", True)
+
+    def exact(scores: Tensor) -> Tensor:
+        return _forward_algorithm(scores.log_softmax(2), targets, times, lengths, blank)
+
+    wide = data.float() if data.dtype.itemsize == 2 else data
+    return differentiable_twice(fast, exact, wide).to(data.dtype).masked_fill(~known, float("nan"))
+
+
+def _lengths(given: Tensor | None, batch: int, most: int, device: Any) -> Tensor:
+    """Return lengths from 0 to `most`; all of them `most` when none are given."""
+    if given is None:
+        return torch.full((batch,), most, dtype=torch.long, device=device)
+    return given.long().clamp(0, most)
+
+
+def _forward_algorithm(scores: Tensor, targets: Tensor, times: Tensor, lengths: Tensor, blank: int) -> Tensor:
+    """Do what torch's loss does in operations that can be differentiated twice: one round for each time step."""
+    steps, batch, _ = scores.shape
+    # Labels with blanks around each: places 0, 2, ... 2 L are blanks.
+    path = targets.new_full((batch, 2 * targets.shape[1] + 1), blank)
+    path[:, 1::2] = targets
+    places = torch.arange(path.shape[1], device=path.device)
+    # From a label on to the next one, past the blank between them, unless the two are equal.
+    skips = torch.zeros_like(path, dtype=torch.bool)
+    skips[:, 3::2] = targets[:, 1:] != targets[:, :-1]
+    never = torch.finfo(scores.dtype).min / 4  # finite, so that no difference is nan
+    emitted = scores.gather(2, path.expand(steps, -1, -1))
+    reached = torch.where(places < 2, emitted[0], never)
+    for step in range(1, steps):
+        onward = F.pad(reached, (2, 0), value=never)
+        ways = torch.stack((reached, onward[:, 1:-1], torch.where(skips, onward[:, :-2], never)))
+        reached = torch.where((step < times).unsqueeze(1), emitted[step] + ways.logsumexp(0), reached)
+    last = 2 * lengths.unsqueeze(1)
+    ends = torch.where((places == last) | (places == last - 1), reached, never).logsumexp(1)
+    possible = (ends > never / 2) & (times > 0)
+    return torch.where(possible, -ends, 0.0)
+
+
+def _check_ctc(
+    data: Shape | None, label: Shape | None, data_lengths: Shape | None, label_lengths: Shape | None
+) -> Shape:
+    """Return the shape of data; a size may be 0, unknown."""
+    if data is None or len(data) != 3:
+        raise ShapeError(f"CTCLoss: data must have 3 axes (T, N, C); got shape {data}")
+    if label is not None and (len(label) != 2 or (data[1] and label[0] not in (0, data[1]))):
+        raise ShapeError(f"CTCLoss: label must have shape ({data[1]}, L) to match data {data}; got {label}")
+    for name, shape in (("data_lengths", data_lengths), ("label_lengths", label_lengths)):
+        if shape is not None and (len(shape) != 1 or (data[1] and shape[0] not in (0, data[1]))):
+            raise ShapeError(
+                f"CTCLoss: {name} must have shape ({data[1]},) to match data {data}; got {shape}"
+            )
+    return data
+
+
+@ctc_loss.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is None:
+        return {}
+    _check_ctc(data, shapes["label"], shapes.get("data_lengths"), shapes.get("label_lengths"))
+    batch = (data[1],)
+    return {"label": (*batch, 0), "data_lengths": batch, "label_lengths": batch}

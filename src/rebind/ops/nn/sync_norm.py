@@ -1,0 +1,157 @@
+"""Batch normalization over the batches of all members of a process group together."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+import torch.distributed
+from torch import Tensor
+
+from ...errors import ShapeError
+from .normalization import _batch_norm_v1, _Normalized, declare_batch_norm
+
+__all__ = ["sync_batch_norm"]
+
+
+def _members() -> int:
+    """Return how many processes train together."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_world_size()
+    return 1
+
+
+def _sync_batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str,
+    training: bool = False,
+) -> _Normalized:
+    """Normalize each channel to mean 0 and variance 1 over the batches of all processes, then scale and shift it.
+
+    In training within a process group of ``torch.distributed`` the statistics are those of what all its members
+    hold, in parts that may differ in size; every member must run the operator, in the same order. The gradient is
+    that of the sum of all members' losses; `gamma` and `beta` get each member's own part, as other parameters do.
+    Without a group, and in inference, it is `BatchNorm`.
+
+    Other than in MXNet, the members are processes, not the devices of one process: with several devices in one
+    process each normalizes over its own part, and a warning says so.
+
+    Parameters
+    ----------
+    eps
+        Added to the variance.
+    momentum
+        How much of the moving statistics remains in a training step.
+    fix_gamma
+        Count `gamma` as 1 whatever is stored in it; its gradient is zero.
+    use_global_stats
+        Normalize with the moving statistics in training too; they do not move then.
+    output_mean_var
+        Show the mean and the variance (not, as BatchNorm does, its inverse root) that were used as outputs. (MXNet
+        1.9.1 fills them in training only.)
+    ndev
+        The number of devices in MXNet; here the process group knows how many there are.
+    key
+        The name of the layer in MXNet, by which devices find each other; no effect here.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+
+    References
+    ----------
+    Zhang et al., Context Encoding for Semantic Segmentation.
+    """
+    if not training or use_global_stats or data.is_meta or _members() == 1:
+        if ndev > 1 and training and not (use_global_stats or data.is_meta):
+            warnings.warn(
+                f"_contrib_SyncBatchNorm {key!r}: ndev is {ndev}, but there is no process group: the statistics are "
+                "those of one device's part of the batch. Start one process for each device, with "
+                "torch.distributed.init_process_group().",
+                stacklevel=2,
+            )
+        return _batch_norm_v1(
+            data,
+            gamma,
+            beta,
+            moving_mean,
+            moving_var,
+            eps=eps,
+            momentum=momentum,
+            fix_gamma=fix_gamma,
+            use_global_stats=use_global_stats,
+            output_mean_var=output_mean_var,
+            training=training,
+        )
+    return _over_all_members(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma)
+
+
+def _over_all_members(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+) -> _Normalized:
+    """Normalize over all members' data; differentiable, the sums over the members too."""
+    channels = data.shape[1:2]
+    if not gamma.shape == beta.shape == moving_mean.shape == moving_var.shape == channels:
+        got = ", ".join(str(tuple(each.shape)) for each in (gamma, beta, moving_mean, moving_var))
+        raise ShapeError(
+            f"_contrib_SyncBatchNorm: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to "
+            f"match the channels of data; got {got}"
+        )
+    wide = data.to(gamma.dtype)
+    axes = (0, *range(2, data.dim()))
+    along = (-1, *(1,) * (data.dim() - 2))
+    count = wide.new_full((1,), data.numel() // max(data.shape[1], 1))
+    sums = _sum_over_members(torch.cat((wide.sum(axes), count)))
+    total = sums[-1].clamp(min=1)
+    mean = sums[:-1] / total
+    centered = wide - mean.view(along)
+    # Squares of what is centered already: a sum of squares loses the digits of a small variance.
+    variance = _sum_over_members(centered.square().sum(axes)) / total
+    scale = (variance + eps).rsqrt()
+    if not fix_gamma:
+        scale = scale * gamma
+    out = (centered * scale.view(along) + beta.view(along)).to(data.dtype)
+    mean, variance = mean.detach(), variance.detach()
+    return out, mean, variance, mean.lerp(moving_mean, momentum), variance.lerp(moving_var, momentum)
+
+
+class _SumOverMembers(torch.autograd.Function):
+    """The sum over all members of a group; so is its gradient, for each of them takes part in all losses."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+        total = tensor.clone(memory_format=torch.contiguous_format)
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, head: Tensor) -> Tensor:
+        return _sum_over_members(head)
+
+
+def _sum_over_members(tensor: Tensor) -> Tensor:
+    return _SumOverMembers.apply(tensor)
+
+
+sync_batch_norm = declare_batch_norm("_contrib_SyncBatchNorm", _sync_batch_norm)

@@ -1,0 +1,216 @@
+"""MXNet's operators of OpenCV, ``nd._internal._cvimdecode`` and its kin: reading, resizing and framing one picture.
+
+Resizing and framing are written on tensors, with OpenCV's numbers, and run on every device. Reading a compressed
+picture is done by OpenCV itself, on the host: it needs the extra ``image``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, DTypeError, FormatError, ShapeError
+from ..params import AtLeast, Between
+from ._spec import operator
+from .image import resized
+
+Margin = Annotated[int, AtLeast(0)]
+
+
+def _cv2(who: str) -> Any:
+    try:
+        import cv2
+    except ImportError as error:
+        message = f"{who}: this needs OpenCV, which the extra 'image' brings: pip install 'rebind[image]'"
+        raise ImportError(message) from error
+    return cv2
+
+
+def _decode(who: str, what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
+    """Return the picture (H, W, C) in the bytes of a file."""
+    cv2 = _cv2(who)
+    picture = (
+        cv2.imdecode(encoded, cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE) if encoded.size else None
+    )
+    if picture is None:
+        raise FormatError(
+            f"{who}: {what} must hold a picture in a format that OpenCV reads, whole; got {encoded.size} bytes "
+            f"that begin with {encoded[:8].tobytes()!r}"
+        )
+    if picture.ndim == 2:
+        return torch.from_numpy(picture)[:, :, None]
+    return torch.from_numpy(np.ascontiguousarray(picture[:, :, ::-1]) if to_rgb else picture)
+
+
+def _only_imperative(who: str) -> ArgumentError:
+    return ArgumentError(
+        f"{who}: the size of a picture is known when it has been read, so that this cannot be a part of a symbol. "
+        f"Read it first: nd._internal.{who}(...)."
+    )
+
+
+@operator("_cvimdecode", types={"buf": torch.uint8, "output": torch.uint8}, head_gradient=False)
+def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: bool = True) -> Tensor:
+    """The picture in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
+
+    Different from MXNet, which passes some of OpenCV's other flags on and fails at others, every `flag` but 0 means
+    colour. It cannot be a part of a symbol: the size of a picture is known when it has been read.
+
+    Parameters
+    ----------
+    buf
+        The bytes, an array of uint8.
+    flag
+        0 for grey, anything else for colour.
+    to_rgb
+        Whether colours stand as red, green, blue; else as blue, green, red.
+
+    Shapes
+    ------
+    buf : any
+    out : (H, W, 3), grey (H, W, 1)
+    """
+    if buf.dtype is not torch.uint8:
+        raise DTypeError(
+            f"_cvimdecode: buf must be uint8, the bytes of a file; got {str(buf.dtype).removeprefix('torch.')}"
+        )
+    if buf.is_meta:
+        raise _only_imperative("_cvimdecode")
+    picture = _decode("_cvimdecode", "buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
+    return picture.to(buf.device)
+
+
+@operator("_cvimread", types={"output": torch.uint8}, head_gradient=False)
+def cvimread(
+    *,
+    filename: str,
+    flag: Annotated[int, AtLeast(0)] = 1,
+    to_rgb: bool = True,
+    device: torch.device | None = None,
+) -> Tensor:
+    """The picture in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
+
+    It cannot be a part of a symbol.
+
+    Parameters
+    ----------
+    filename
+        Path of the file.
+    flag
+        0 for grey, anything else for colour.
+    to_rgb
+        Whether colours stand as red, green, blue; else as blue, green, red.
+
+    Shapes
+    ------
+    out : (H, W, 3), grey (H, W, 1)
+    """
+    if device is not None and torch.device(device).type == "meta":
+        raise _only_imperative("_cvimread")
+    path = os.path.expanduser(filename)
+    with open(path, "rb") as file:
+        encoded = np.frombuffer(file.read(), dtype=np.uint8)
+    return _decode("_cvimread", f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
+
+
+def _check_picture(who: str, src: Tensor) -> None:
+    if src.ndim != 3:
+        raise ShapeError(f"{who}: src must have shape (H, W, C); got {tuple(src.shape)}")
+
+
+@operator("_cvimresize")
+def cvimresize(
+    src: Tensor,
+    *,
+    w: Annotated[int, AtLeast(1)],
+    h: Annotated[int, AtLeast(1)],
+    interp: Annotated[int, Between(0, 4)] = 1,
+) -> Tensor:
+    """`src` in another size, as ``image.resize`` computes it.
+
+    Parameters
+    ----------
+    w, h
+        The new width and height.
+    interp
+        0: the pixel before. 1: linear between two. 2: cubic between four. 3: mean of the area that a new pixel covers
+        (linear where the picture grows). 4: Lanczos' window over eight.
+
+    Shapes
+    ------
+    src : (H, W, C)
+    out : (h, w, C)
+    """
+    _check_picture("_cvimresize", src)
+    return resized(src, h, w, interp, "_cvimresize")
+
+
+@operator("_cvcopyMakeBorder")
+def cvcopy_make_border(
+    src: Tensor,
+    *,
+    top: Margin,
+    bot: Margin,
+    left: Margin,
+    right: Margin,
+    type: Annotated[int, Between(0, 4)] = 0,
+    value: float = 0.0,
+    values: tuple[float, ...] = (),
+) -> Tensor:
+    """`src` with a margin around it.
+
+    Parameters
+    ----------
+    top, bot, left, right
+        Widths of the margins.
+    type
+        What stands in them: 0 a constant, 1 the nearest pixel (``aaa|abcd|ddd``), 2 the mirrored picture
+        (``cba|abcd|dcb``), 3 the picture again (``bcd|abcd|abc``), 4 the picture mirrored at its outermost pixel
+        (``dcb|abcd|cba``).
+    value
+        The constant, of all channels.
+    values
+        The constant of each channel instead, 0 for those that are left out.
+
+    Shapes
+    ------
+    src : (H, W, C)
+    out : (top + H + bot, left + W + right, C)
+
+    >>> cvcopy_make_border(torch.tensor([[[1], [2]]]), top=0, bot=0, left=2, right=1, type=4).flatten()
+    tensor([1, 2, 1, 2, 1])
+    """
+    _check_picture("_cvcopyMakeBorder", src)
+    if not src.numel():
+        raise ShapeError(f"_cvcopyMakeBorder: src must have a pixel; got shape {tuple(src.shape)}")
+    rows, inside_rows = _frame(src.shape[0], top, bot, type, src.device)
+    columns, inside_columns = _frame(src.shape[1], left, right, type, src.device)
+    out = src[rows[:, None], columns]
+    if type:
+        return out
+    given = (*values, *(0.0,) * src.shape[2])[: src.shape[2]] if values else (value,) * src.shape[2]
+    fill = torch.tensor(given, dtype=torch.float64)
+    if not src.is_floating_point():
+        fill = fill.round().clamp(torch.iinfo(src.dtype).min, torch.iinfo(src.dtype).max)
+    inside = inside_rows[:, None, None] & inside_columns[:, None]
+    return torch.where(inside, out, fill.to(src.dtype).to(src.device))
+
+
+def _frame(size: int, before: int, after: int, kind: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return which pixels stand along an axis with its margins, and where the axis itself is."""
+    place = torch.arange(-before, size + after, device=device)
+    inside = (place >= 0) & (place < size)
+    if kind == 2:
+        place = place.remainder(2 * size)
+        place = torch.minimum(place, 2 * size - 1 - place)
+    elif kind == 3:
+        place = place.remainder(size)
+    elif kind == 4:
+        period = max(2 * size - 2, 1)
+        place = place.remainder(period)
+        place = torch.minimum(place, period - place)
+    return place.clamp(0, size - 1), inside

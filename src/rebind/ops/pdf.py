@@ -1,0 +1,215 @@
+"""Probability densities: how likely samples are under distributions whose parameters are arrays.
+
+Each distribution is one function below, the logarithm of its density; `density` makes the operator of it. Outside of
+a distribution's support the density is 0 (MXNet has no such bounds: its uniform density is the same everywhere).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import DTypeError, ShapeError
+from ..params import Params
+from ._spec import Operator, Shapes, operator
+
+__all__ = ["DENSITIES"]
+
+DENSITIES: list[Operator] = []
+
+_SHAPES = """
+
+Parameters
+----------
+is_log
+    Whether to return the logarithm of the density.
+
+Shapes
+------
+sample : (*shape of the parameters, ...)
+out : shape of sample"""
+
+_DIRICHLET_SHAPES = """
+
+Parameters
+----------
+is_log
+    Whether to return the logarithm of the density.
+
+Shapes
+------
+sample : (..., K)
+alpha : (*leading axes of sample, K)     or fewer of these axes, the first ones; (K,) for all
+out : shape of sample without its last axis"""
+
+
+class Supported(NamedTuple):
+    """The logarithm of a density, and where it holds; elsewhere the density is 0."""
+
+    log: Tensor
+    inside: Tensor
+
+
+def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator]:
+    """Make the logarithm of a density ``(sample, *parameters)`` the operator ``random_pdf_<kind>``."""
+
+    def make(log_density: Callable[..., Tensor | Supported]) -> Operator:
+        name = f"_random_pdf_{kind}"
+        inputs = list(inspect.signature(log_density).parameters.values())
+        axes = 1 if kind == "dirichlet" else 0  # how many axes of a sample belong to one draw
+
+        def function(sample: Tensor, *parameters: Tensor, is_log: bool = False) -> Tensor:
+            _check(name, sample, parameters, [entry.name for entry in inputs[1:]], axes)
+            dtype = sample.dtype
+            compute = dtype if dtype is torch.float64 else torch.float32
+            spread = [
+                parameter.to(compute).reshape(
+                    *parameter.shape[: parameter.ndim - axes],
+                    *(1,) * (sample.ndim - parameter.ndim),
+                    *parameter.shape[parameter.ndim - axes :],
+                )
+                for parameter in parameters
+            ]
+            out = log_density(sample.to(compute), *spread)
+            if isinstance(out, Supported):
+                out = torch.where(out.inside, out.log, -math.inf)
+            return (out if is_log else torch.exp(out)).to(dtype)
+
+        flag = inspect.Parameter("is_log", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+        function.__signature__ = inspect.Signature([*inputs, flag])  # type: ignore[attr-defined]
+        function.__annotations__ = {entry.name: Tensor for entry in inputs} | {"is_log": bool}
+        function.__name__ = function.__qualname__ = f"random_pdf_{kind}"
+        function.__doc__ = inspect.cleandoc(log_density.__doc__ or "") + (
+            _DIRICHLET_SHAPES if axes else _SHAPES
+        )
+        made = operator(name, f"random_pdf_{kind}")(function)
+        made.fill_shapes(_parameters_alike)
+        DENSITIES.append(made)
+        return made
+
+    return make
+
+
+def _check(who: str, sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axes: int) -> None:
+    if not sample.is_floating_point():
+        raise DTypeError(
+            f"{who}: sample must be of a floating type; got {str(sample.dtype).removeprefix('torch.')}. "
+            "Convert it with astype()."
+        )
+    for name, parameter in zip(names, parameters, strict=True):
+        shape = tuple(parameter.shape)
+        if parameters[0].shape != parameter.shape:
+            raise ShapeError(
+                f"{who}: {name} must have the shape of {names[0]}, {tuple(parameters[0].shape)}; got {shape}"
+            )
+        lead = parameter.ndim - axes
+        fits = 0 <= lead <= sample.ndim - axes and parameter.shape[:lead] == sample.shape[:lead]
+        if not fits or parameter.shape[lead:] != sample.shape[sample.ndim - axes :]:
+            also = ", and its last axis is that of sample" if axes else ""
+            raise ShapeError(
+                f"{who}: the shape of {name} must be that of the leading axes of sample, "
+                f"{tuple(sample.shape)}{also}; got {shape}"
+            )
+
+
+def _parameters_alike(shapes: Shapes, p: Params) -> Shapes:
+    """Give all parameters the shape of the one that is known."""
+    names = [name for name in shapes if name != "sample"]
+    known = next((shapes[name] for name in names if shapes[name]), None)
+    return dict.fromkeys(names, known)
+
+
+def _within(sample: Tensor, inside: Tensor) -> Tensor:
+    """Return `sample` with 1 where it is not inside: what is computed there is not used, and has a gradient of 0."""
+    return torch.where(inside, sample, 1)
+
+
+def _count(sample: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a count without a gradient, as in MXNet, and where it is one."""
+    inside = sample >= 0
+    return _within(sample.detach(), inside), inside
+
+
+@density("uniform")
+def random_pdf_uniform(sample: Tensor, low: Tensor, high: Tensor) -> Supported:
+    """Density of the uniform distribution: ``1 / (high - low)`` in ``[low, high]``."""
+    inside = (low <= sample) & (sample <= high)
+    return Supported((-torch.log(high - low)).expand(sample.shape), inside)
+
+
+@density("normal")
+def random_pdf_normal(sample: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
+    """Density of the normal distribution with mean `mu` and standard deviation `sigma`."""
+    away = (sample - mu) / sigma
+    return -0.5 * away * away - torch.log(sigma) - 0.5 * math.log(2 * math.pi)
+
+
+@density("gamma")
+def random_pdf_gamma(sample: Tensor, alpha: Tensor, beta: Tensor) -> Supported:
+    """Density of the gamma distribution with shape `alpha` and rate `beta` (a rate here, a scale where one draws)."""
+    inside = sample >= 0
+    x = _within(sample, inside)
+    scale = torch.xlogy(alpha, beta) - torch.lgamma(alpha)
+    return Supported(scale + torch.xlogy(alpha - 1, x) - beta * x, inside)
+
+
+@density("exponential")
+def random_pdf_exponential(sample: Tensor, lam: Tensor) -> Supported:
+    """Density of the exponential distribution with rate `lam`."""
+    return Supported(torch.log(lam) - lam * sample, sample >= 0)
+
+
+@density("poisson")
+def random_pdf_poisson(sample: Tensor, lam: Tensor) -> Supported:
+    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers."""
+    count, inside = _count(sample)
+    return Supported(_poisson(count, lam), inside)
+
+
+def _poisson(count: Tensor, lam: Tensor) -> Tensor:
+    return torch.xlogy(count, lam) - lam - torch.lgamma(count + 1)
+
+
+@density("negative_binomial")
+def random_pdf_negative_binomial(sample: Tensor, k: Tensor, p: Tensor) -> Supported:
+    """Probability of a count under the negative binomial distribution, carried on between whole numbers.
+
+    It counts failures before `k` successes of probability `p`; `k` may be any number above 0.
+    """
+    count, inside = _count(sample)
+    return Supported(_ways(count, k) + torch.xlogy(k, p) + torch.xlogy(count, 1 - p), inside)
+
+
+def _ways(count: Tensor, k: Tensor) -> Tensor:
+    """Return the logarithm of in how many orders `count` failures come before the k-th success."""
+    return torch.lgamma(count + k) - torch.lgamma(count + 1) - torch.lgamma(k)
+
+
+@density("generalized_negative_binomial")
+def random_pdf_generalized_negative_binomial(sample: Tensor, mu: Tensor, alpha: Tensor) -> Supported:
+    """Probability of a count under the negative binomial distribution with mean `mu` and dispersion `alpha`.
+
+    That is `random_pdf_negative_binomial` with ``k = 1 / alpha`` and ``p = 1 / (1 + mu * alpha)``; an `alpha` of 0
+    makes it a Poisson distribution.
+    """
+    count, inside = _count(sample)
+    spread = alpha > 0
+    safe = torch.where(spread, alpha, 1)
+    k, more = 1 / safe, mu * safe
+    out = _ways(count, k) - k * torch.log1p(more) + torch.xlogy(count, more / (1 + more))
+    return Supported(torch.where(spread, out, _poisson(count, mu)), inside)
+
+
+@density("dirichlet")
+def random_pdf_dirichlet(sample: Tensor, alpha: Tensor) -> Tensor:
+    """Density of the Dirichlet distribution with concentrations `alpha`.
+
+    Whether the elements of a sample have the sum 1 is not looked at.
+    """
+    scale = torch.lgamma(alpha.sum(-1)) - torch.lgamma(alpha).sum(-1)
+    return scale + torch.xlogy(alpha - 1, sample).sum(-1)

@@ -1,0 +1,275 @@
+"""Element by element on two or more quantized arrays: concatenation, sums and products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape, merge, normalize_axis
+from .._spec import Shapes, operator
+from ._levels import (
+    FINE,
+    INT32_LEVELS,
+    LEVELS,
+    calibrated,
+    check_calibration,
+    magnitude,
+    per_level,
+    require,
+    scalars,
+    to_levels,
+)  # fmt: skip
+
+__all__ = ["quantized_concat", "quantized_elemwise_add", "quantized_elemwise_mul"]
+
+_OUTPUTS = ("output", "min_output", "max_output")
+_RANGE = {"min_output": torch.float32, "max_output": torch.float32}
+_ENDS = ("lhs_min", "lhs_max", "rhs_min", "rhs_max")
+
+
+def _joint(types: Sequence[Any]) -> torch.dtype:
+    """Return int8 as soon as one of the arrays is int8."""
+    return torch.int8 if torch.int8 in types else torch.uint8
+
+
+# ---- concatenation ------------------------------------------------------------------------------------
+
+
+@operator(
+    "_contrib_quantized_concat",
+    outputs=_OUTPUTS,
+    types={"*": "any", "output": "any", **_RANGE},
+    head_gradient=False,
+)
+def quantized_concat(
+    *data: Tensor, num_args: Annotated[int, AtLeast(1)], dim: int = 1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Arrays joined along an axis, in levels of the widest of their ranges.
+
+    The result is uint8 if all arrays are, else int8.
+
+    Parameters
+    ----------
+    num_args
+        How many arrays there are. Their ranges follow them, two ends for each: ``a, b, a_min, a_max, b_min, b_max``.
+    dim
+        The axis; a negative one counts from the end (in MXNet it kills the process).
+
+    Shapes
+    ------
+    data : (..., Ci, ...)     Ci in `dim`, int8 or uint8
+    output : (..., C1 + C2 + ..., ...)
+    min_output, max_output : (1,)     the least and the greatest end
+    """
+    who = "_contrib_quantized_concat"
+    arrays, ends = _parts(who, data, num_args)
+    arrays = [require(who, f"arg{i}", array, torch.int8, torch.uint8) for i, array in enumerate(arrays)]
+    axis = normalize_axis(dim, arrays[0].ndim, f"{who}: dim")
+    for i, array in enumerate(arrays):
+        fits = array.ndim == arrays[0].ndim and all(
+            n == m for k, (n, m) in enumerate(zip(array.shape, arrays[0].shape, strict=True)) if k != axis
+        )
+        if not fits:
+            raise ShapeError(
+                f"{who}: arg{i} must have the shape of arg0, {tuple(arrays[0].shape)}, but for axis {axis}; "
+                f"got {tuple(array.shape)}"
+            )
+    reach = [magnitude(who, low=low, high=high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
+    low = torch.cat([end.detach().reshape(1) for end in ends[::2]]).amin(0, keepdim=True)
+    high = torch.cat([end.detach().reshape(1) for end in ends[1::2]]).amax(0, keepdim=True)
+    widest = torch.cat(reach).amax(0, keepdim=True)
+    dtype = _joint([array.dtype for array in arrays])
+    # An array of the widest range and of the type keeps its levels: its factor is 1.
+    joined = [
+        to_levels(array, per_level(own, widest) * (FINE[dtype] / FINE[array.dtype]), dtype)
+        for array, own in zip(arrays, reach, strict=True)
+    ]
+    return torch.cat(joined, axis), low, high
+
+
+def _parts(who: str, data: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any]]:
+    if len(data) != 3 * count:
+        raise ShapeError(
+            f"{who}: needs {3 * count} arrays for num_args={count}, of which {2 * count} are ends of ranges; "
+            f"got {len(data)}"
+        )
+    return data[:count], data[count:]
+
+
+@quantized_concat.fill_types
+def _(types: Any, p: Params) -> dict[str, torch.dtype | None]:
+    given = list(types.items())
+    found: dict[str, torch.dtype | None] = {name: torch.float32 for name, _ in given[p.num_args :]}
+    kinds = [kind for _, kind in given[: p.num_args]]
+    if None not in kinds:
+        found["output"] = _joint(kinds)
+    return found
+
+
+@quantized_concat.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    return scalars(*list(shapes)[p.num_args :])
+
+
+# ---- sums and products --------------------------------------------------------------------------------
+
+
+def _two(who: str, lhs: Tensor, rhs: Tensor, ends: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return both arrays, which must be alike, and the largest absolute values of their ranges."""
+    lhs = require(who, "lhs", lhs, torch.int8, torch.uint8)
+    rhs = require(who, "rhs", rhs, torch.int8, torch.uint8)
+    if lhs.shape != rhs.shape:
+        raise ShapeError(f"{who}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
+    return (
+        lhs,
+        rhs,
+        magnitude(who, lhs_min=ends[0], lhs_max=ends[1]),
+        magnitude(who, rhs_min=ends[2], rhs_max=ends[3]),
+    )
+
+
+@operator(
+    "_contrib_quantized_elemwise_add",
+    outputs=_OUTPUTS,
+    types={"lhs": "any", "rhs": "any", "output": "any", **dict.fromkeys(_ENDS, torch.float32), **_RANGE},
+    head_gradient=False,
+)
+def quantized_elemwise_add(
+    lhs: Tensor,
+    rhs: Tensor,
+    lhs_min: Tensor,
+    lhs_max: Tensor,
+    rhs_min: Tensor,
+    rhs_max: Tensor,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Sum of two quantized arrays: int32, or 8 bits within a calibrated range.
+
+    Parameters
+    ----------
+    min_calib_range, max_calib_range
+        The range of the result, of which the larger absolute value counts; the result is then uint8 if both arrays
+        are, else int8. None for int32, whose range is the sum of both ranges. MXNet loses the array in uint8 there if
+        only one is.
+
+    Shapes
+    ------
+    lhs, rhs, output : (...)
+    lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+    """
+    who = "_contrib_quantized_elemwise_add"
+    lhs, rhs, left, right = _two(who, lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
+    of_left, of_right = left / FINE[lhs.dtype], right / FINE[rhs.dtype]
+    if min_calib_range is not None and max_calib_range is not None:
+        low, high = calibrated(min_calib_range, max_calib_range, left)
+        dtype = _joint((lhs.dtype, rhs.dtype))
+        level = torch.maximum(low.abs(), high.abs()) / FINE[dtype]
+        total = lhs * per_level(of_left, level) + rhs * per_level(of_right, level)
+        return to_levels(total, torch.ones_like(level), dtype), low, high
+    reach = left + right
+    level = reach.double() / INT32_LEVELS  # float32 has 24 bits, the result 31
+    total = lhs * per_level(of_left.double(), level) + rhs * per_level(of_right.double(), level)
+    return total.round_().clamp_(-(2**31), 2**31 - 1).to(torch.int32), -reach, reach
+
+
+@quantized_elemwise_add.fill_types
+def _(types: Any, p: Params) -> dict[str, torch.dtype | None]:
+    if p.min_calib_range is None:
+        return {"output": torch.int32}
+    kinds = (types["lhs"], types["rhs"])
+    return {} if None in kinds else {"output": _joint(kinds)}
+
+
+def _product_type(p: Params) -> torch.dtype:
+    if p.enable_float_output:
+        return torch.float32
+    return torch.int32 if p.min_calib_range is None else torch.int8
+
+
+@operator(
+    "_contrib_quantized_elemwise_mul",
+    outputs=lambda p: _OUTPUTS[:1] if p.enable_float_output else _OUTPUTS,
+    types=lambda p: {
+        "lhs": "any",
+        "rhs": "any",
+        **dict.fromkeys(_ENDS, torch.float32),
+        "output": _product_type(p),
+        **_RANGE,
+    },
+    head_gradient=False,
+)
+def quantized_elemwise_mul(
+    lhs: Tensor,
+    rhs: Tensor,
+    lhs_min: Tensor,
+    lhs_max: Tensor,
+    rhs_min: Tensor,
+    rhs_max: Tensor,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    """Product of two quantized arrays: exact in int32, int8 within a calibrated range, or real numbers.
+
+    MXNet takes int8 only, and lets what leaves the calibrated range come in again at its other end; here it takes the
+    outermost level.
+
+    Parameters
+    ----------
+    min_calib_range, max_calib_range
+        The range of the result, of which the larger absolute value counts; levels are then cut towards 0. None for
+        int32.
+    enable_float_output
+        Return real numbers, and no range.
+
+    Shapes
+    ------
+    lhs, rhs, output : (...)
+    lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+    """
+    who = "_contrib_quantized_elemwise_mul"
+    lhs, rhs, left, right = _two(who, lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
+    product = lhs.to(torch.int32) * rhs
+    level = (left / FINE[lhs.dtype]) * (right / FINE[rhs.dtype])
+    if enable_float_output:
+        return product * level
+    if min_calib_range is not None and max_calib_range is not None:
+        low, high = calibrated(min_calib_range, max_calib_range, left)
+        own = torch.maximum(low.abs(), high.abs()) / FINE[torch.int8]
+        levels = (product * per_level(level, own)).trunc_().clamp_(-128.0, 127.0)
+        return levels.to(torch.int8), low, high
+    reach = (left / LEVELS[lhs.dtype]) * (right / LEVELS[rhs.dtype]) * INT32_LEVELS
+    return product, -reach, reach
+
+
+quantized_elemwise_add.check(check_calibration)
+quantized_elemwise_mul.check(check_calibration)
+
+
+@quantized_elemwise_add.fill_shapes
+@quantized_elemwise_mul.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    together = _together(shapes["lhs"], shapes["rhs"])
+    return {"lhs": together, "rhs": together, **scalars(*_ENDS)}
+
+
+def _together(first: Shape | None, second: Shape | None) -> Shape | None:
+    """Return what two shapes that must be equal say together; a contradiction is found by who compares them."""
+    try:
+        return merge(first, second)
+    except ValueError:
+        return first
+
+
+@quantized_elemwise_add.shapes_from_outputs
+@quantized_elemwise_mul.shapes_from_outputs
+def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    return {"lhs": outputs[0], "rhs": outputs[0]}

@@ -1,0 +1,124 @@
+"""Batch normalization of quantized data."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import Params
+from ...shapes import normalize_axis
+from .._spec import Shapes, operator
+from ._levels import FINE, calibrated, check_calibration, magnitude, per_level, require, scalars, to_levels
+
+__all__ = ["quantized_batch_norm"]
+
+_PARAMETERS = ("gamma", "beta", "moving_mean", "moving_var")
+_ENDS = ("min_data", "max_data")
+
+
+@operator(
+    "_contrib_quantized_batch_norm",
+    aux=("moving_mean", "moving_var"),
+    writes_aux=True,  # it has nothing to write: a quantized network does not learn
+    outputs=("output", "min_output", "max_output"),
+    types={
+        **dict.fromkeys((*_PARAMETERS, *_ENDS), torch.float32),
+        "output": torch.int8,
+        "min_output": torch.float32,
+        "max_output": torch.float32,
+    },
+    head_gradient=False,
+)
+def quantized_batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    min_data: Tensor,
+    max_data: Tensor,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalize each channel of quantized data by its moving statistics; the result is int8.
+
+    One multiplication and one addition for each element. MXNet differs in three places, where it is not what its
+    `BatchNorm` is: it multiplies by `gamma` although `fix_gamma` says not to, it adds `eps` to the variance once more
+    after the division, and it misreads uint8 data.
+
+    Parameters
+    ----------
+    eps
+        Added to the variance.
+    fix_gamma
+        Count `gamma` as 1.
+    axis
+        The axis of the channels.
+    min_calib_range, max_calib_range
+        The range of the result, of which the larger absolute value counts; None for what the result reaches (MXNet
+        wants them).
+    momentum, use_global_stats, output_mean_var, cudnn_off
+        No effect here: the statistics are always the moving ones, and stay.
+
+    Shapes
+    ------
+    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
+    gamma, beta, moving_mean, moving_var : (C,)
+    min_data, max_data, min_output, max_output : (1,)
+
+    References
+    ----------
+    Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate Shift.
+    """
+    who = "_contrib_quantized_batch_norm"
+    data = require(who, "data", data, torch.int8, torch.uint8)
+    axis = normalize_axis(axis, data.ndim, f"{who}: axis")
+    channels = data.shape[axis]
+    arrays = (gamma, beta, moving_mean, moving_var)
+    for name, array in zip(_PARAMETERS, arrays, strict=True):
+        if array.shape != (channels,):
+            raise ShapeError(
+                f"{who}: {name} must have shape ({channels},) to match axis {axis} of data {tuple(data.shape)}; "
+                f"got {tuple(array.shape)}"
+            )
+    gamma, beta, moving_mean, moving_var = (array.detach() for array in arrays)
+    slope = (moving_var + eps).rsqrt()
+    if not fix_gamma:
+        slope = slope * gamma
+    offset = beta - moving_mean * slope
+    across = (-1, *(1,) * (data.ndim - axis - 1))
+    level = magnitude(who, min_data=min_data, max_data=max_data) / FINE[data.dtype]
+    if min_calib_range is not None and max_calib_range is not None:
+        low, high = calibrated(min_calib_range, max_calib_range, level)
+        largest = torch.maximum(low.abs(), high.abs())
+        per = per_level(torch.full_like(largest, FINE[torch.int8]), largest)
+        out = data * (slope * level * per).reshape(across) + (offset * per).reshape(across)
+        return to_levels(out, torch.ones_like(per), torch.int8), low, high
+    out = data * (slope * level).reshape(across) + offset.reshape(across)
+    largest = out.abs().amax().reshape(1) if out.numel() else torch.zeros_like(level)
+    return (
+        to_levels(out, per_level(torch.full_like(largest, FINE[torch.int8]), largest), torch.int8),
+        -largest,
+        largest,
+    )
+
+
+quantized_batch_norm.check(check_calibration)
+
+
+@quantized_batch_norm.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data"]
+    if data is None:
+        return scalars(*_ENDS)
+    axis = normalize_axis(p.axis, len(data), "_contrib_quantized_batch_norm: axis")
+    return {**dict.fromkeys(_PARAMETERS, (data[axis],)), **scalars(*_ENDS)}

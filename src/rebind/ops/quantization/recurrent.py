@@ -1,0 +1,146 @@
+"""An LSTM on quantized data."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Params
+from .._spec import Shapes, operator
+from ..nn import recurrent
+from ._levels import LEVELS, per_level, require, scalars
+
+__all__ = ["quantized_rnn"]
+
+_FLOATS = ("parameters", "state", "state_cell", "min_data", "max_data")
+
+
+@operator(
+    "_contrib_quantized_rnn",
+    # The last name is misspelt in MXNet as well.
+    outputs=lambda p: ("output", "state_output", "statecell_ouput") if p.state_outputs else ("output",),
+    types={
+        "data": torch.uint8,
+        **dict.fromkeys((*_FLOATS, "output", "state_output", "statecell_ouput"), torch.float32),
+    },
+    head_gradient=False,
+)
+def quantized_rnn(
+    data: Tensor,
+    parameters: Tensor,
+    state: Tensor,
+    state_cell: Tensor,
+    min_data: Tensor,
+    max_data: Tensor,
+    *,
+    state_size: Annotated[int, AtLeast(1)],
+    num_layers: Annotated[int, AtLeast(1)],
+    bidirectional: bool = False,
+    mode: recurrent.Mode,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: Annotated[int, AtLeast(1)] | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    quantized: bool = True,
+) -> Tensor | tuple[Tensor, ...]:
+    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
+
+    Each row of a weight, the part of one gate's unit, has levels of its own: 127 on each side of 0. Data count as
+    ``(data - max_data) / min_data``; the products, biases and states are float32. MXNet's CPU build has this
+    operator on some processors only.
+
+    Parameters
+    ----------
+    min_data, max_data
+        Scale and shift of the data, as `_contrib_quantize_asym` returns them; the names are MXNet's.
+    mode
+        ``'lstm'``, the only one that is quantized.
+    state_size, num_layers, bidirectional, state_outputs, projection_size
+        As in `RNN`.
+    lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
+        As in `RNN`.
+    p
+        No effect here: a quantized network is not trained.
+    use_sequence_length
+        Must be False: there is no input for lengths.
+    quantized
+        No effect; MXNet writes it into its files.
+
+    Shapes
+    ------
+    data : (T, N, C)     uint8
+    parameters, state, state_cell, output, state_output, statecell_ouput
+        As in `RNN`.
+    min_data, max_data : (1,)
+    """
+    who = "_contrib_quantized_rnn"
+    data = require(who, "data", data, torch.uint8)
+    for name, array in (("min_data", min_data), ("max_data", max_data)):
+        if array.numel() != 1:
+            raise ShapeError(f"{who}: {name} must have one element, shape (1,); got {tuple(array.shape)}")
+    if data.dim() != 3:
+        raise ShapeError(
+            f"{who}: data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}"
+        )
+    directions = 2 if bidirectional else 1
+    packing = recurrent._packing(
+        mode, data.shape[2], state_size, num_layers, directions, projection_size or 0
+    )
+    weights = packing[: -2 * num_layers * directions]
+    if parameters.shape == (sum(map(prod, packing)),):  # else the layer itself says what is wrong
+        *parts, biases = parameters.detach().split(
+            [*map(prod, weights), sum(map(prod, packing[len(weights) :]))]
+        )
+        held = [_held(part.view(shape)).flatten() for part, shape in zip(parts, weights, strict=True)]
+        parameters = torch.cat([*held, biases])
+    scale = min_data.reshape(1)
+    try:
+        return recurrent.rnn.function(
+            (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),
+            parameters,
+            state.detach(),
+            state_cell.detach(),
+            state_size=state_size,
+            num_layers=num_layers,
+            bidirectional=bidirectional,
+            mode=mode,
+            state_outputs=state_outputs,
+            projection_size=projection_size,
+            lstm_state_clip_min=lstm_state_clip_min,
+            lstm_state_clip_max=lstm_state_clip_max,
+            lstm_state_clip_nan=lstm_state_clip_nan,
+        )
+    except ShapeError as error:
+        raise ShapeError(str(error).replace("RNN", who, 1)) from None
+
+
+def _held(weight: Tensor) -> Tensor:
+    """Return a matrix with each row on the levels of int8 that its largest element sets."""
+    level = weight.abs().amax(1, keepdim=True) / LEVELS[torch.int8]
+    return (weight * per_level(torch.ones_like(level), level)).round_() * level
+
+
+@quantized_rnn.check
+def _(p: Params) -> str | None:
+    if p.mode != "lstm":
+        return f"mode must be 'lstm'; got {p.mode!r}"
+    if p.use_sequence_length:
+        return "use_sequence_length must be False, as there is no input for lengths; got True"
+    rule = recurrent.rnn._check
+    return rule(p) if rule else None
+
+
+@quantized_rnn.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    found = recurrent.rnn.filled_shapes(shapes, p)
+    return {
+        **{name: shape for name, shape in found.items() if name in shapes},
+        **scalars("min_data", "max_data"),
+    }

@@ -1,0 +1,26 @@
+"""Zeros for many arrays at once."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError
+from ._spec import operator
+
+
+@operator("reset_arrays", count="num_arrays", outputs=(), types={"*": "any"}, head_gradient=False)
+def reset_arrays(*data: Tensor) -> tuple[()]:
+    """Write zeros into arrays, of any shapes and types, and return nothing.
+
+    It has no output and cannot be a part of a symbol, where MXNet kills the process.
+    """
+    if any(array.is_meta for array in data):
+        raise ArgumentError(
+            "reset_arrays: it writes into arrays and has no output, so that it cannot be a part of a symbol. "
+            "Call nd.reset_arrays(...) on the arrays."
+        )
+    with torch.no_grad():
+        for array in data:
+            array.zero_()
+    return ()

@@ -1,0 +1,222 @@
+"""Operators on two feature maps: their correlation, and cutting one to the size of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..errors import ParameterError, ShapeError
+from ..params import AtLeast, Params
+from ..shapes import Shape
+from ._bilinear import check_floating
+from ._spec import Shapes, operator
+
+__all__ = ["correlation", "crop"]
+
+
+# ---- correlation --------------------------------------------------------------------------------------
+
+
+# MXNet counts two workspaces, the padded inputs, among the outputs.
+@operator("Correlation", rows=3)
+def correlation(
+    data1: Tensor,
+    data2: Tensor,
+    *,
+    kernel_size: Annotated[int, AtLeast(1)] = 1,
+    max_displacement: Annotated[int, AtLeast(0)] = 1,
+    stride1: Annotated[int, AtLeast(1)] = 1,
+    stride2: Annotated[int, AtLeast(1)] = 1,
+    pad_size: Annotated[int, AtLeast(0)] = 0,
+    is_multiply: bool = True,
+) -> Tensor:
+    """Likeness of each patch of `data1` to the patches around the same place of `data2` (FlowNet).
+
+    It is the mean, over channels and the pixels of a patch, of the products of both: one channel of the result for
+    each displacement.
+
+    Parameters
+    ----------
+    kernel_size
+        Rows, and columns, of a patch: an odd number.
+    max_displacement
+        How far, in pixels, the patches of `data2` lie away at most, each way.
+    stride1
+        Steps between patches of `data1`.
+    stride2
+        Steps between displacements.
+    pad_size
+        Zeros around both maps.
+    is_multiply
+        Take products; else the absolute values of differences.
+
+    Shapes
+    ------
+    data1, data2 : (N, C, H, W)
+    out : (N, D * D, *places)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is displaced by
+        ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
+        ``places = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
+
+    References
+    ----------
+    Dosovitskiy et al., FlowNet: Learning Optical Flow with Convolutional Networks.
+
+    >>> row = torch.tensor([[[[1.0, 2.0, 3.0]]]])
+    >>> correlation(row, row, pad_size=1, max_displacement=1)[0, 3:6, 0]
+    tensor([[0., 2., 6.],
+            [1., 4., 9.],
+            [2., 6., 0.]])
+    """
+    if data1.shape != data2.shape:
+        raise ShapeError(
+            f"Correlation: data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
+        )
+    check_floating("Correlation", data1)
+    rows, columns = _places(data1.shape, kernel_size, max_displacement, stride1, pad_size)
+    if not (rows and columns):
+        raise ShapeError(f"Correlation: data1 must have rows and columns; got shape {tuple(data1.shape)}")
+    if pad_size:
+        data1, data2 = (F.pad(data, (pad_size,) * 4) for data in (data1, data2))
+    if kernel_size == 1:
+        step, height, width = stride1, rows, columns
+    else:  # patches overlap: all pixels are compared, then averaged over patches
+        step = 1
+        height, width = (stride1 * (count - 1) + kernel_size for count in (rows, columns))
+    span_down, span_right = step * (height - 1) + 1, step * (width - 1) + 1
+    radius = max_displacement // stride2
+    nearest = max_displacement - radius * stride2
+    count = 2 * radius + 1
+
+    first = data1[
+        :,
+        :,
+        max_displacement : max_displacement + span_down : step,
+        max_displacement : max_displacement + span_right : step,
+    ]
+    second = data2[..., nearest : nearest + span_right + 2 * radius * stride2]
+    rows_of = _row_products if is_multiply else _row_differences
+    # All displacements to the right at once, those down in a loop: each of them reads another part of the map.
+    tops = range(nearest, nearest + count * stride2, stride2)
+    found = rows_of(first, [second[:, :, top : top + span_down : step] for top in tops], step, stride2, count)
+    out = torch.cat(found, 1) / max(data1.shape[1], 1)
+    return out if kernel_size == 1 else F.avg_pool2d(out, kernel_size, stride1)
+
+
+def _row_products(
+    first: Tensor, seconds: Sequence[Tensor], step: int, stride: int, count: int
+) -> list[Tensor]:
+    """Return sums over channels of ``first[x] * second[step * x + stride * d]`` for each d: (N, count, h, w).
+
+    Of the products of all pixels of a row with all of the other row, one matrix product, a band is kept: more work
+    than needed, but the kind that machines do fastest.
+    """
+    n, _, height, width = first.shape
+    first = first.permute(0, 2, 3, 1).flatten(0, 1)
+    column = torch.arange(width, device=first.device).unsqueeze(1) * step
+    column = column + torch.arange(count, device=first.device) * stride
+    column = column.expand(n * height, width, count)
+    found = []
+    for second in seconds:
+        products = torch.bmm(first, second.transpose(1, 2).flatten(0, 1))
+        found.append(products.gather(2, column).unflatten(0, (n, height)).permute(0, 3, 1, 2))
+    return found
+
+
+def _row_differences(
+    first: Tensor, seconds: Sequence[Tensor], step: int, stride: int, count: int
+) -> list[Tensor]:
+    """Return sums over channels of ``|first[x] - second[step * x + stride * d]|`` for each d: (N, count, h, w)."""
+    span = step * (first.shape[3] - 1) + 1
+    first = first.unsqueeze(3)
+    return [
+        (first - second.unfold(3, span, stride)[..., ::step]).abs().sum(1).transpose(1, 2)
+        for second in seconds
+    ]
+
+
+def _places(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:
+    """Return how many rows and columns of patches there are; for an unknown size (0), 0."""
+    if len(data) != 4:
+        raise ShapeError(f"Correlation: data1 must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
+    room = [n and n + 2 * pad - 2 * displacement - kernel + 1 for n in data[2:]]
+    if any(n and left < 1 for n, left in zip(data[2:], room, strict=True)):
+        raise ShapeError(
+            f"Correlation: kernel_size={kernel} and max_displacement={displacement} must fit into the padded data; "
+            f"got data {tuple(data)} with pad_size={pad}"
+        )
+    down, right = (-(-left // stride) for left in room)
+    return down, right
+
+
+@correlation.check
+def _(p: Params) -> str | None:
+    return None if p.kernel_size % 2 else f"kernel_size must be odd; got {p.kernel_size}"
+
+
+@correlation.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data = shapes["data1"] or shapes["data2"]
+    if data is None:
+        return {}
+    _places(data, p.kernel_size, p.max_displacement, p.stride1, p.pad_size)
+    return {"data1": data, "data2": data}
+
+
+# ---- crop ---------------------------------------------------------------------------------------------
+
+
+@operator("Crop", count="num_args", types={"*": "T"})
+def crop(
+    *data: Tensor,
+    offset: tuple[int, ...] = (0, 0),
+    h_w: tuple[int, ...] = (0, 0),
+    center_crop: bool = False,
+) -> Tensor:
+    """A part of the rows and columns of the first array, of the size of the second or of `h_w`.
+
+    The second array gets no gradient. New programs use `slice`.
+
+    Parameters
+    ----------
+    offset
+        First row and column of the part.
+    h_w
+        Rows and columns of the part, for one array; two have the size of the second.
+    center_crop
+        Take the part from the middle, whatever `offset` is.
+
+    Shapes
+    ------
+    data : (N, C, H, W), and none or (..., h, w)
+    out : (N, C, h, w)
+
+    >>> crop(torch.arange(9.0).reshape(1, 1, 3, 3), h_w=(2, 2), offset=(1, 0))
+    tensor([[[[3., 4.],
+              [6., 7.]]]])
+    """
+    if len(data) not in (1, 2):
+        raise ParameterError(f"Crop: needs one or two arrays; got {len(data)}")
+    if any(array.ndim != 4 for array in data):
+        raise ShapeError(
+            f"Crop: arrays must have 4 axes, (N, C, H, W); got {', '.join(str(tuple(a.shape)) for a in data)}"
+        )
+    who = "the second array" if len(data) == 2 else "h_w"
+    whole, size = data[0].shape[2:], data[1].shape[2:] if len(data) == 2 else h_w
+    least = 0 if len(data) == 2 else 1
+    if len(size) != 2 or not all(least <= part <= n for part, n in zip(size, whole, strict=True)):
+        raise ShapeError(
+            f"Crop: {who} must have a number of rows and one of columns that fit into data {tuple(data[0].shape)}; "
+            f"got {tuple(size)}"
+        )
+    room = [n - part for n, part in zip(whole, size, strict=True)]
+    start = [left // 2 for left in room] if center_crop else offset
+    if len(start) != 2 or not all(0 <= begin <= left for begin, left in zip(start, room, strict=True)):
+        raise ShapeError(
+            f"Crop: offset must be two numbers from (0, 0) to {tuple(room)}, for a part {tuple(size)} of data "
+            f"{tuple(data[0].shape)}; got {offset}"
+        )
+    return data[0][:, :, start[0] : start[0] + size[0], start[1] : start[1] + size[1]]

@@ -1,0 +1,321 @@
+"""Loops and branches as nodes of a graph (``sym.contrib``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ArgumentError, ParameterError
+from ..graph import Entry, Graph, Node
+from ..graph.control_flow import control_flow_operator
+from ..nested import flatten, restore
+from ..ops import find
+from ..params import format_value
+from ..scope import AttrScope, NameManager
+from .symbol import Symbol, compose, var
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+_SCOPE = "__subgraph_name__"
+_counts: Counter[str] = Counter()  # parts of one name are counted, so that no two in a graph are named alike
+
+
+def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+    """Run `body` on each slice of arrays along axis 0; states go from one step to the next.
+
+    Parameters
+    ----------
+    body
+        ``body(slices, states) -> (outputs, new states)``, called once, on symbols. It may use symbols from outside. All
+        slices and states must be used.
+    data, init_states
+        A symbol, or (nested) lists.
+    name
+        What the names of the part's nodes are marked with.
+
+    Returns
+    -------
+    outputs, states
+        The outputs of all steps, stacked along axis 0, and the last states.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> step = lambda x, total: (x * 10, total + x)
+    >>> outputs, total = mx.sym.contrib.foreach(step, mx.sym.var("data"), mx.sym.var("total"))
+    >>> executor = mx.sym.Group([outputs, total]).bind(
+    ...     mx.cpu(), {"data": mx.nd.array([[1], [2], [3]]), "total": mx.nd.zeros((1,))}
+    ... )
+    >>> [value.asnumpy().ravel().tolist() for value in executor.forward()]
+    [[10.0, 20.0, 30.0], [6.0]]
+    """
+    arrays, data_form = flatten(data, Symbol, "foreach: data")
+    states, state_form = flatten(init_states, Symbol, "foreach: init_states")
+    with _Part(name) as part:
+        slices, kept = part.stand_ins(arrays), part.stand_ins(states)
+        outputs, new = _pair(body(restore(slices, data_form), restore(kept, state_form)), "foreach: body")
+        found, form = flatten(outputs, Symbol, "foreach: the body's output")
+        new_states, new_form = flatten(new, Symbol, "foreach: the body's new states")
+        if new_form != state_form:
+            raise ArgumentError("foreach: the body must return states nested as init_states are")
+        graph, outside = part.cut(found, new_states)
+    places = part.places(graph)
+    remaining = [place for place, variable in enumerate(graph.variables) if variable.name in outside]
+    given = {
+        "num_outputs": len(graph.outputs),
+        "num_out_data": len(found),
+        "in_state_locs": [places(symbol, "foreach: a state") for symbol in kept],
+        "in_data_locs": [places(symbol, "foreach: data") for symbol in slices],
+        "remain_locs": remaining,
+    }
+    inputs = [_entry(symbol) for symbol in (*arrays, *states)]
+    inputs += [outside[graph.variables[place].name] for place in remaining]
+    results = _apply("_foreach", given, [graph], inputs)
+    return restore(results[: len(found)], form), restore(results[len(found) :], state_form)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:
+    """Run `func` as long as `cond` holds, at most `max_iterations` times.
+
+    Parameters
+    ----------
+    cond
+        ``cond(*loop_vars)``: a symbol of one number; the loop ends when it is 0.
+    func
+        ``func(*loop_vars) -> (outputs, new loop_vars)``. All loop variables must be used.
+    loop_vars
+        The first values, a symbol or (nested) lists.
+    max_iterations
+        The largest number of steps.
+    name
+        What the names of the parts' nodes are marked with.
+
+    Returns
+    -------
+    outputs, loop_vars
+        The outputs of all steps, stacked along axis 0 and filled up with zeros to `max_iterations` (MXNet leaves what
+        was in memory there), and the last values.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> outputs, (i, total) = mx.sym.contrib.while_loop(
+    ...     lambda i, total: i < 3,
+    ...     lambda i, total: (i * i, [i + 1, total + i]),
+    ...     [mx.sym.var("i"), mx.sym.var("total")],
+    ...     max_iterations=4,
+    ... )
+    >>> found = mx.sym.Group([outputs, total]).eval(i=mx.nd.zeros((1,)), total=mx.nd.zeros((1,)))
+    >>> [value.asnumpy().ravel().tolist() for value in found]
+    [[0.0, 1.0, 4.0, 0.0], [3.0]]
+    """
+    if max_iterations is None:
+        raise ParameterError("while_loop: needs max_iterations, the largest number of steps")
+    values, form = flatten(loop_vars, Symbol, "while_loop: loop_vars")
+    with _Part(f"{name}_cond") as condition:
+        stand_ins = condition.stand_ins(values)
+        holds = cond(*(stand_ins if form is None else restore(stand_ins, form)))
+        if not isinstance(holds, Symbol):
+            raise ArgumentError(f"while_loop: cond must return a Symbol; got {holds!r}")
+        condition_graph, condition_outside = condition.cut([holds], [])
+    with _Part(f"{name}_func") as step:
+        stand_ins = step.stand_ins(values)
+        outputs, new = _pair(
+            func(*(stand_ins if form is None else restore(stand_ins, form))), "while_loop: func"
+        )
+        found, output_form = flatten(
+            [] if outputs is None else outputs, Symbol, "while_loop: an output of func"
+        )
+        new_values, new_form = flatten(new, Symbol, "while_loop: a new loop variable")
+        if new_form != form:
+            raise ArgumentError("while_loop: func must return loop variables nested as loop_vars are")
+        graph, outside = step.cut(found, new_values)
+    names = [symbol.name for symbol in stand_ins]
+    first = dict(zip(names, map(_entry, values), strict=True))
+    inputs = _Inputs()
+    condition_places = [inputs.place(v.name, first, condition_outside) for v in condition_graph.variables]
+    step_places = [inputs.place(v.name, first, outside) for v in graph.variables]
+    places = step.places(graph)
+    given = {
+        "num_outputs": len(graph.outputs),
+        "num_out_data": len(found),
+        "max_iterations": int(max_iterations),
+        "cond_input_locs": condition_places,
+        "func_input_locs": step_places,
+        "func_var_locs": [places(symbol, "while_loop: a loop variable") for symbol in stand_ins],
+    }
+    results = _apply("_while_loop", given, [condition_graph, graph], inputs.entries)
+    return restore(results[: len(found)], output_form), restore(results[len(found) :], form)
+
+
+def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
+    """Return what `then_func` makes where `pred`, one number, is not 0, else what `else_func` makes.
+
+    Both are called once; only one of the two parts runs. They must make as many outputs, of one shape each.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> a, b = mx.sym.var("a"), mx.sym.var("b")
+    >>> chosen = mx.sym.contrib.cond(a * b < 5, lambda: (a + 5) * (b + 5), lambda: (a - 5) * (b - 5))
+    >>> chosen.eval(a=mx.nd.array([1.0]), b=mx.nd.array([2.0]))[0].item()
+    42.0
+    """
+    if not isinstance(pred, Symbol):
+        raise ArgumentError(f"cond: pred must be a Symbol; got {pred!r}")
+    graphs, outsides, forms = [], [], []
+    for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
+        with _Part(f"{name}_{which}") as part:
+            found, form = flatten(function(), Symbol, f"cond: an output of {which}")
+            graph, outside = part.cut(found, [])
+        graphs.append(graph)
+        outsides.append(outside)
+        forms.append(form)
+    if forms[1] != forms[2]:
+        raise ArgumentError(
+            f"cond: both branches must return as many outputs, nested alike; got {len(graphs[1].outputs)} and "
+            f"{len(graphs[2].outputs)}"
+        )
+    inputs = _Inputs()
+    locations = [
+        [inputs.place(v.name, {}, outside) for v in graph.variables]
+        for graph, outside in zip(graphs, outsides, strict=True)
+    ]
+    given = {
+        "num_outputs": len(graphs[1].outputs),
+        "cond_input_locs": locations[0],
+        "then_input_locs": locations[1],
+        "else_input_locs": locations[2],
+    }
+    return restore(_apply("_cond", given, graphs, inputs.entries), forms[1])
+
+
+class _Inputs:
+    """The inputs of a node, each once; variables of one name are one."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._place: dict[str, int] = {}
+
+    def place(self, name: str, first: dict[str, Entry], outside: dict[str, Entry]) -> int:
+        """Return the number of the input that a part's variable stands for."""
+        if name not in self._place:
+            self._place[name] = len(self.entries)
+            self.entries.append(first[name] if name in first else outside[name])
+        return self._place[name]
+
+
+class _Part(AttrScope):
+    """A scope whose nodes become a part of a graph: they are marked, and cut off from what is outside."""
+
+    def __init__(self, name: str) -> None:
+        outer = AttrScope.current.get(None).get(_SCOPE)
+        number = _counts[name]
+        _counts[name] += 1
+        name += str(number)
+        self.name = f"{outer}${name}" if outer else name
+        super().__init__(**{_SCOPE: self.name})
+        self._stand_ins: set[int] = set()
+        self._names: set[str] = set()
+
+    def stand_ins(self, symbols: Sequence[Symbol]) -> list[Symbol]:
+        """Return a variable for each symbol, which stands for it, or for a slice of it, inside."""
+        found = []
+        for symbol in symbols:
+            entry = _entry(symbol)
+            name = base = f"{entry.node.name}-{entry.index}"
+            while name in self._names:  # two symbols of one name
+                name += f"-{base}"
+            self._names.add(name)
+            found.append(var(name))
+            self._stand_ins.add(id(_entry(found[-1]).node))
+        return found
+
+    def cut(self, outputs: Sequence[Symbol], carried: Sequence[Symbol]) -> tuple[Graph, dict[str, Entry]]:
+        """Return the part that makes `outputs` and the states `carried`, and by name what it takes from outside.
+
+        Each output is made by an operator of the part, and each state by one of its own.
+        """
+        heads: list[Entry] = []
+        for symbol in (*outputs, *carried):
+            entry = _entry(symbol)
+            again = len(heads) >= len(outputs) and any(entry.node is head.node for head in heads)
+            if again or entry.node.is_variable or not self._is_inside(entry.node):
+                symbol = compose(find("_copy"), "identity", (symbol,), {})
+                entry = _entry(symbol)
+            heads.append(entry)
+        outside: dict[str, Entry] = {}
+        inner: dict[str, Entry] = {}
+
+        def within(entry: Entry) -> Entry:
+            """Return what stands for an entry inside."""
+            node = entry.node
+            if id(node) in self._stand_ins:
+                return entry
+            if node.is_variable or not self._is_inside(node):
+                name = entry.name
+                outside.setdefault(name, entry)
+                if name not in inner:
+                    kept = node if self._is_inside(node) else Node(None, name)
+                    inner[name] = Entry(kept)
+                return inner[name]
+            return new[id(node)][entry.index]
+
+        new: dict[int, list[Entry]] = {}
+        for node in Graph(heads).nodes:
+            if not node.is_variable and self._is_inside(node):
+                inputs = tuple(within(entry) for entry in node.inputs)
+                kept = node if inputs == node.inputs else node.with_inputs(inputs)
+                new[id(node)] = [Entry(kept, i) for i in range(len(node.output_names))]
+        return Graph([new[id(entry.node)][entry.index] for entry in heads]), outside
+
+    def _is_inside(self, node: Node) -> bool:
+        return node.attributes.get(_SCOPE) == self.name
+
+    @staticmethod
+    def places(graph: Graph) -> Callable[[Symbol, str], int]:
+        """Return a function that tells which of the part's variables a stand-in is."""
+        numbers = {id(variable): place for place, variable in enumerate(graph.variables)}
+
+        def place(symbol: Symbol, who: str) -> int:
+            node = _entry(symbol).node
+            if id(node) not in numbers:
+                raise ArgumentError(
+                    f"{who} must be used in the loop's body; {node.name.rpartition('-')[0]!r} is not"
+                )
+            return numbers[id(node)]
+
+        return place
+
+
+def _entry(symbol: Symbol) -> Entry:
+    if len(symbol._graph.outputs) != 1:
+        raise ArgumentError(f"a loop or a branch takes symbols of one output each; got {symbol!r}")
+    return symbol._graph.outputs[0]
+
+
+def _pair(value: Any, who: str) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
+    return value[0], value[1]
+
+
+def _apply(
+    name: str, given: dict[str, Any], graphs: Sequence[Graph], inputs: Sequence[Entry]
+) -> list[Symbol]:
+    """Return the outputs of a new node."""
+    template = find(name)
+    given = {"num_args": len(inputs) + len(graphs), **given}
+    p = template.parse(given)
+    op = control_flow_operator(template, p, graphs, len(inputs))
+    texts = {key: format_value(value) for key, value in given.items()}
+    attributes = AttrScope.current.get(None)
+    node = Node(op, NameManager.current.get(None, name), inputs, p, texts, attributes)
+    return [Symbol([Entry(node, i)]) for i in range(node.visible_outputs)]

@@ -1,0 +1,159 @@
+"""CTC: against all alignments, its two forms against each other, and what is no alignment."""
+
+from __future__ import annotations
+
+import doctest
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.errors import DTypeError, MXNetError
+from rebind.ops import OPERATORS
+from rebind.ops.nn import ctc
+
+OP = OPERATORS["CTCLoss"]
+
+
+def drawn(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def by_enumeration(scores: torch.Tensor, labels: list[int], blank: int) -> float:
+    """Sum the probabilities of all ways to write the labels."""
+    probabilities = scores.softmax(1)
+    total = 0.0
+    for path in itertools.product(range(scores.shape[1]), repeat=scores.shape[0]):
+        if [label for label, _ in itertools.groupby(path) if label != blank] == labels:
+            total += float(probabilities[range(len(path)), list(path)].prod())
+    return -np.log(total)
+
+
+def test_documentation():
+    for test in doctest.DocTestFinder().find(OP.function, "ctc_loss", globs={"ctc_loss": OP, "torch": torch}):
+        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+
+
+def test_one_operator_has_all_names():
+    names = ("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
+    assert all(OPERATORS[name] is OP for name in names)
+
+
+@pytest.mark.parametrize("blank_label", ["first", "last"])
+@pytest.mark.parametrize("labels", [[], [1], [1, 2], [2, 2], [1, 2, 1]])
+def test_loss_is_that_of_all_alignments(labels, blank_label):
+    scores = drawn(5, 1, 4)
+    shift, blank, padding = (0, 0, 0) if blank_label == "first" else (1, 3, -1)
+    wanted = [label - shift for label in labels]
+    found = OP(scores, torch.tensor([wanted + [padding] * (4 - len(wanted))]), blank_label=blank_label)
+    assert found.item() == pytest.approx(by_enumeration(scores[:, 0], wanted, blank), rel=1e-12)
+
+
+def test_lengths_cut_off_what_lies_behind():
+    scores, label = drawn(6, 2, 4), torch.tensor([[1, 2, 3], [2, 1, 3]])
+    lengths = {"use_data_lengths": True, "use_label_lengths": True}
+    found = OP(scores, label, torch.tensor([4, 5]), torch.tensor([2.0, 1.0]), **lengths)
+    expected = [OP(scores[:4, :1], label[:1, :2]), OP(scores[:5, 1:], label[1:, :1])]
+    torch.testing.assert_close(found, torch.cat(expected))
+    beyond = OP(scores, label, torch.tensor([60, 6]), torch.tensor([3, 9]), **lengths)
+    torch.testing.assert_close(beyond, OP(scores, label))
+    below = OP(scores, label, torch.tensor([-1, 6]), torch.tensor([3, -1]), **lengths)
+    assert below[0] == 0 and below[1] == OP(scores, torch.zeros(2, 3))[1]
+
+
+@pytest.mark.parametrize("blank_label", ["first", "last"])
+def test_the_exact_form_is_the_fast_one(blank_label):
+    blank = 0 if blank_label == "first" else 4
+    targets = torch.tensor([[1, 2, 1], [3, 3, 3], [2, 2, 1], [1, 1, 1]])
+    times, lengths = torch.tensor([6, 4, 6, 3]), torch.tensor([3, 3, 0, 2])
+    losses = []
+    for exact in (False, True):
+        scores = drawn(6, 4, 5).requires_grad_()
+        logs = scores.log_softmax(2)
+        if exact:
+            loss = ctc._forward_algorithm(logs, targets, times, lengths, blank)
+        else:
+            loss = torch.nn.functional.ctc_loss(logs, targets, times, lengths, blank, "none", True)
+        losses.append((loss, *torch.autograd.grad(loss, scores, drawn(4))))
+    assert losses[0][0][1] == 0  # three equal labels need five steps
+    for fast, exact in zip(*losses, strict=True):
+        torch.testing.assert_close(fast, exact)
+
+
+def test_what_cannot_be_aligned_counts_for_nothing():
+    scores = drawn(3, 2, 4).requires_grad_()
+    loss = OP(scores, torch.tensor([[1, 1, 1], [1, 2, 3]]))
+    assert loss[0] == 0 and loss[1] > 0
+    (gradient,) = torch.autograd.grad(loss.sum(), scores)
+    assert not gradient[:, 0].any() and gradient[:, 1].any()
+    assert OP(scores, torch.tensor([[1, 2, 3, 1], [1, 2, 3, 3]])).tolist() == [0, 0]  # more labels than steps
+
+
+def test_a_label_that_is_no_class_is_not_a_number():
+    scores = drawn(5, 3, 4).requires_grad_()
+    loss = OP(scores, torch.tensor([[1, 4, 0], [1, -1, 0], [1, 0, 9]]))  # the last one is behind the padding
+    assert loss.isnan().tolist() == [True, True, False]
+    (gradient,) = torch.autograd.grad(loss, scores, torch.ones(3, dtype=torch.float64))
+    assert not gradient[:, :2].any() and gradient[:, 2].any()
+
+
+@pytest.mark.parametrize("label_dtype", [torch.float32, torch.int32, torch.uint8, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_types(dtype, label_dtype):
+    scores = drawn(5, 2, 4).to(dtype)
+    label = torch.tensor([[1, 2], [3, 0]])
+    loss = OP(scores, label.to(label_dtype))
+    assert loss.dtype is dtype
+    torch.testing.assert_close(
+        loss.double(), OP(scores.double(), label), rtol=4 * torch.finfo(dtype).eps, atol=0
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3), (4, 0, 3)])
+def test_empty_arrays(shape):
+    scores = torch.zeros(shape, requires_grad=True)
+    loss = OP(scores, torch.ones(shape[1], 2))
+    assert loss.tolist() == [0.0] * shape[1]
+    loss.sum().backward()
+    assert OP(torch.zeros(4, 2, 3), torch.ones(2, 0)).tolist() == pytest.approx([4 * np.log(3)] * 2)
+
+
+def test_names_and_shapes_of_a_symbol():
+    x = mx.sym.var("x")
+    symbol = mx.sym.CTCLoss(x, use_label_lengths=True, name="loss")
+    assert symbol.list_arguments() == ["x", "loss_label", "loss_label_lengths"]
+    assert symbol.list_outputs() == ["loss_output0"]
+    found = symbol.infer_shape(x=(7, 2, 4), loss_label=(2, 3))
+    assert found == ([(7, 2, 4), (2, 3), (2,)], [(2,)], [])
+    types = symbol.infer_type(x="float32", loss_label="int32", loss_label_lengths="float64")
+    assert types[1] == [np.float32]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        ([(2, 4), (2, 3)], "CTCLoss: data must have 3 axes (T, N, C); got shape (2, 4)"),
+        ([(7, 2, 4), (3, 3)], "CTCLoss: label must have shape (2, L) to match data (7, 2, 4); got (3, 3)"),
+        ([(7, 2, 4), (2,)], "CTCLoss: label must have shape (2, L) to match data (7, 2, 4); got (2,)"),
+        (
+            [(7, 2, 4), (2, 3), (3,)],
+            "CTCLoss: data_lengths must have shape (2,) to match data (7, 2, 4); got (3,)",
+        ),
+        ([(7, 2, 4), (2, 3), (2,), (1, 2)], "CTCLoss: label_lengths must have shape (2,)"),
+    ],
+)
+def test_mistakes_meet_a_sentence(shapes, says):
+    with pytest.raises(MXNetError) as caught:
+        OP(
+            *(torch.zeros(shape) for shape in shapes),
+            use_data_lengths=len(shapes) > 2,
+            use_label_lengths=len(shapes) > 3,
+        )
+    assert says in str(caught.value)
+
+
+def test_whole_numbers_are_no_scores():
+    with pytest.raises(DTypeError, match="CTCLoss: data must be of a floating type; got int32"):
+        OP(torch.zeros(4, 2, 3, dtype=torch.int32), torch.ones(2, 2))
