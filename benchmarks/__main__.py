@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from .check import REFERENCE, compare, limits_of, results_of
+from .command import Names, set_threads, wide
 from .engines import ENGINES, TITLES, Options, find_mxnet
 from .networks import ROWS
 from .report import Report
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(
             "the engine mxnet needs --mxnet PYTHON or REBIND_ORACLE: the Python of an environment with MXNet"
         )
-    options = Options(threads=_set_threads(given.threads), mxnet=mxnet)
+    options = Options(threads=set_threads(given.threads), mxnet=mxnet)
     console = Console()
     if given.check:
         return _check(console, given.rows, engines, options)
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with console.status("") as status:
         for row in given.rows:
             report.rows[row] = measure(ROWS[row], engines, options, report.effort, status.update)
-    _wide(console).print(report.table())
+    wide(console).print(report.table())
     console.print(report.caption(), highlight=False, soft_wrap=True)
     if not mxnet:
         console.print("MXNet is left out: name the Python of its environment with --mxnet or REBIND_ORACLE.")
@@ -73,28 +74,14 @@ def _check(console: Console, rows: Sequence[str], engines: Sequence[str], option
     return 1 if failed else 0
 
 
-def _set_threads(threads: int | None) -> int:
-    """Threads for every engine: as asked, else as many as PyTorch takes by itself."""
-    import torch
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return torch.get_num_threads()
-
-
-def _wide(console: Console) -> Console:
-    """A console wide enough for the table when the output goes to a file or a log."""
-    return console if console.is_terminal else Console(width=200)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--rows", type=_Names(ROWS), default=list(ROWS), metavar="A,B", help=f"some of {', '.join(ROWS)}"
+        "--rows", type=Names(ROWS), default=list(ROWS), metavar="A,B", help=f"some of {', '.join(ROWS)}"
     )
     parser.add_argument(
         "--engines",
-        type=_Names(ENGINES),
+        type=Names(ENGINES),
         metavar="A,B",
         help=f"some of {', '.join(ENGINES)}; ratios are of the first one to the others",
     )
@@ -108,20 +95,6 @@ def _parser() -> argparse.ArgumentParser:
         "--threads", type=int, metavar="N", help="threads in every engine (default: PyTorch's own choice)"
     )
     return parser
-
-
-class _Names:
-    """Parse a comma-separated list of names out of `known`."""
-
-    def __init__(self, known: Mapping[str, object]) -> None:
-        self._known = known
-
-    def __call__(self, text: str) -> list[str]:
-        names = text.split(",")
-        for name in names:
-            if name not in self._known:
-                raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(self._known)}")
-        return names
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ import logging
 import os
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import rebind as mx
 from rebind import callback, checkpoint, metric
 from rebind.errors import FormatError, ParameterError
 from rebind.ndarray import array, save
@@ -185,3 +187,77 @@ def test_other_files_are_refused(tmp_path, content, says):
     save(str(tmp_path / "x-0001.params"), content)
     with pytest.raises(FormatError, match=says):
         checkpoint.load_params(str(tmp_path / "x"), 1)
+
+
+class Record:
+    """What an evaluation callback is given."""
+
+    def __init__(self, epoch: int, module: Any = None, **values: float) -> None:
+        self.epoch, self.locals = epoch, {"self": module}
+        self.eval_metric = self
+        self.values = values
+
+    def get_name_value(self) -> list[tuple[str, float]]:
+        return list(self.values.items())
+
+
+@pytest.mark.parametrize(
+    "settings, name, values, stops_after",
+    [
+        ({"patience": 2}, "accuracy", [0.1, 0.5, 0.4, 0.5, 0.9], 3),
+        ({"patience": 2}, "cross-entropy", [0.9, 0.5, 0.6, 0.5, 0.1], 3),
+        ({"patience": 2, "mode": "min"}, "accuracy", [0.5, 0.6, 0.7], 2),
+        ({"patience": 2, "mode": "max"}, "loss", [0.5, 0.6, 0.7, 0.8], None),
+        ({"patience": 1, "min_delta": 0.1}, "accuracy", [0.5, 0.65, 0.7], 2),
+        ({"patience": 2}, "accuracy", [float("nan"), 0.1, float("nan"), float("nan")], 3),
+        ({"patience": 2}, "accuracy", [float("nan"), float("nan")], 1),
+    ],
+)
+def test_early_stopping(settings: dict, name: str, values: list[float], stops_after: int | None) -> None:
+    stopping = callback.EarlyStopping(name, **settings)
+    stopped = None
+    for epoch, value in enumerate(values):
+        stopping_again = callback.EarlyStopping(name, **settings)
+        stopping_again.load_state_dict(stopping.state_dict())
+        stopping = stopping_again
+        try:
+            stopping(Record(epoch, **{name: value}))
+        except callback.StopTraining:
+            stopped = epoch
+            break
+    assert stopped == stops_after
+
+
+def test_the_best_parameters_are_kept(tmp_path: Any) -> None:
+    class Module:
+        symbol = mx.sym.var("x")
+
+        def get_params(self) -> Any:
+            return {"w": mx.nd.array([self.value])}, {}
+
+    best, module = callback.BestCheckpoint(str(tmp_path / "best"), "accuracy"), Module()
+    for epoch, value in enumerate([0.2, 0.7, 0.5]):
+        module.value = value
+        best(Record(epoch, module, accuracy=value))
+    assert (best.best, best.best_epoch) == (0.7, 1)
+    _, args, _ = mx.checkpoint.load_checkpoint(str(tmp_path / "best"), 0)
+    assert args["w"].asscalar() == pytest.approx(0.7)
+
+
+def test_an_average_follows_the_parameters() -> None:
+    class Module:
+        def trained_params(self) -> Any:
+            return {"w": mx.nd.array([self.value])}
+
+    for settings, expected in (({"decay": 0.9}, 1.1), ({"decay": 0.9, "warm_up": True}, 1.75)):
+        average, module = callback.ExponentialMovingAverage(**settings), Module()
+        for value in (1.0, 2.0):
+            module.value = value
+            average(Record(0, module))
+        assert average.params["w"].asscalar() == pytest.approx(expected)
+    with pytest.raises(ParameterError, match=r"decay must be in \[0, 1\); got 1"):
+        callback.ExponentialMovingAverage(1)
+    with pytest.raises(ParameterError, match="mode must be one of"):
+        callback.EarlyStopping(mode="best")
+    with pytest.raises(ParameterError, match="monitor must be one of 'accuracy'; got 'acc'"):
+        callback.EarlyStopping("acc")(Record(0, accuracy=1.0))

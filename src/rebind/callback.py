@@ -12,17 +12,30 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from .checkpoint import save_checkpoint
-from .errors import ParameterError
+from .errors import ArgumentError, ParameterError
+from .ndarray import NDArray
 
 __all__ = [
+    "BatchCallback",
+    "BestCheckpoint",
+    "EarlyStopping",
+    "EpochCallback",
+    "ExponentialMovingAverage",
     "LogValidationMetricsCallback",
     "ProgressBar",
     "Speedometer",
+    "StopTraining",
     "do_checkpoint",
     "log_train_metric",
     "module_checkpoint",
 ]
+
+
+class StopTraining(Exception):
+    """Raised by a callback to end `fit`, which then returns the history so far."""
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
@@ -196,6 +209,188 @@ class LogValidationMetricsCallback:
                 logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
 
 
+class _Watch:
+    """Keeps the best value of a validation metric."""
+
+    def __init__(self, monitor: str | None, mode: str, min_delta: float) -> None:
+        if mode not in ("max", "min", "auto"):
+            raise ParameterError(
+                f"{type(self).__name__}: mode must be one of 'max', 'min', 'auto'; got {mode!r}"
+            )
+        self.monitor, self.mode, self.min_delta = monitor, mode, min_delta
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+
+    def _improves(self, param: Any) -> bool:
+        """Take the record of an evaluation; tell whether it is the best so far."""
+        values = dict(param.eval_metric.get_name_value())
+        name = next(iter(values)) if self.monitor is None else self.monitor
+        if name not in values:
+            raise ParameterError(
+                f"{type(self).__name__}: monitor must be one of {', '.join(map(repr, values))}; got {name!r}"
+            )
+        value = float(values[name])
+        larger = self.mode == "max" or (self.mode == "auto" and not _falls(name))
+        gain = -math.inf if math.isnan(value) else math.inf
+        if self.best is not None and not math.isnan(value):
+            gain = value - self.best if larger else self.best - value
+        if gain <= self.min_delta:
+            return False
+        self.best, self.best_epoch = value, param.epoch
+        return True
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was seen, for `load_state_dict`."""
+        return {"best": self.best, "best_epoch": self.best_epoch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on with what `state_dict` returned."""
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def _falls(metric: str) -> bool:
+    """Tell whether a metric of this name is better when it is smaller."""
+    return any(
+        word in metric.lower() for word in ("loss", "error", "entropy", "mae", "mse", "likelihood", "perplex")
+    )
+
+
+class EarlyStopping(_Watch):
+    """Ends `fit` when the validation has not become better for some epochs; give it as `eval_end_callback`.
+
+    Parameters
+    ----------
+    monitor
+        The validation metric to watch; by default the first.
+    patience
+        How many epochs in a row may be no better.
+    mode
+        ``'max'``: larger is better; ``'min'``: smaller is; ``'auto'`` takes 'min' for losses, errors, entropies and
+        perplexities, else 'max'.
+    min_delta
+        By how much a value must be better to count.
+
+    Examples
+    --------
+    >>> stopping = EarlyStopping(
+    ...     "accuracy", patience=5
+    ... )  # fit(..., eval_data=..., eval_end_callback=stopping)
+    """
+
+    def __init__(
+        self, monitor: str | None = None, patience: int = 3, mode: str = "auto", min_delta: float = 0.0
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        _check_positive(patience, "EarlyStopping: patience")
+        self.patience = patience
+        self.waited = 0
+
+    def __call__(self, param: Any) -> None:
+        """Take the record of an evaluation."""
+        if self._improves(param):
+            self.waited = 0
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            raise StopTraining(
+                f"The validation was best in epoch {self.best_epoch} ({self.best:g}) and no better in the "
+                f"{self.waited} since."
+                if self.best is not None
+                else f"The validation gave no number in {self.waited} epochs."
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was seen, for `load_state_dict`."""
+        return {**super().state_dict(), "waited": self.waited}
+
+
+class BestCheckpoint(_Watch):
+    """Saves the network and its parameters whenever the validation is the best so far; an `eval_end_callback`.
+
+    The files are ``prefix-symbol.json`` and ``prefix-0000.params``, each replaced when it is whole.
+
+    Parameters
+    ----------
+    prefix
+        Where the files go, and how their names begin.
+    monitor, mode, min_delta
+        As of `EarlyStopping`.
+    epoch
+        The number in the file's name.
+
+    Examples
+    --------
+    >>> best = BestCheckpoint("digits-best", "accuracy")  # fit(..., eval_data=..., eval_end_callback=best)
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        monitor: str | None = None,
+        mode: str = "auto",
+        min_delta: float = 0.0,
+        epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.prefix, self.epoch = prefix, epoch
+
+    def __call__(self, param: Any) -> None:
+        """Take the record of an evaluation."""
+        if self._improves(param):
+            module = param.locals["self"]
+            save_checkpoint(self.prefix, self.epoch, module.symbol, *module.get_params())
+
+
+class ExponentialMovingAverage:
+    """Averages the parameters over the updates; give it as `batch_end_callback`.
+
+    ``average = decay * average + (1 - decay) * parameter`` after each batch. Auxiliary states are not averaged. With
+    several devices the first one's parameters count, which are those of all.
+
+    Parameters
+    ----------
+    decay
+        How much of the average goes on, between 0 and 1.
+    warm_up
+        Let the average follow more closely at first, ``min(decay, (1 + n) / (10 + n))`` after n batches.
+
+    Examples
+    --------
+    >>> average = ExponentialMovingAverage(0.999)  # fit(..., batch_end_callback=average)
+    >>> # module.set_params(average.params, module.get_params()[1])
+    """
+
+    def __init__(self, decay: float = 0.999, warm_up: bool = False) -> None:
+        if not 0 <= decay < 1:
+            raise ParameterError(f"ExponentialMovingAverage: decay must be in [0, 1); got {decay}")
+        self.decay, self.warm_up = decay, warm_up
+        self.num_update = 0
+        self.params: dict[str, NDArray] = {}
+
+    def __call__(self, param: Any) -> None:
+        """Take the record of a batch."""
+        weights = param.locals["self"].trained_params()
+        self.num_update += 1
+        decay = self.decay
+        if self.warm_up:
+            decay = min(decay, (1 + self.num_update) / (10 + self.num_update))
+        if not self.params:
+            self.params = {name: value.copy() for name, value in weights.items()}
+            return
+        averages = [value.tensor for value in self.params.values()]
+        with torch.no_grad():
+            torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the average, for `load_state_dict`."""
+        return {"num_update": self.num_update, "params": self.params}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on with what `state_dict` returned."""
+        self.num_update, self.params = state["num_update"], dict(state["params"])
+
+
 def _begin_window(metric: Any) -> None:
     # What is no EvalMetric of ours may know only the older of the two calls.
     getattr(metric, "reset_local", metric.reset)()
@@ -204,3 +399,44 @@ def _begin_window(metric: Any) -> None:
 def _check_positive(value: int, who: str) -> None:
     if value < 1:
         raise ParameterError(f"{who} must be >= 1; got {value}")
+
+
+class _StateCallback:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise ArgumentError(f"{type(self).__name__}: function must be callable; got {function!r}")
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments)
+
+
+class BatchCallback(_StateCallback):
+    """A callback of `FeedForward.fit` that sees how far training is, at each epoch's start and after each batch.
+
+    Parameters
+    ----------
+    function
+        ``function(state)``; `state` has `curr_epoch` (from 1), `curr_batch` (0 at the start of the epoch),
+        `curr_iter` (batches since the start of `fit`) and `batch_size`.
+
+    Examples
+    --------
+    >>> callback = BatchCallback(lambda state: print(state.curr_batch))  # fit(..., callbacks=[callback])
+    """
+
+
+class EpochCallback(_StateCallback):
+    """A callback of `FeedForward.fit` that sees the model, before the first epoch and after each one.
+
+    Parameters
+    ----------
+    function
+        ``function(model, state, metric)``; before the first epoch `state.curr_epoch` is 0 and `metric` is empty, later
+        it is the training metric, a list of ``(name, value)``. `model.arg_params` is up to date.
+
+    Examples
+    --------
+    >>> callback = EpochCallback(lambda model, state, metric: model.save_checkpoint("digits", state))
+    """

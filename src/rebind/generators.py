@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from .device import Device, as_device, current_device
+from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
 
-__all__ = ["generator", "seed"]
+__all__ = ["generator", "load_state_dict", "seed", "state_dict"]
 
 _lock = threading.Lock()
 _generators: dict[Device, torch.Generator] = {}
@@ -56,3 +56,21 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
 
 def _seed_for(device: Device) -> int:
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
+
+
+def state_dict() -> dict[str, Any]:
+    """Return the state of all generators, for `load_state_dict`."""
+    with _lock:
+        states = [(str(device), found.get_state()) for device, found in _generators.items()]
+    return {"seed": _base_seed, "generators": states}
+
+
+def load_state_dict(state: dict[str, Any]) -> None:
+    """Go back to a state that `state_dict` returned; generators that were not used then begin anew."""
+    global _base_seed
+    _base_seed = state["seed"]
+    with _lock:
+        for device, found in _generators.items():
+            found.manual_seed(_seed_for(device))
+    for name, kept in state["generators"]:
+        generator(parse_device(name)).set_state(kept)

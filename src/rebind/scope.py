@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AttrScope", "NameManager", "Prefix"]
 
@@ -82,7 +85,7 @@ class AttrScope:
         """Return the scope's attributes with those in `attr` added; the latter win."""
         return {**self._attr, **(attr or {})}
 
-    def __enter__(self) -> AttrScope:
+    def __enter__(self) -> Self:
         self._attr = {**AttrScope.current._attr, **self._own}
         self._tokens.append(_attributes.set(self))
         return self

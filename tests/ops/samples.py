@@ -176,7 +176,6 @@ _ONE_EACH = [
     Sample("all_finite", (f(2, 3),)),
     Sample("multi_all_finite", (f(2, 3), whole(1, np.inf))),
     Sample("multi_sum_sq", (f(2, 3), f(4))),
-    Sample("multi_lars", (*(f(4, low=0.5, high=2.0) for _ in range(4)),), {"eta": 0.5, "eps": 0.01}),
     # shapes
     *(
         Sample("Reshape", (f(2, 3, 4),), p)

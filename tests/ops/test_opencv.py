@@ -173,3 +173,18 @@ def test_documentation():
         op.function, op.name, globs={**vars(opencv), op.function.__name__: op}
     ):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+
+
+def test_imdecode_cuts_subtracts_and_writes(png):
+    encoded = png.read_bytes()
+    assert (mx.nd.imdecode(encoded).asnumpy() == PICTURE.transpose(2, 0, 1)).all()
+    out = mx.nd.zeros((2, 3, 2, 3))
+    mean = mx.nd.array([1, 2, 3]).reshape((3, 1, 1))
+    assert mx.nd.imdecode(encoded, (1, 2, 4, 4), out, index=1, mean=mean) is out
+    expected = PICTURE[2:4, 1:4].transpose(2, 0, 1) - np.array([1, 2, 3]).reshape(3, 1, 1)
+    assert (out[1].asnumpy() == expected).all() and not out[0].asnumpy().any()
+    assert mx.nd.imdecode(encoded, channels=1).shape == (1, 5, 7)
+    with pytest.raises(MXNetError, match=r"must lie within 7 columns and 5 rows; got \(0, 0, 9, 1\)"):
+        mx.nd.imdecode(encoded, (0, 0, 9, 1))
+    with pytest.raises(MXNetError, match="channels must be 1 or 3; got 2"):
+        mx.nd.imdecode(encoded, channels=2)

@@ -11,14 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from .. import checkpoint
+from .. import checkpoint as checkpoints
 from .. import metric as metrics
+from ..callback import StopTraining
+from ..checkpoint import Checkpoint, Place
 from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..executor import batch_axis
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray, array
 from ..progress import Progress
+from .run import Run
 
 __all__ = ["BaseModule", "BatchEndParam", "History"]
 
@@ -52,6 +55,8 @@ class BaseModule:
     optimizer_initialized: Any = False
     for_training: bool = False
     inputs_need_grad: bool = False
+    #: Over how many batches gradients are added up before the parameters move; `fit` sets it.
+    batches_per_update: int = 1
 
     def __init__(self, logger: Any = logging) -> None:
         self.logger = logger
@@ -149,6 +154,21 @@ class BaseModule:
     def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Get ready for a batch before it is computed."""
 
+    def run_state(self) -> dict[str, Any]:
+        """Return all that training needs to go on, as a tree of arrays, numbers and texts."""
+        raise self._abstract("run_state(), for fit(checkpoint=...)")
+
+    def load_run_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `run_state` returned."""
+        raise self._abstract("load_run_state(), for fit(checkpoint=...)")
+
+    def clear_gradients(self) -> None:
+        """Set all gradients to zero."""
+        raise self._abstract("clear_gradients(), for fit(accumulate=...)")
+
+    def _begin_epoch(self, epoch: int, nbatch: int) -> None:
+        """Do what comes before an epoch's batches; `nbatch` of them are behind a run that was taken up again."""
+
     def _unify_devices(self) -> None:
         """Make the devices agree on what each has learned by itself, at the end of an epoch."""
 
@@ -179,11 +199,11 @@ class BaseModule:
 
     def save_params(self, fname: str) -> None:
         """Write parameters and auxiliary states to a file, which appears whole or not at all."""
-        checkpoint.write_params(fname, *self.get_params())
+        checkpoints.write_params(fname, *self.get_params())
 
     def load_params(self, fname: str) -> None:
         """Set parameters and auxiliary states from a file."""
-        self.set_params(*checkpoint.read_params(fname))
+        self.set_params(*checkpoints.read_params(fname))
 
     # ---- training ----------------------------------------------------------------------------------------
 
@@ -212,6 +232,8 @@ class BaseModule:
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
         *,
         progress: bool | None = None,
+        checkpoint: Any = None,
+        accumulate: int = 1,
     ) -> History:
         """Train.
 
@@ -248,6 +270,15 @@ class BaseModule:
             Which rows of sparse parameters a batch needs.
         progress
             Whether to draw a bar; by default in a terminal only.
+        checkpoint
+            Where to keep the run: a path's prefix, or a `checkpoint.Checkpoint`. The same call made again after a kill
+            goes on exactly where the newest whole file stands, within an epoch too; `begin_epoch` counts only when
+            there is none.
+        accumulate
+            Add the gradients of so many batches up before the parameters move; `rescale_grad` is 1 / (batch size x
+            accumulate) then. Batches that are left over at the end of an epoch are an update of their own.
+
+        A callback ends the training early by raising `callback.StopTraining`.
 
         Returns
         -------
@@ -256,6 +287,9 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
+        if accumulate < 1:
+            raise ParameterError(f"fit: accumulate must be >= 1; got {accumulate}")
+        self.batches_per_update = accumulate
         self._bind_to(train_data, force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)
@@ -271,32 +305,84 @@ class BaseModule:
         eval_metric = metrics.create(eval_metric)
         validation_metric = eval_metric if validation_metric is None else metrics.create(validation_metric)
         history: History = {"train": {}, "validation": {}}
-        with Progress(num_epoch - begin_epoch, progress) as bar:
-            for epoch in range(begin_epoch, num_epoch):
-                started = time.time()
-                eval_metric.reset()
-                bar.begin_epoch(epoch, train_data)
-                for nbatch, batch in enumerate(_some(train_data, epoch)):
-                    self._train_batch(batch, eval_metric, monitor, sparse_row_id_fn)
-                    bar.advance(batch, eval_metric)
-                    _call(batch_end_callback, self._record(epoch, nbatch, eval_metric, batch))
-                bar.end_epoch()
-                self._unify_devices()
-                self._report(epoch, "Train", eval_metric.get_global_name_value(), history["train"])
-                self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
-                if epoch_end_callback is not None:
-                    _call(epoch_end_callback, epoch, self.symbol, *self.get_params())
-                if eval_data is not None:
-                    values = self.score(
-                        eval_data,
-                        validation_metric,
-                        score_end_callback=eval_end_callback,
-                        batch_end_callback=eval_batch_end_callback,
-                        epoch=epoch,
-                    )
-                    self._report(epoch, "Validation", values, history["validation"])
-                _rewind(train_data)
+        place, run = Place(begin_epoch, 0), None
+        if checkpoint is not None:
+            callbacks = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
+            all_callbacks = [each for group in callbacks for each in _as_list(group)]
+            kept_in = Checkpoint.of(checkpoint)
+            run = Run(kept_in, self, train_data, eval_data, eval_metric, history, all_callbacks, num_epoch)
+            found = run.restore()
+            if found is not None:
+                place, stopped = found
+                if stopped:
+                    return history
+        try:
+            with Progress(num_epoch - place.epoch, progress) as bar:
+                for epoch in range(place.epoch, num_epoch):
+                    started = time.time()
+                    if not place.batch:
+                        eval_metric.reset()
+                    bar.begin_epoch(epoch, train_data)
+                    self._begin_epoch(epoch, place.batch)
+                    waiting = place.batch % accumulate  # batches whose gradients are not used yet
+                    batches = train_data if run is None else run.batches()
+                    for nbatch, batch in enumerate(_some(batches, epoch, place.batch), place.batch):
+                        waiting = self._train_batch(batch, eval_metric, monitor, sparse_row_id_fn, waiting)
+                        bar.advance(batch, eval_metric)
+                        place = Place(epoch, nbatch + 1)
+                        _call(batch_end_callback, self._record(epoch, nbatch, eval_metric, batch))
+                        if run is not None:
+                            run.keep(place)
+                    self._finish_update(waiting)
+                    bar.end_epoch()
+                    self._unify_devices()
+                    place = Place(epoch + 1, 0)
+                    self._report(epoch, "Train", eval_metric.get_global_name_value(), history["train"])
+                    self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+                    if epoch_end_callback is not None:
+                        _call(epoch_end_callback, epoch, self.symbol, *self.get_params())
+                    if eval_data is not None:
+                        self._validate(
+                            eval_data,
+                            validation_metric,
+                            epoch,
+                            eval_end_callback,
+                            eval_batch_end_callback,
+                            history,
+                        )
+                    if run is not None:
+                        run.before_reset()
+                    _rewind(train_data)
+                    if run is not None:
+                        run.keep(place)
+        except StopTraining as stop:
+            self.logger.info("Training ends early, after %d epochs and %d batches. %s", *place, stop)
+            if run is not None:
+                run.keep(place, stopped=True)
         return history
+
+    def _validate(
+        self,
+        eval_data: Any,
+        metric: metrics.EvalMetric,
+        epoch: int,
+        end_callback: Any,
+        batch_end_callback: Any,
+        history: History,
+    ) -> None:
+        """Measure an epoch's parameters; the figures count though a callback ends the training."""
+        try:
+            self.score(
+                eval_data,
+                metric,
+                score_end_callback=end_callback,
+                batch_end_callback=batch_end_callback,
+                epoch=epoch,
+            )
+        except StopTraining:
+            self._report(epoch, "Validation", metric.get_name_value(), history["validation"])
+            raise
+        self._report(epoch, "Validation", metric.get_name_value(), history["validation"])
 
     def _bind_to(self, data: Any, force_rebind: bool) -> None:
         """Bind for training with the shapes that an iterator provides."""
@@ -306,22 +392,54 @@ class BaseModule:
                 f"got {type(data).__name__}. For arrays use io.NDArrayIter."
             )
         labels = getattr(data, "provide_label", None)
+        more = {} if self.batches_per_update == 1 else {"grad_req": "add"}
         self.bind(
-            data_shapes=data.provide_data, label_shapes=labels, for_training=True, force_rebind=force_rebind
+            data_shapes=data.provide_data,
+            label_shapes=labels,
+            for_training=True,
+            force_rebind=force_rebind,
+            **more,
         )
 
     def _train_batch(
-        self, batch: Any, eval_metric: metrics.EvalMetric, monitor: Any, sparse_row_id_fn: Any
-    ) -> None:
-        """Learn from one batch."""
+        self,
+        batch: Any,
+        eval_metric: metrics.EvalMetric,
+        monitor: Any,
+        sparse_row_id_fn: Any,
+        waiting: int = 0,
+    ) -> int:
+        """Learn from one batch; return how many batches wait for an update, `waiting` before this one."""
         if monitor is not None:
             monitor.tic()
         self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
         self.forward_backward(batch)
-        self.update()
+        waiting += 1
+        if waiting == self.batches_per_update:
+            self.update()
+            if waiting > 1:
+                self.clear_gradients()
+            waiting = 0
         self._measure(eval_metric, batch)
         if monitor is not None:
             monitor.toc_print()
+        return waiting
+
+    def _finish_update(self, waiting: int) -> None:
+        """Move the parameters by the gradients of batches that are left over at the end of an epoch."""
+        if not waiting:
+            return
+        optimizer = self._optimizer_in_use()
+        usual = optimizer.rescale_grad
+        optimizer.rescale_grad = usual * self.batches_per_update / waiting
+        try:
+            self.update()
+        finally:
+            optimizer.rescale_grad = usual
+        self.clear_gradients()
+
+    def _optimizer_in_use(self) -> Any:
+        raise self._abstract("_optimizer_in_use(), for fit(accumulate=...)")
 
     def _measure(self, eval_metric: metrics.EvalMetric, batch: Any) -> None:
         """Add the batch that was just computed to a metric."""
@@ -498,10 +616,15 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
             warnings.warn(f"{text} It is given no labels.", stacklevel=3)
 
 
-def _call(callbacks: Any, *arguments: Any) -> None:
+def _as_list(callbacks: Any) -> list[Any]:
+    """Return none, one or several callbacks as a list."""
     if callbacks is None:
-        return
-    for callback in callbacks if isinstance(callbacks, (list, tuple)) else (callbacks,):
+        return []
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+
+
+def _call(callbacks: Any, *arguments: Any) -> None:
+    for callback in _as_list(callbacks):
         callback(*arguments)
 
 
@@ -511,12 +634,12 @@ def _rewind(data: Any) -> None:
         data.reset()
 
 
-def _some(batches: Iterable[Any], epoch: int) -> Iterator[Any]:
-    """Yield the batches of an epoch; it is an error when there are none."""
+def _some(batches: Iterable[Any], epoch: int, before: int = 0) -> Iterator[Any]:
+    """Yield the batches of an epoch that come after `before`; it is an error when the epoch has none."""
     batch = None
     for batch in batches:
         yield batch
-    if batch is None:
+    if batch is None and not before:
         raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?")
 
 

@@ -14,12 +14,15 @@ from .. import optimizer as opt
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import DataParallelExecutorGroup
+from ..graph.passes import freeze_statistics
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..kvstore import KVStoreBase, choose_store
 from ..metric import EvalMetric
 from ..ndarray import NDArray
+from ..symbol import Symbol
 from .base_module import BaseModule, check_names, read_descs
+from .run import optimizer_progress, set_optimizer_progress
 
 __all__ = ["Module"]
 
@@ -42,7 +45,8 @@ class Module(BaseModule):
     work_load_list
         The share of each device.
     fixed_param_names
-        Parameters that are not trained.
+        Parameters that are not trained. With the names of a batch norm's moving statistics it is frozen altogether: it
+        normalizes with them in training too, and they do not move.
     state_names
         Inputs that keep their values from batch to batch.
     group2ctxs
@@ -94,10 +98,11 @@ class Module(BaseModule):
         check_names(self._data_names, arguments, "Module: data_names", must=True)
         check_names(self._label_names, arguments, "Module: label_names", must=False)
         check_names(self._state_names, arguments, "Module: state_names", must=True)
-        check_names(self._fixed_param_names, arguments, "Module: fixed_param_names", must=True)
+        states = symbol.list_auxiliary_states()
+        check_names(self._fixed_param_names, (*arguments, *states), "Module: fixed_param_names", must=True)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = list(dict.fromkeys(name for name in arguments if name not in inputs))
-        self._aux_names = symbol.list_auxiliary_states()
+        self._aux_names = states
         self._output_names = symbol.list_outputs()
 
         self._group: DataParallelExecutorGroup | None = None
@@ -108,6 +113,9 @@ class Module(BaseModule):
         self._update_on_kvstore = False
         self._updater: opt.Updater | None = None
         self._preload_opt_states: str | None = None  # a file for the first init_optimizer()
+        #: By which numbers the optimizer knows the parameters; with several devices, the first one's number.
+        self._indices: dict[str, int] = {}
+        self._first_index = 0  # more than 0 where modules share an optimizer
         self._bound_labels: list[DataDesc] | None = None  # as bound; the group's follow the batches
 
     @staticmethod
@@ -305,6 +313,8 @@ class Module(BaseModule):
         self._check_descs(data, labels)
         if shared_module is not None and not (shared_module.binded and shared_module.params_initialized):
             raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+        if shared_module is not None:
+            self._check_shared(shared_module)
         if shared_module is not None and shared_module._context != self._context:
             raise ParameterError(
                 f"Module.bind: shared_module must be on the same devices, {self._context}; got {shared_module._context}"
@@ -312,7 +322,7 @@ class Module(BaseModule):
         kept = self.get_params() if self._has_params else None
         shared_group = shared_module._group if shared_module is not None else None
         group = DataParallelExecutorGroup(
-            self._symbol,
+            self._trained_symbol(),
             self._context,
             self._work_load_list,
             data,
@@ -338,6 +348,20 @@ class Module(BaseModule):
             self._has_params = True
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
+
+    def _check_shared(self, owner: Module) -> None:
+        have = (*owner._param_names, *owner._aux_names)
+        missing = [name for name in (*self._param_names, *self._aux_names) if name not in have]
+        if missing:
+            raise ParameterError(
+                f"Module.bind: shared_module must have all parameters of this one; it lacks "
+                f"{', '.join(map(repr, missing))}"
+            )
+
+    def _trained_symbol(self) -> Any:
+        """Return the symbol as it is bound: with frozen statistics where those are among the fixed parameters."""
+        frozen = set(self._fixed_param_names) & set(self._aux_names)
+        return Symbol._of(freeze_statistics(self._symbol._graph, frozen)) if frozen else self._symbol
 
     def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
         """Check that what is described is what the module takes: nothing is left at zero, or out, in silence."""
@@ -389,6 +413,15 @@ class Module(BaseModule):
         if not self._has_params:
             raise StateError("Module.get_params() needs init_params() first")
         return self._params()
+
+    def trained_params(self) -> Params:
+        """Return the parameters that training moves, as they are on the first device; not copies."""
+        group = self._need_group("trained_params()")
+        return {
+            name: arrays[0]
+            for name, arrays in zip(self._param_names, group.param_arrays, strict=True)
+            if name not in self._fixed_param_names
+        }
 
     def _params(self) -> tuple[Params, Params]:
         if self._group is None:
@@ -543,7 +576,7 @@ class Module(BaseModule):
         group = self._need_group("init_optimizer()")
         trained = dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True))
         store, store_updates = choose_store(kvstore, len(self._context), trained)
-        batch_size = group.batch_size
+        batch_size = group.batch_size * self.batches_per_update
         if store is not None and "dist" in store.type and "_sync" in store.type:
             batch_size *= store.num_workers
         made = self._make_optimizer(optimizer, optimizer_params, 1.0 / batch_size, store_updates)
@@ -556,7 +589,7 @@ class Module(BaseModule):
             _read_states(self._preload_opt_states, store, updater)
         # Nothing failed: from here on there is an optimizer.
         self._preload_opt_states = None
-        self._optimizer, self._updater = made, updater
+        self._optimizer, self._updater, self._indices = made, updater, self._own_indices()
         self._kvstore, self._update_on_kvstore = store, store_updates
         self._give_weights_to_store()
 
@@ -565,7 +598,7 @@ class Module(BaseModule):
         if store_updates:
             names = dict(enumerate(self._param_names))
         else:
-            names = {i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)}
+            names = {i + k: name for name, i in self._own_indices().items() for k in range(count)}
         if isinstance(given, str):
             settings = {"rescale_grad": rescale, **dict(params or ())}
             return opt.create(given, sym=self._symbol, param_idx2name=names, **settings)
@@ -579,9 +612,13 @@ class Module(BaseModule):
                 f"workers) is {rescale}. It is used as it is; is that intended?",
                 stacklevel=3,
             )
-        if not given.idx2name:
-            given.idx2name = names
+        if not given.idx2name or self._first_index:
+            given.idx2name = {**given.idx2name, **names}
         return given
+
+    def _own_indices(self) -> dict[str, int]:
+        count = len(self._context)
+        return {name: self._first_index + i * count for i, name in enumerate(self._param_names)}
 
     def _give_weights_to_store(self) -> None:
         """Give the store, if there is one, the weights, and the devices the store's: all start from the same values."""
@@ -600,6 +637,7 @@ class Module(BaseModule):
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
         self._updater = shared_module._updater
+        self._indices = shared_module._indices
 
     def save_optimizer_states(self, fname: str) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all."""
@@ -616,6 +654,77 @@ class Module(BaseModule):
         """Read the optimizer's states from a file."""
         self._need_optimizer("load_optimizer_states()")
         _read_states(fname, self._kvstore, self._updater)
+
+    # ---- a run that goes on ------------------------------------------------------------------------------
+
+    def run_state(self) -> dict[str, Any]:
+        """Return all that training needs to go on: every device's arrays, and the optimizer's states and counts."""
+        group, optimizer = self._need_group("run_state()"), self._need_optimizer("run_state()")
+        return {
+            "args": dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True)),
+            "aux": dict(zip(self._aux_names, (list(arrays) for arrays in group.aux_arrays), strict=True)),
+            "states": [list(arrays) for arrays in group.state_arrays],
+            "gradients": self._held_gradients(),
+            "optimizer": optimizer_progress(optimizer),
+            "updater": self._in_use_updater().states,
+        }
+
+    def load_run_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `run_state` returned; the module is bound alike and has an optimizer of the same kind."""
+        group, optimizer = self._need_group("load_run_state()"), self._need_optimizer("load_run_state()")
+        for names, arrays, kept in (
+            (self._param_names, group.param_arrays, state["args"]),
+            (self._aux_names, group.aux_arrays, state["aux"]),
+        ):
+            for name, targets in zip(names, arrays, strict=True):
+                sources = kept[name] if isinstance(kept[name], list) else [kept[name]] * len(targets)
+                if len(sources) != len(targets):
+                    raise StateError(
+                        f"Module.load_run_state: the run was on {len(sources)} devices; got {len(targets)}. "
+                        "Go on with as many."
+                    )
+                for source, target in zip(sources, targets, strict=True):
+                    target._write(_fitting(name, source, target)._tensor.to(target._tensor.device))
+        for targets, sources in zip(group.state_arrays, state["states"], strict=True):
+            for target, source in zip(targets, sources, strict=True):
+                target._write(source._tensor.to(target._tensor.device))
+        self._hold_gradients(state["gradients"])
+        self._give_weights_to_store()
+        set_optimizer_progress(optimizer, state["optimizer"])
+        updater = self._in_use_updater()
+        updater.states, updater.states_synced = dict(state["updater"]), {}
+
+    def _in_use_updater(self) -> opt.Updater:
+        updater = self._kvstore._updater if self._update_on_kvstore and self._kvstore else self._updater
+        if not isinstance(updater, opt.Updater):
+            raise StateError(f"Module: only a run that an Updater updates can be kept; got {updater!r}")
+        return updater
+
+    def _held_gradients(self) -> list[list[NDArray | None]] | None:
+        """Return the gradients that wait for an update, when they are added up over several batches."""
+        group = self._need_group("gradients")
+        return None if self.batches_per_update == 1 or group.grad_arrays is None else group.grad_arrays
+
+    def _hold_gradients(self, kept: Sequence[Sequence[NDArray | None]] | None) -> None:
+        for targets, sources in zip(
+            self._need_group("gradients").grad_arrays or (), kept or (), strict=False
+        ):
+            for target, source in zip(targets, sources, strict=True):
+                if target is not None and source is not None:
+                    target._write(source._tensor.to(target._tensor.device))
+
+    def _optimizer_in_use(self) -> opt.Optimizer:
+        return self._in_use_updater().optimizer
+
+    def clear_gradients(self) -> None:
+        """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
+        group = self._need_group("clear_gradients()")
+        found = [grad._tensor for grads in group.grad_arrays or () for grad in grads if grad is not None]
+        found += [
+            grad._tensor for grads in group.input_grad_arrays or () for grad in grads if grad is not None
+        ]
+        if found:
+            torch._foreach_zero_([tensor.detach() for tensor in found])
 
     def _need_optimizer(self, who: str) -> opt.Optimizer:
         if self._optimizer is None:
@@ -701,7 +810,7 @@ class Module(BaseModule):
             count = len(self._context)
             for k in range(count):
                 self._updater(
-                    [i * count + k for i, _, _ in trained],
+                    [self._indices[name] + k for name in names],
                     [grads[k] for grads in all_grads],
                     [weights[k] for weights in all_weights],
                 )
@@ -725,6 +834,11 @@ class Module(BaseModule):
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric."""
         self._need_group("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
+
+    def _release(self) -> None:
+        """Let go of what the last batch keeps for `backward`."""
+        for exe in self._need_group("_release()").execs:
+            exe.release()
 
     def _output_axes(self) -> list[int]:
         return self._need_group("output axes").output_layouts

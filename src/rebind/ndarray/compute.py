@@ -136,6 +136,7 @@ def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) 
     if recording or not value._is_view() or not value.is_contiguous():
         return _own(value, inputs)
     base = value._base
+    assert base is not None  # of a view
     for tensor in inputs:
         if tensor is base or (tensor is not None and tensor._base is base):
             return value.clone()

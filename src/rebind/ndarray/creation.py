@@ -34,6 +34,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "histogram",
+    "imdecode",
     "lesser",
     "lesser_equal",
     "linspace",
@@ -238,6 +239,63 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
 
 
+def imdecode(
+    str_img: bytes,
+    clip_rect: Sequence[int] = (0, 0, 0, 0),
+    out: NDArray | None = None,
+    index: int = 0,
+    channels: int = 3,
+    mean: NDArray | None = None,
+) -> NDArray:
+    """Read a picture, cut a part out of it, subtract a mean, and return it with the channels first.
+
+    MXNet deprecates it in favour of ``image.imdecode``, and its 1.9.1 fails at every call.
+
+    Parameters
+    ----------
+    str_img
+        The bytes of a file (JPEG, PNG, ...).
+    clip_rect
+        The part to take: x0, y0, x1, y1; all 0 for the whole.
+    out
+        Where to write it: an array (C, H, W), or (N, C, H, W) with `index`; a new one of float32 by default.
+    index
+        Which picture of a four-dimensional `out` to write.
+    channels
+        3 for red, green and blue, 1 for grey.
+    mean
+        An array (C, H, W), or what broadcasts to it.
+
+    Raises
+    ------
+    ImportError
+        When OpenCV, the extra ``image``, is missing.
+    """
+    if channels not in (1, 3):
+        raise ParameterError(f"nd.imdecode: channels must be 1 or 3; got {channels}")
+    encoded = NDArray(torch.frombuffer(bytearray(str_img), dtype=torch.uint8))
+    picture = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
+    x0, y0, x1, y1 = clip_rect
+    if any(clip_rect):
+        height, width, _ = picture.shape
+        if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+            raise ShapeError(
+                f"nd.imdecode: clip_rect (x0, y0, x1, y1) must lie within {width} columns and {height} rows; "
+                f"got {tuple(clip_rect)}"
+            )
+        picture = picture[y0:y1, x0:x1]
+    picture = picture.transpose((2, 0, 1)).astype("float32")
+    if mean is not None:
+        picture = call(find("broadcast_sub"), (picture, mean), {})
+    if out is None:
+        return picture
+    if out.ndim == 4:
+        out[index] = picture
+    else:
+        out[:] = picture
+    return out
+
+
 def histogram(
     a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None
 ) -> list[NDArray]:
@@ -328,18 +386,17 @@ lesser_equal = _named("le", python_operator.le, "Return 1 where ``lhs <= rhs``, 
 def isinf(data: NDArray) -> NDArray:
     """Return 1 where an element is infinite, else 0, in the type of `data`.
 
-    >>> import rebind as mx
-    >>> mx.nd.contrib.isinf(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    >>> isinf(array([1, float("inf"), float("nan")])).asnumpy()
     array([0., 1., 0.], dtype=float32)
     """
-    return abs(data) == float("inf")
+    return combine(SIGNS["eq"], abs(data), float("inf"))
 
 
 def isfinite(data: NDArray) -> NDArray:
     """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`."""
-    return (data == data) * (abs(data) != float("inf"))
+    return combine(SIGNS["lt"], abs(data), float("inf"))
 
 
 def isnan(data: NDArray) -> NDArray:
     """Return 1 where an element is nan, else 0, in the type of `data`."""
-    return data != data
+    return combine(SIGNS["ne"], data, data)

@@ -170,15 +170,12 @@ def rand_zipfian(
         How often each true class is expected among the samples.
     expected_count_sampled : (num_sampled,), float64
     """
-    scale = array([range_max + 1], ctx, "float64").log()
-    draws = call(
-        find("_random_uniform"),
-        (),
-        {"low": 0, "high": 1, "shape": (num_sampled,), "dtype": "float64", "ctx": scale.device},
-    )
+    scale: Any = call(find("log"), (array([range_max + 1], ctx, "float64"),), {})
+    drawn = {"shape": (num_sampled,), "dtype": "float64", "ctx": scale.device}
+    draws: Any = call(find("_random_uniform"), (), drawn)
     sampled = ((draws * scale).exp() - 1).astype("int64") % range_max
 
-    def expected(classes: NDArray) -> NDArray:
+    def expected(classes: Any) -> NDArray:
         exact = classes.as_in_context(scale.device).astype("float64")
         return ((exact + 2) / (exact + 1)).log() / scale * num_sampled
 

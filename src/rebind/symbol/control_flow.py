@@ -137,7 +137,7 @@ def while_loop(
         if new_form != form:
             raise ArgumentError("while_loop: func must return loop variables nested as loop_vars are")
         graph, outside = step.cut(found, new_values)
-    names = [symbol.name for symbol in stand_ins]
+    names = [_entry(symbol).node.name for symbol in stand_ins]
     first = dict(zip(names, map(_entry, values), strict=True))
     inputs = _Inputs()
     condition_places = [inputs.place(v.name, first, condition_outside) for v in condition_graph.variables]

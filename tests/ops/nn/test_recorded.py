@@ -33,6 +33,7 @@ CASES = load()
 ELSEWHERE = {
     "_joint_fully_connected": "not MXNet's: tests/graph/passes/test_join_layers.py",
     "CTCLoss": "recorded in tests/parity/cases/samplers.py",
+    "_contrib_SparseEmbedding": "recorded in tests/parity/cases/miscellany.py",
     "_contrib_SyncBatchNorm": "recorded in tests/parity/cases/samplers.py",
     "_contrib_BatchNormWithReLU": "needs oneDNN: test_sync_norm.py",
 }

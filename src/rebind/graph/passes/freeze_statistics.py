@@ -1,0 +1,46 @@
+"""Batch norms that are frozen: moving statistics that neither move nor give way to those of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ...errors import ParameterError
+from ...params import Params
+from ..graph import Entry, Graph, Node, rewrite
+
+__all__ = ["freeze_statistics"]
+
+
+def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
+    """Return a graph in which operators with the auxiliary states `names` use them in training too, and let them be.
+
+    Raises
+    ------
+    ParameterError
+        For a state of an operator that has no such mode, or when only some of an operator's states are named.
+    """
+
+    def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        op = node.operator
+        if op is None:
+            return None
+        states = [
+            entry.node.name
+            for name, entry in zip(node.input_names, node.inputs, strict=True)
+            if op.is_auxiliary(name)
+        ]
+        frozen = [name for name in states if name in names]
+        if not frozen:
+            return None
+        if "use_global_stats" not in op.parameters:
+            raise ParameterError(f"{op.name} {node.name!r}: its auxiliary states {frozen} cannot be frozen")
+        if len(frozen) < len(states):
+            raise ParameterError(
+                f"{op.name} {node.name!r}: all of its auxiliary states, {states}, must be frozen together; got {frozen}"
+            )
+        params = Params({**node.params, "use_global_stats": True})
+        given = {**node.given, "use_global_stats": "True"}
+        kept = Node(op, node.name, inputs, params, given, node.attributes)
+        return [Entry(kept, i) for i in range(len(kept.output_names))]
+
+    return rewrite(graph, replace)

@@ -1,0 +1,275 @@
+"""`fit(checkpoint=...)`: a run that is killed and called again ends as one that was not."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind.checkpoint import Checkpoint, Place
+from rebind.errors import FormatError, MXNetError, ParameterError, StateError
+
+from .training_script import iterator, network, train
+
+
+class Kill(BaseException):
+    """What no part of the program catches, as a kill."""
+
+
+class KillAt:
+    """A batch callback that stops everything at one batch of one epoch."""
+
+    def __init__(self, epoch: int, nbatch: int) -> None:
+        self.place = epoch, nbatch
+
+    def __call__(self, param: Any) -> None:
+        if (param.epoch, param.nbatch) == self.place:
+            raise Kill
+
+
+def bytes_of(mod: Any) -> dict[str, bytes]:
+    args, aux = mod.get_params()
+    return {name: value.asnumpy().tobytes() for name, value in {**args, **aux}.items()}
+
+
+def resumed(
+    prefix: str, places: list[tuple[int, int]], every: int | None = 2, **settings: Any
+) -> tuple[Any, Any]:
+    """Train with a kill at each place, and let the same call go on each time."""
+    for place in places:
+        with pytest.raises(Kill):
+            train(Checkpoint(prefix, every_n_batches=every), batch_end_callback=KillAt(*place), **settings)
+    return train(Checkpoint(prefix, every_n_batches=every), **settings)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "adam": {},
+    "momentum": {"optimizer": "sgd", "optimizer_params": {"learning_rate": 0.1, "momentum": 0.9}},
+    "two devices": {"devices": 2},
+    "two devices, store updates": {"devices": 2, "kvstore": "local"},
+    "accumulated": {"accumulate": 3},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_killed_run_ends_as_one_that_was_not(name: str, tmp_path: Path) -> None:
+    settings = SETTINGS[name]
+    whole, history = train(None, **settings)
+    again, same = resumed(str(tmp_path / "run"), [(0, 1), (0, 4), (1, 0), (1, 6), (2, 3)], **settings)
+    assert bytes_of(again) == bytes_of(whole)
+    assert same == history
+
+
+def test_without_checkpoints_within_epochs_the_epoch_begins_anew(tmp_path: Path) -> None:
+    whole, history = train(None)
+    again, same = resumed(str(tmp_path / "run"), [(0, 3), (2, 5)], every=None)
+    assert bytes_of(again) == bytes_of(whole)
+    assert same == history
+
+
+def test_a_run_that_was_killed_by_the_system(tmp_path: Path) -> None:
+    """SIGKILL at random moments, until the program comes to its end."""
+    whole, _ = train(None)
+    out = tmp_path / "out.params"
+    command = [sys.executable, "-m", "tests.module.training_script", str(tmp_path / "run"), str(out)]
+    chance = random.Random(time.time_ns())
+    folder = Path(__file__).parents[2]
+    for _ in range(3):
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+        started = time.monotonic()
+        # Once it has kept something, it is killed at any moment of the following.
+        while process.poll() is None and not list(tmp_path.glob("*.run")) and time.monotonic() - started < 60:
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.1))
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, cwd=folder, check=True, timeout=120)
+    args, aux = mx.checkpoint.read_params(str(out))
+    found = {name: value.asnumpy().tobytes() for name, value in {**args, **aux}.items()}
+    assert found == bytes_of(whole)
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "run")
+    whole, history = train(prefix)
+    again, same = train(prefix, batch_end_callback=KillAt(0, 0))
+    assert same == history
+    assert bytes_of(again) == bytes_of(whole)
+    longer, more = train(prefix, num_epoch=4)
+    assert len(more["train"]["accuracy"]) == 4
+    assert bytes_of(longer) == bytes_of(train(None, num_epoch=4)[0])
+
+
+def test_only_the_newest_files_stay(tmp_path: Path) -> None:
+    train(Checkpoint(tmp_path / "run", every_n_batches=3, keep=2))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run-0002-000006.run", "run-0003-000000.run"]
+    train(Checkpoint(tmp_path / "other", every_n_epochs=2, keep=None))
+    names = sorted(path.name for path in tmp_path.glob("other*"))
+    assert names == ["other-0002-000000.run", "other-0003-000000.run"]
+
+
+def test_a_damaged_file_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    prefix = str(tmp_path / "run")
+    train(Checkpoint(prefix, every_n_batches=2), num_epoch=1)
+    newest = Checkpoint(prefix).path(Checkpoint(prefix).places()[-1])
+    content = Path(newest).read_bytes()
+    for damaged in (content[: len(content) // 2], b"", content[:200] + b"\0" * 50 + content[250:]):
+        Path(newest).write_bytes(damaged)
+        caplog.clear()
+        again, _ = train(Checkpoint(prefix, every_n_batches=2), num_epoch=1)
+        assert "passed over a file" in caplog.text
+        assert bytes_of(again) == bytes_of(train(None, num_epoch=1)[0])
+
+
+def test_a_run_of_another_network_is_refused(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "run")
+    train(prefix, num_epoch=1)
+    other = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3), name="softmax")
+    with pytest.raises(
+        StateError, match=r"run-0001-000000\.run is a run of another network\. Give checkpoint another"
+    ):
+        mx.mod.Module(other).fit(iterator(), num_epoch=2, checkpoint=prefix, progress=False)
+    with pytest.raises(StateError, match="the run was on 1 devices; got 2"):
+        train(prefix, devices=2)
+
+
+class Generator:
+    """An iterator that is only a generator: it cannot tell its place."""
+
+    def __init__(self) -> None:
+        self.inner = iterator()
+        self.provide_data, self.provide_label = self.inner.provide_data, self.inner.provide_label
+
+    def reset(self) -> None:
+        """Begin anew, in an order that random numbers decide."""
+
+    def __iter__(self) -> Any:
+        order = np.random.permutation(6)
+        rows = [each.asnumpy()[:48].reshape(6, 8, -1) for each in self.inner.data_list]
+        for i in order:
+            yield mx.io.DataBatch([mx.nd.array(rows[0][i])], [mx.nd.array(rows[1][i].ravel())])
+
+
+def test_an_iterator_that_cannot_tell_its_place_is_read_up_to_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole, _ = train(None, train_data=Generator())
+    prefix = str(tmp_path / "run")
+    for place in ((0, 3), (1, 4)):
+        with pytest.raises(Kill):
+            train(
+                Checkpoint(prefix, every_n_batches=2),
+                train_data=Generator(),
+                batch_end_callback=KillAt(*place),
+            )
+    again, _ = train(Checkpoint(prefix, every_n_batches=2), train_data=Generator())
+    assert "Generator cannot tell its place in the data" in caplog.text
+    assert bytes_of(again) == bytes_of(whole)
+
+
+def test_callbacks_go_on_from_what_they_saw(tmp_path: Path) -> None:
+    averages = []
+    for killed in (False, True):
+        average = mx.callback.ExponentialMovingAverage(0.9)
+        checkpoint = Checkpoint(tmp_path / "run", every_n_batches=2) if killed else None
+        if killed:
+            with pytest.raises(Kill):
+                train(
+                    checkpoint, batch_end_callback=[mx.callback.ExponentialMovingAverage(0.9), KillAt(1, 3)]
+                )
+        train(checkpoint, batch_end_callback=[average])
+        averages.append(average)
+    for name, value in averages[0].params.items():
+        assert value.asnumpy().tobytes() == averages[1].params[name].asnumpy().tobytes()
+    assert averages[0].num_update == averages[1].num_update == 21
+
+
+def test_a_run_that_was_stopped_early_stays_stopped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    stopping = mx.callback.EarlyStopping("accuracy", patience=1, min_delta=10.0)
+    _, history = train(str(tmp_path / "run"), num_epoch=9, eval_end_callback=stopping)
+    assert len(history["validation"]["accuracy"]) == 2
+    assert "Training ends early, after 2 epochs" in caplog.text
+    stopping = mx.callback.EarlyStopping("accuracy", patience=1, min_delta=10.0)
+    _, again = train(str(tmp_path / "run"), num_epoch=9, eval_end_callback=stopping)
+    assert again == history
+
+
+def test_gradients_added_up_over_batches_are_those_of_one_large_batch() -> None:
+    rng = np.random.RandomState(0)
+    x, y = rng.randn(32, 5).astype("float32"), rng.randint(0, 3, 32).astype("float32")
+    net = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc"), name="softmax"
+    )
+    weights = {"fc_weight": mx.nd.array(rng.randn(3, 5)), "fc_bias": mx.nd.zeros((3,))}
+    found = []
+    for batch_size, accumulate in ((16, 1), (4, 4), (8, 2), (4, 8)):
+        mod = mx.mod.Module(net)
+        mod.fit(
+            mx.io.NDArrayIter(x, y, batch_size),
+            num_epoch=2,
+            arg_params=weights,
+            optimizer_params={"learning_rate": 0.5, "momentum": 0.9},
+            accumulate=accumulate,
+            progress=False,
+        )
+        found.append(mod.get_params()[0]["fc_weight"].asnumpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-5)
+    assert not np.allclose(found[3], found[0])  # one update an epoch, not two
+    # What is left over at the end of an epoch is an update of its own: 32 rows in batches of 4, 3 at a time.
+    steps = []
+    for accumulate, batch_size in ((3, 4), (1, 12)):
+        mod = mx.mod.Module(net)
+        data = mx.io.NDArrayIter(x, y, batch_size, last_batch_handle="discard")
+        if accumulate == 1:
+            rows = [(0, 12), (12, 24), (24, 32)]
+            data = [mx.io.DataBatch([mx.nd.array(x[a:b])], [mx.nd.array(y[a:b])]) for a, b in rows]
+            mod.bind([("data", (12, 5))], [("softmax_label", (12,))])
+            mod.init_params(arg_params=weights)
+            mod.init_optimizer(optimizer_params={"learning_rate": 0.5})
+            for (a, b), batch in zip(rows, data, strict=True):
+                mod._optimizer.rescale_grad = 1 / (b - a)
+                mod.forward_backward(batch)
+                mod.update()
+        else:
+            mod.fit(
+                data,
+                num_epoch=1,
+                arg_params=weights,
+                optimizer_params={"learning_rate": 0.5},
+                accumulate=3,
+                progress=False,
+            )
+        steps.append(mod.get_params()[0]["fc_weight"].asnumpy())
+    np.testing.assert_allclose(*steps, rtol=1e-5)
+
+
+def test_mistakes_are_named(tmp_path: Path) -> None:
+    for bad in ({"every_n_batches": 0}, {"every_n_epochs": -1}, {"keep": 1.5}):
+        with pytest.raises(
+            ParameterError, match=f"Checkpoint: {next(iter(bad))} must be an int >= 1 or None"
+        ):
+            Checkpoint("x", **bad)
+    with pytest.raises(MXNetError, match="checkpoint must be a path's prefix or a Checkpoint; got 3"):
+        train(3)
+    with pytest.raises(ParameterError, match="accumulate must be >= 1; got 0"):
+        train(None, accumulate=0)
+    with pytest.raises(FormatError, match="must be a file of a training run, whole"):
+        path = tmp_path / "x.run"
+        path.write_bytes(b"nothing")
+        mx.checkpoint.run.read_tree(str(path))
+    assert Checkpoint(tmp_path / "run").newest() is None
+    assert Checkpoint("run").path(Place(1, 2)) == "run-0001-000002.run"
+    assert network().list_arguments()[0] == "data"
