@@ -476,3 +476,35 @@ def test_discard_stderr_reaches_libraries():
 
 def test_list_gpus():
     assert list(tu.list_gpus()) == list(range(mx.num_gpus()))
+
+
+def test_matrices_for_tests_of_linear_algebra() -> None:
+    utils = mx.test_utils
+    for matrix in (
+        utils.new_sym_matrix_with_real_eigvals_2d(4),
+        utils.new_matrix_with_real_eigvals_nd((2, 3, 4, 4)),
+    ):
+        values = np.linalg.eigvals(matrix)
+        assert np.abs(values.imag).max() < 1e-9 and np.abs(values).max() <= 1
+    symmetric = utils.new_sym_matrix_with_real_eigvals_nd((2, 3, 3))
+    np.testing.assert_allclose(symmetric, symmetric.swapaxes(1, 2), atol=1e-12)
+    assert utils.get_identity_mat_batch(3).shape == (2, 3, 3)
+
+
+def test_tolerances_by_type() -> None:
+    half = np.ones(2, "float16")
+    default = {np.dtype("float16"): 0.5, np.dtype("float32"): 0.25}
+    assert mx.test_utils.get_tolerance(half, None, default) == 0.5
+    assert mx.test_utils.get_tolerance(half, {np.dtype("float32"): 1.0}, default) == 0.5
+    assert mx.test_utils.get_tolerance(half, 0.125, default) == 0.125
+    assert mx.test_utils.effective_dtype(mx.nd.ones((2,))) == np.float32
+
+
+def test_the_environment_is_set_and_taken_away() -> None:
+    mx.test_utils.setenv("REBIND_A_TEST", "1")
+    assert mx.test_utils.getenv("REBIND_A_TEST") == "1"
+    mx.test_utils.setenv("REBIND_A_TEST", None)
+    assert mx.test_utils.getenv("REBIND_A_TEST") is None
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    assert mx.test_utils.same_symbol_structure(a + b, mx.sym.elemwise_add(b, a, name="x"))
+    assert not mx.test_utils.same_symbol_structure(a + b, a - b)

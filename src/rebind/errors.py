@@ -9,12 +9,16 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "AbsentModuleError",
+    "AbsentNameError",
     "ArgumentError",
     "BoundsError",
     "DTypeError",
     "FormatError",
     "MXNetError",
     "NameLookupError",
+    "NotImplementedForSymbol",
+    "NonFiniteError",
     "ParameterError",
     "ShapeError",
     "StateError",
@@ -60,12 +64,28 @@ class UserCodeError(MXNetError):
     """Code of the user's, such as a custom operator's, raised the error that is this one's cause."""
 
 
+class NotImplementedForSymbol(MXNetError):
+    """What only an array can do was asked of a symbol, which has no values before it is bound."""
+
+
 class StateError(MXNetError):
     """A call came before the call that it needs."""
 
 
+class NonFiniteError(MXNetError, FloatingPointError):
+    """A number is NaN or infinite where a monitor was told to stop at one."""
+
+
 class FormatError(MXNetError, ValueError):
     """A file is cut short, or is not what it is taken for."""
+
+
+class AbsentModuleError(MXNetError, ImportError):
+    """A module of MXNet's that rebind does not have is imported."""
+
+
+class AbsentNameError(MXNetError, AttributeError):
+    """A name of MXNet's that rebind does not have is touched."""
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ OTHERWISE = {
     "contrib.quantize": "takes a range of any type",
     "contrib.quantize_v2": "gives uint8 as it comes",
     "contrib.requantize": "takes 32-bit sums only; the range of float16 is too small for them",
+    "multi_all_finite": "takes arrays of any types",
     "image.normalize": "gives float32 for whole numbers",
 }
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import rebind as mx
+from rebind.errors import NotImplementedForSymbol
 
 S = mx.sym
 VARIABLE_ATTRIBUTES = [
@@ -216,3 +217,12 @@ def test_many_variables_of_unknown_type_are_bound_in_the_default_type() -> None:
     net = S.Cast(S.var("a"), dtype="float16") + S.var("b")
     executor = net.simple_bind(mx.cpu(), a=(2,))
     assert [executor.arg_dict[name].tensor.dtype for name in "ab"] == [torch.float32, torch.float16]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "gradient", "wait_to_read"],
+)
+def test_what_only_arrays_can_do_says_so(name: str) -> None:
+    with pytest.raises(NotImplementedForSymbol, match=rf"Symbol\.{name}: only an array can do this; 'x' has no values"):
+        getattr(mx.sym.var("x"), name)()

@@ -228,20 +228,25 @@ def argmax_channel(data: Tensor) -> Tensor:
 
 @operator("moments", outputs=("output0", "output1"))
 def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and variance along axes; all of them where MXNet asks for their names."""
+    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names."""
     along = reduced_axes(data.ndim, axes, False, "moments")
-    mean_kept = torch.mean(data, along, keepdim=True)
-    variance = torch.mean(torch.square(data - mean_kept), along, keepdim=keepdims)
+    mean_kept = _mean(data, along, True)
+    variance = _mean(torch.square(data - mean_kept), along, keepdims)
     average = mean_kept if keepdims else mean_kept.squeeze(along)
     return (average, variance) if average.ndim else (average.reshape(1), variance.reshape(1))
 
 
-@operator("cumsum", types=lambda p: {"output": p.dtype} if p.dtype else {})
+def _sum_type(dtype: torch.dtype) -> torch.dtype:
+    """Return the type of running sums: that of the numbers, int64 for bools."""
+    return torch.int64 if dtype is torch.bool else dtype
+
+
+@operator("cumsum", types=lambda p: {"output": p.dtype or _sum_type})
 def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = None) -> Tensor:
     """Running sum along an axis, of the flattened array without one."""
     if axis is None:
-        return torch.cumsum(a.reshape(-1), 0, dtype=dtype or a.dtype)
-    return torch.cumsum(a, normalize_axis(axis, a.ndim, "cumsum: axis"), dtype=dtype or a.dtype)
+        return torch.cumsum(a.reshape(-1), 0, dtype=dtype or _sum_type(a.dtype))
+    return torch.cumsum(a, normalize_axis(axis, a.ndim, "cumsum: axis"), dtype=dtype or _sum_type(a.dtype))
 
 
 @operator("all_finite", types={"data": "any", "output": torch.float32}, head_gradient=False)

@@ -203,8 +203,8 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 @operator("amp_cast", alike=True, types={"data": "any", "output": "any"})
 def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
-    """`data` in another floating type; integers stay as they are."""
-    return data.to(dtype) if data.is_floating_point() else data.view_as(data)
+    """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is."""
+    return data.to(dtype) if data.dtype in _AMP_TYPES else data.view_as(data)
 
 
 @operator(

@@ -20,6 +20,7 @@ from ..errors import (
     BoundsError,
     FormatError,
     NameLookupError,
+    NotImplementedForSymbol,
     ParameterError,
     ShapeError,
     near_names,
@@ -36,11 +37,13 @@ from ..graph import (
     rewrite,
     symbol_json,
 )  # fmt: skip
+from ..graph.passes import cast_inputs, without_casts
 from ..ndarray import NDArray
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
-from ..params import format_value
+from ..params import NULL, format_value
+from ..precision import active_rules
 from ..scope import AttrScope, NameManager
 from ..shapes import as_shape, is_known
 
@@ -235,7 +238,7 @@ class Symbol:
         return self.__copy__()
 
     def __reduce__(self) -> tuple:
-        return load_json, (self.tojson(),)
+        return load_json, (self.tojson(remove_amp_cast=False),)
 
     # ---- inference ---------------------------------------------------------------------------------------
 
@@ -328,11 +331,17 @@ class Symbol:
     # ---- files -------------------------------------------------------------------------------------------
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """Return the symbol as JSON, letter for letter as MXNet 1.9.1 writes it."""
-        return symbol_json.dumps(self._graph)
+        """Return the symbol as JSON, letter for letter as MXNet 1.9.1 writes it.
+
+        Parameters
+        ----------
+        remove_amp_cast
+            Leave out ``amp_cast`` and ``amp_multicast``, the casts of mixed precision.
+        """
+        return symbol_json.dumps(without_casts(self._graph) if remove_amp_cast else self._graph)
 
     def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
-        """Write the symbol to a JSON file, which appears whole or not at all."""
+        """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`."""
         with files.atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
 
@@ -610,13 +619,12 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
         given[op.count] = sum(len(symbol) for symbol in inputs)
     p = op.parse(given)
     full_name = NameManager.current.get(name, hint)
-    texts = {key: format_value(value) for key, value in given.items()}
+    texts = {key: format_value(value) for key, value in given.items() if value is not NULL}
     attributes = {key: format_value(value) for key, value in others.items()}
     if op.variadic:
         entries = [entry for symbol in inputs for entry in symbol._graph.outputs]
         for input_name in op.inputs_for(p)[len(entries) :]:
             entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
-        node = Node(op, full_name, entries, p, texts, attributes)
     else:
         wanted = op.inputs_for(p)
         entries = []
@@ -627,11 +635,16 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
                 entries.append(_single(symbol, f"{op.name} {full_name!r}: {input_name}"))
                 continue
             entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
-        node = Node(op, full_name, entries, p, texts, attributes)
+    node = Node(op, full_name, entries, p, texts, attributes)
     if op.inits:  # of variables that are given too, as in MXNet, unless they have one
         for input_name, entry in zip(node.input_names, node.inputs, strict=True):
             if input_name in op.inits and entry.node.is_variable:
                 entry.node.attributes.setdefault("__init__", op.inits[input_name])
+    rules = active_rules()
+    if rules is not None:
+        node = node.with_inputs(
+            cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind))
+        )
     return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
 
 
@@ -803,3 +816,22 @@ def _method(op: Operator, name: str) -> Callable[..., Symbol]:
 for _name in FLUENT_METHODS:
     if _name not in vars(Symbol):
         setattr(Symbol, _name, _method(find(_name), _name))
+
+
+def _only_for_arrays(name: str) -> Callable[..., Any]:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedForSymbol(
+            f"Symbol.{name}: only an array can do this; {self.name or 'a group'!r} has no values before it is bound. "
+            "Bind it (simple_bind, bind) and run forward(), or call eval()."
+        )
+
+    method.__name__, method.__qualname__ = name, f"Symbol.{name}"
+    method.__doc__ = f"Raise an error: `{name}` is for arrays only."
+    return method
+
+
+for _name in (
+    "as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "gradient", "wait_to_read",
+):  # fmt: skip
+    if _name not in vars(Symbol):
+        setattr(Symbol, _name, _only_for_arrays(_name))

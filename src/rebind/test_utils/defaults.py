@@ -23,10 +23,12 @@ __all__ = [
     "default_numeric_eps",
     "default_rtols",
     "dtype_name",
+    "effective_dtype",
     "element_type",
     "get_atol",
     "get_etol",
     "get_rtol",
+    "get_tolerance",
     "get_tols",
     "set_default_context",
 ]
@@ -94,6 +96,34 @@ def get_tols(x: Any, y: Any, rtol: float | None, atol: float | None) -> tuple[fl
     """Return the relative and the absolute tolerance for comparing `x` with `y`: those of the coarser type."""
     kinds = [element_type(values) for values in (x, y)]
     return max(get_rtol(rtol, kind) for kind in kinds), max(get_atol(atol, kind) for kind in kinds)
+
+
+def effective_dtype(dat: Any) -> np.dtype:
+    """Return the type that decides with what tolerance some values are compared: their own.
+
+    MXNet answers float16 for float32 arrays on GPUs that round products to TF32; rebind leaves that off.
+    """
+    return np.dtype(element_type(dat))
+
+
+def get_tolerance(
+    dat: Any, tol: float | Mapping[Any, float] | None, default_tol: Mapping[Any, float]
+) -> float:
+    """Return the tolerance for comparing some values.
+
+    Parameters
+    ----------
+    dat
+        The values.
+    tol
+        A number, or a number for each type; None for `default_tol`.
+    default_tol
+        A number for each type.
+    """
+    if isinstance(tol, (int, float)):
+        return float(tol)
+    dtype = effective_dtype(dat)
+    return (default_tol if tol is None else tol).get(dtype, default_tol.get(dtype, 0.0))
 
 
 def _by_dtype(table: Mapping[str, float]) -> dict[np.dtype, float]:

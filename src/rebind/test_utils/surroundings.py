@@ -10,12 +10,22 @@ from typing import Any
 from ..device import num_gpus
 from ..errors import ArgumentError
 
-__all__ = ["discard_stderr", "environment", "list_gpus"]
+__all__ = ["discard_stderr", "environment", "getenv", "list_gpus", "setenv"]
 
 
 def list_gpus() -> range:
     """Return the numbers of the GPUs."""
     return range(num_gpus())
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable, or with None take it away."""
+    _put_environment({name: value})
+
+
+def getenv(name: str) -> str | None:
+    """Return an environment variable; None when it is not set."""
+    return os.environ.get(name)
 
 
 @contextmanager

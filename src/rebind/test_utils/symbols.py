@@ -28,8 +28,22 @@ __all__ = [
     "check_symbolic_forward",
     "compare_optimizer",
     "numeric_grad",
+    "same_symbol_structure",
     "simple_forward",
 ]
+
+
+def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
+    """Tell whether two symbols have the same operators in the same order; names and parameters do not count.
+
+    >>> import rebind as mx
+    >>> same_symbol_structure(mx.sym.relu(mx.sym.var("a")), mx.sym.relu(mx.sym.var("b"), name="c"))
+    True
+    """
+    first, second = (
+        [node.operator and node.operator.name for node in symbol._graph.nodes] for symbol in (sym1, sym2)
+    )
+    return first == second
 
 
 def simple_forward(sym: Symbol, ctx: Device | None = None, is_train: bool = False, **inputs: Any) -> Any:

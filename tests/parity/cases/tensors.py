@@ -414,6 +414,83 @@ def contrib_tensors() -> Iterable[Case]:
     yield case(f"{prefix}encdec_valatt", {"keys_values": apart, "attention": weights}, heads=heads)
 
 
+def positions() -> Iterable[Case]:
+    """Reading and writing by position, and positions as numbers."""
+    data = distinct(3, 4, 2)
+    rows = {"data": data, "indices": values(0, 2, 1, 3, shape=(2, 2))}
+    yield case("gather_nd", rows)
+    yield case(
+        "gather_nd", {"data": data, "indices": values(0, 2, 2, 1, 3, 0, 1, 0, 1, shape=(3, 3), dtype="int32")}
+    )
+    yield case(
+        "scatter_nd", {"data": normal(2, 2), "indices": values(0, 2, 1, 3, shape=(2, 2))}, shape=(3, 4, 2)
+    )
+    yield case("scatter_nd", {"data": normal(3), "indices": values(4, 1, 0, shape=(1, 3))}, shape=(5,))
+    yield case("batch_take", {"a": fixed(normal(3, 4)), "indices": values(2, 0, 3, dtype="int32")})
+    places = values(0, 2, 1, 1, 3, 0, shape=(2, 3), dtype="int32")
+    yield case("_ravel_multi_index", {"data": places}, shape=(3, 4))
+    yield case("_unravel_index", {"data": values(11, 0, 6, dtype="int32")}, shape=(3, 4))
+    yield case("_unravel_index", {"data": values(11, 0, 6)}, shape=(-1, 4))
+    change = {"lhs": fixed(normal(4, 3)), "rhs": fixed(normal(2, 3))}
+    yield case("_slice_assign", change, begin=(1,), end=(3,))
+    yield case(
+        "_slice_assign",
+        {"lhs": fixed(normal(4, 3)), "rhs": fixed(normal(2, 2))},
+        begin=(3, 0),
+        end=(0, 3),
+        step=(-2, 2),
+    )
+    yield case("_slice_assign_scalar", {"data": fixed(normal(4, 3))}, begin=(1, 1), end=(3, 3), scalar=2.5)
+    yield case("diag", {"data": normal(4)})
+    yield case("diag", {"data": normal(4)}, k=-1)
+    yield case("diag", {"data": normal(3, 4)}, k=1)
+    yield case("diag", {"data": normal(2, 3, 3)}, axis1=1, axis2=2)
+    yield case("diag", {"data": normal(2, 3, 4)}, k=1, axis1=-1, axis2=0)
+
+
+def rearranging() -> Iterable[Case]:
+    """Blocks and depth, sums that run on, products of columns, parts."""
+    yield case("depth_to_space", {"data": normal(2, 8, 2, 3)}, block_size=2)
+    yield case("space_to_depth", {"data": normal(2, 2, 4, 6)}, block_size=2)
+    for keywords in ({}, {"axis": 0}, {"axis": 1, "dtype": "float64"}):
+        yield case("cumsum", {"a": normal(3, 4)}, **keywords)
+    yield case("cumsum", {"a": integers(-5, 6, 3, 4, dtype="int32")}, axis=1)
+    yield variadic("khatri_rao", [fixed(normal(2, 3)), fixed(normal(4, 3))])
+    yield variadic("khatri_rao", [fixed(normal(2, 3)), fixed(normal(4, 3)), fixed(normal(3, 3))])
+    for keywords in ({"axes": (0,)}, {"axes": (1, 2)}, {"axes": (0, 2), "keepdims": True}):
+        yield case("moments", {"data": normal(3, 4, 2)}, **keywords)
+    yield case("_split_v2", {"data": normal(4, 6)}, indices=(0, 1, 4), axis=1)
+    yield case("_split_v2", {"data": normal(4, 6)}, indices=(), sections=2, axis=0)
+    yield case("_split_v2", {"data": normal(2, 3)}, indices=(), sections=2, axis=0, squeeze_axis=True)
+    yield variadic("_rnn_param_concat", [normal(6), normal(4), normal(3)], dim=0)
+
+
+def small_things() -> Iterable[Case]:
+    """Copies, sums and tests that MXNet's own programs are made of."""
+    two = {"lhs": normal(3, 4), "rhs": normal(3, 4)}
+    yield case("_grad_add", {name: fixed(spec) for name, spec in two.items()})
+    yield case("_identity_with_attr_like_rhs", {"lhs": normal(3, 4), "rhs": fixed(normal(3, 4))})
+    yield case("_scatter_plus_scalar", {"data": normal(3, 4)}, scalar=1.5)
+    yield case("_scatter_minus_scalar", {"data": normal(3, 4)}, scalar=1.5)
+    yield case("_scatter_elemwise_div", {"lhs": fixed(normal(3, 4)), "rhs": fixed(between(1, 2, 3, 4))})
+    whole = {"lhs": integers(0, 2, 3, 4), "rhs": integers(0, 2, 3, 4)}
+    for name in LOGICALS:
+        yield case(f"_{name}", whole)
+    yield case("amp_cast", {"data": normal(3, 4)}, dtype="float16")
+    yield case("amp_cast", {"data": integers(0, 9, 3, 4, dtype="int32")}, dtype="float16")
+    yield case("all_finite", {"data": fixed(normal(3, 4))})
+    yield case("all_finite", {"data": values(1, np.inf)}, init_output=True)
+    yield variadic("multi_all_finite", [fixed(normal(3)), values(1, np.nan)], num_arrays=2)
+    yield variadic(
+        "multi_all_finite", [fixed(normal(3)), fixed(normal(2, 2))], num_arrays=2, init_output=True
+    )
+    yield variadic("multi_sum_sq", [fixed(normal(3)), fixed(normal(2, 2))], num_arrays=2)
+    yield case("_eye", N=3, M=4, k=1)
+    yield case("_eye", N=3, k=-1, dtype="int32")
+    yield case("_linspace", start=1.0, stop=2.0, num=5)
+    yield case("_linspace", start=1.0, stop=2.0, num=5, endpoint=False, dtype="float64")
+
+
 FAMILIES = (
     unary,
     binary,
@@ -425,4 +502,7 @@ FAMILIES = (
     sources,
     linear_algebra,
     contrib_tensors,
+    positions,
+    rearranging,
+    small_things,
 )
