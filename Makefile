@@ -53,10 +53,15 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate $(ARGS)
 	"$(ORACLE)" -m tests.parity.generate_types
 	"$(ORACLE)" -m tests.parity.generate_training
+	"$(ORACLE)" -m tests.parity.generate_modules
+	"$(ORACLE)" -m tests.parity.generate_scripts
+	"$(ORACLE)" -m tests.parity.generate_svrg
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
-	"$(ORACLE)" -m tests.parity.generate_training --check build/parity-states
+	"$(ORACLE)" -m tests.parity.generate_optimizers --check build/parity-states
+	$(BIN)/python -m tests.parity.write_feedforward build/parity/feedforward
+	"$(ORACLE)" -m tests.parity.generate_feedforward --check build/parity/feedforward
 
 parity: $(READY) ## which of MXNet 1.9.1's operators are here
 	$(BIN)/python -m tests.parity.coverage

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from .check import REFERENCE, compare, limits_of, results_of
 from .command import Names, set_threads, wide
-from .engines import ENGINES, TITLES, Options, find_mxnet
+from .engines import ASKED_FOR, ENGINES, TITLES, Options, find_mxnet
 from .networks import ROWS
 from .report import Report
 from .runner import QUICK, Effort, measure
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _default_engines(*, quick: bool, with_mxnet: bool) -> list[str]:
-    left_out = ([] if with_mxnet else ["mxnet"]) + (["torch-channels-last"] if quick else [])
+    left_out = ([] if with_mxnet else ["mxnet"]) + (["torch-channels-last"] if quick else []) + ASKED_FOR
     return [name for name in ENGINES if name not in left_out]
 
 

@@ -31,7 +31,7 @@ class ModuleDriver:
         self._training = row.training
         data, label = make_batch(row)
         symbol = row.network(mx)
-        module = mx.mod.Module(symbol, context=mx.cpu())
+        module = self.make_module(mx, symbol)
         module.bind(
             data_shapes=[("data", row.data_shape)],
             label_shapes=[("softmax_label", row.label_shape)] if row.training else None,
@@ -53,6 +53,10 @@ class ModuleDriver:
             data=[mx.nd.array(data)], label=[mx.nd.array(label)] if row.training else None
         )  # fmt: skip
 
+    def make_module(self, mx: Any, symbol: Any) -> Any:
+        """The module that is driven."""
+        return mx.mod.Module(symbol, context=mx.cpu())
+
     def run(self, steps: int) -> None:
         module, batch = self._module, self._batch
         if self._training:
@@ -69,6 +73,22 @@ class ModuleDriver:
         arguments, auxiliary = self._module.get_params()
         values = {name: array.asnumpy() for name, array in {**arguments, **auxiliary}.items()}
         return {**values, "output": self._module.get_outputs()[0].asnumpy()}
+
+
+class SVRGDriver(ModuleDriver):
+    """A row in training through rebind's `SVRGModule`.
+
+    The batch is all its data, so that the full gradient is that of the batch, and a step has the result of a plain one.
+    """
+
+    def __init__(self, mx: Any, row: Row) -> None:
+        super().__init__(mx, row)
+        self._module.update_full_grads([self._batch])
+
+    def make_module(self, mx: Any, symbol: Any) -> Any:
+        from rebind.contrib.svrg_optimization import SVRGModule
+
+        return SVRGModule(symbol, context=mx.cpu(), update_freq=1)
 
 
 def _initial_parameters(mx: Any, symbol: Any, row: Row) -> tuple[dict[str, Any], dict[str, Any]]:

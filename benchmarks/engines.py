@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .drivers import Driver, ModuleDriver
+from .drivers import Driver, ModuleDriver, SVRGDriver
 from .networks import Row
 
 
@@ -151,6 +151,14 @@ def _rebind(row: Row, options: Options) -> Engine:
     return LocalEngine(mx.__version__, lambda: ModuleDriver(mx, row))
 
 
+def _svrg(row: Row, options: Options) -> Engine | None:
+    import rebind as mx
+
+    if not row.training:
+        return None
+    return LocalEngine(mx.__version__, lambda: SVRGDriver(mx, row))
+
+
 def _torch(row: Row, options: Options) -> Engine:
     import torch
 
@@ -180,13 +188,18 @@ ENGINES: dict[str, Callable[[Row, Options], Engine | None]] = {
     "torch": _torch,
     "torch-channels-last": _torch_channels_last,
     "mxnet": _mxnet,
+    "svrg": _svrg,
 }
+
+# Columns for questions of their own, which the table has only when they are named.
+ASKED_FOR = ["svrg"]
 
 TITLES = {
     "rebind": "rebind",
     "torch": "PyTorch eager",
     "torch-channels-last": "eager, channels_last",
     "mxnet": "MXNet",
+    "svrg": "rebind, SVRG",
 }
 
 

@@ -128,7 +128,7 @@ def test_bad_settings(make):
 
 # ---- checkpoints ------------------------------------------------------------------------------------------
 
-SYMBOL = SimpleNamespace(tojson=lambda: '{"nodes": []}')
+SYMBOL = SimpleNamespace(tojson=lambda **_: '{"nodes": []}')
 ARGS, AUX = {"w": array(np.arange(3))}, {"m": array(np.ones(2))}
 
 

@@ -87,6 +87,8 @@ CASES = [
     init.MSRAPrelu("in", 0.1),
     init.Bilinear(),
     init.LSTMBias(2.0),
+    init.FusedRNN(init.Xavier("gaussian"), 1, 2, "gru", True, 0.5),
+    init.FusedRNN(None, 1, 1, "rnn_tanh"),
 ]
 
 
@@ -105,7 +107,9 @@ def test_different_settings_differ():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("made", [case for case in CASES if not isinstance(case, init.Bilinear)], ids=repr)
+@pytest.mark.parametrize(
+    "made", [case for case in CASES if not isinstance(case, (init.Bilinear, init.FusedRNN))], ids=repr
+)
 def test_types_and_seeds(made, dtype):
     random.seed(3)
     first = filled(made, "fc_weight", (8, 4), dtype=dtype)
@@ -172,6 +176,28 @@ def test_constant_array_broadcasts():
             "Add the pattern '.\\*'",
         ),
         (lambda: filled(init.Load({}), "b_weight"), NameLookupError, "no parameter 'b_weight' is loaded"),
+        (
+            lambda: init.FusedRNN(None, 3, 1, "lsmt"),
+            ParameterError,
+            "mode must be one of 'rnn_relu'.*; got 'lsmt'",
+        ),
+        (lambda: init.FusedRNN(None, 0, 1, "gru"), ParameterError, "num_hidden must be an int >= 1; got 0"),
+        (
+            lambda: init.FusedRNN(None, 3, 1.5, "gru"),
+            ParameterError,
+            "num_layers must be an int >= 1; got 1.5",
+        ),
+        (lambda: init.FusedRNN(init.Load({}), 3, 1, "gru"), ArgumentError, "must be a name or an instance"),
+        (
+            lambda: filled(init.FusedRNN(init.One(), 3, 1, "gru"), "x_weight", (50,)),
+            ShapeError,
+            "FusedRNN: 'x_weight' must have as many elements as 1 layer.* of 3 with mode 'gru' .*; got 50",
+        ),
+        (
+            lambda: init.FusedRNN(None, 3, 1, "gru")._init_weight("x", array(np.zeros(90))),
+            ArgumentError,
+            "'x' needs an initializer of its parts",
+        ),
         (lambda: init.Load([1]), FormatError, "must be a dict from name to array"),
         (
             lambda: init.Initializer()("a_weight", array(np.zeros(2))),
@@ -183,6 +209,59 @@ def test_constant_array_broadcasts():
 def test_bad_input(call, error, says):
     with pytest.raises(error, match=says):
         call()
+
+
+# ---- the parameters of RNN ----------------------------------------------------------------------------------------
+
+
+def lstm(initializer, size=4 * 3 * (5 + 3 + 2), attrs=None, **settings):
+    given = {"__init__": initializer.dumps()} if attrs is None else attrs
+    return filled(init.Constant(7.0), "lstm_parameters", (size,), attrs=given, **settings)
+
+
+def test_parameters_of_rnn_by_the_attribute_of_their_variable():
+    values = lstm(init.FusedRNN(init.One(), 3, 1, "lstm", forget_bias=2.0))
+    assert values[:96].tolist() == [1] * 96  # weights
+    assert values[96:].tolist() == ([0] * 3 + [2] * 3 + [0] * 6) * 2  # biases: input, forget, cell, output
+
+
+def test_parameters_of_rnn_by_the_initializer_of_the_module():
+    assert lstm(init.FusedRNN(None, 3, 1, "lstm"))[:96].tolist() == [7] * 96
+    assert lstm(init.FusedRNN("normal", 3, 1, "lstm"))[:96].std() == pytest.approx(0.01, rel=0.3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_parameters_of_rnn_in_other_types(dtype):
+    random.seed(3)
+    first = lstm(init.FusedRNN(init.Uniform(0.1), 3, 1, "lstm"), dtype=dtype)
+    random.seed(3)
+    assert first.dtype == dtype and np.unique(first[:96]).size > 80
+    np.testing.assert_array_equal(first, lstm(init.FusedRNN(init.Uniform(0.1), 3, 1, "lstm"), dtype=dtype))
+
+
+def test_parameters_of_rnn_in_a_module():
+    import rebind as mx
+
+    parameters = mx.sym.var("p", init=init.FusedRNN(init.Orthogonal(1.0), 3, 1, "lstm", forget_bias=4.0))
+    network = mx.sym.RNN(
+        mx.sym.var("data"),
+        parameters,
+        mx.sym.var("state"),
+        mx.sym.var("cell"),
+        state_size=3,
+        num_layers=1,
+        mode="lstm",
+    )
+    made = mx.mod.Module(network, data_names=["data", "state", "cell"], label_names=None)
+    shapes = {"data": (2, 2, 5), "state": (1, 2, 3), "cell": (1, 2, 3)}
+    made.bind(
+        [mx.io.DataDesc(name, shape, layout="TNC") for name, shape in shapes.items()], for_training=False
+    )
+    made.init_params(init.Zero())
+    values = made.get_params()[0]["p"].asnumpy()
+    gate = values[:15].reshape(3, 5)
+    np.testing.assert_allclose(gate @ gate.T, np.eye(3), atol=1e-6)
+    assert values[99:102].tolist() == [4, 4, 4]
 
 
 def test_old_subclass_overrides_hooks():

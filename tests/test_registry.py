@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from rebind.errors import MXNetError
-from rebind.registry import Registry
+from rebind.registry import (
+    Registry,
+    get_alias_func,
+    get_create_func,
+    get_register_func,
+    get_registry,
+)
 
 
 class Shape:
@@ -63,3 +69,45 @@ def test_a_name_taken_over_warns() -> None:
             pass
 
     assert shapes["circle"] is Other
+
+
+def test_functions_under_mxnets_names() -> None:
+    class Tool(Shape):
+        pass
+
+    register, alias = get_register_func(Tool, "tool"), get_alias_func(Tool, "tool")
+    create = get_create_func(Tool, "tool")
+    assert get_registry(Tool) == {}
+
+    @alias("beater", "Mallet")
+    @register
+    class Hammer(Tool):
+        pass
+
+    assert get_registry(Tool) == {"hammer": Hammer, "beater": Hammer, "mallet": Hammer}
+    mine = Hammer()
+    assert create(mine) is mine
+    for spec in ("HAMMER", '["mallet", {}]', {"tool": "beater"}, '{"tool": "beater"}'):
+        assert create(spec).size == 1, spec
+    for spec in ('["mallet", {"size": 2}]', {"tool": "beater", "size": 2}, '{"tool": "beater", "size": 2}'):
+        assert create(spec).size == 2, spec
+    assert (
+        create("hammer", size=3).size == create(tool="hammer", size=3).size == create("hammer", 3).size == 3
+    )
+
+
+def test_mistakes_of_functions_under_mxnets_names() -> None:
+    class Gear(Shape):
+        pass
+
+    create = get_create_func(Gear, "gear")
+    with pytest.raises(TypeError, match=r"gear\.register: must be a subclass of Gear; got <class 'int'>"):
+        get_register_func(Gear, "gear")(int)
+    with pytest.raises(TypeError, match="gear: must be given, a name or an instance"):
+        create()
+    with pytest.raises(TypeError, match="gear: a dict must hold 'gear' and all arguments; got"):
+        create({"size": 1})
+    with pytest.raises(ValueError, match=r'gear: text must be JSON such as \{"gear": "name"\}; got'):
+        create("{")
+    with pytest.raises(ValueError, match="no gear 'wheel'"):
+        create("wheel")

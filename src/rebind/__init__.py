@@ -4,6 +4,8 @@
 (`mx.mod`), and the files of MXNet, both ways.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import (
     autograd,
     callback,
@@ -12,6 +14,7 @@ from . import (
     context,
     errors,
     executor,
+    executor_manager,
     initializer,
     io,
     kvstore,
@@ -19,6 +22,7 @@ from . import (
     metric,
     model,
     module,
+    monitor,
     ndarray,
     operator,
     optimizer,
@@ -41,6 +45,7 @@ from .symbol import Symbol
 nd = ndarray
 sym = symbol
 mod = module
+mon = monitor
 kv = kvstore
 init = initializer
 visualization = viz
@@ -49,7 +54,37 @@ name = attribute = scope
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__", "attribute",
     "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned", "current_context",
-    "current_device", "errors", "executor", "gpu", "init", "initializer", "io", "kv", "kvstore", "lr_scheduler",
-    "metric", "mod", "model", "module", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random", "scope", "sym",
-    "symbol", "test_utils", "util", "visualization", "viz",
+    "current_device", "errors", "executor", "executor_manager", "gpu", "init", "initializer", "install_as_mxnet", "io", "kv",
+    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "name", "nd", "ndarray",
+    "num_gpus", "operator", "optimizer", "random", "scope", "sym", "symbol", "test_utils", "util",
+    "visualization", "viz",
 ]  # fmt: skip
+
+
+def install_as_mxnet() -> None:
+    """Make ``import mxnet`` give rebind in this process, also under the paths of MXNet's modules.
+
+    It must come before the first import of `mxnet`. Processes that this one starts do the same by themselves, or run
+    under ``rebind run``.
+    """
+    from .compat import install
+
+    install()
+
+
+if TYPE_CHECKING:
+    from . import base as base
+    from . import engine as engine
+    from . import log as log
+    from . import misc as misc
+    from . import registry as registry
+    from . import runtime as runtime
+else:  # imported when they are first used; a type checker shall tell what is not there
+
+    def __getattr__(name: str) -> Any:
+        """Return a module of MXNet's that is imported when it is first used: `mx.engine`, `mx.base`, `mx.img`, ..."""
+        if name.startswith("__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .compat import attribute
+
+        return attribute(name)

@@ -28,6 +28,12 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         Option(
+            "MXNET_HOME",
+            str,
+            "",
+            "The folder for downloaded data, `mx.base.data_dir()`; ~/.mxnet without it.",
+        ),
+        Option(
             "MXNET_KVSTORE_BIGARRAY_BOUND",
             int,
             16 * 1024 * 1024,

@@ -1,5 +1,17 @@
 """`mx.context`: the names of `rebind.device`."""
 
-from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
+from .device import (
+    Context,
+    Device,
+    cpu,
+    cpu_pinned,
+    current_context,
+    current_device,
+    gpu,
+    gpu_memory_info,
+    num_gpus,
+)
 
-__all__ = ["Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "num_gpus"]
+__all__ = [
+    "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "gpu_memory_info", "num_gpus",
+]  # fmt: skip

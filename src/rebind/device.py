@@ -9,7 +9,9 @@ import torch
 
 from .errors import ArgumentError, NameLookupError, ParameterError, near_names
 
-__all__ = ["Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "num_gpus"]
+__all__ = [
+    "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "gpu_memory_info", "num_gpus",
+]  # fmt: skip
 
 _current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device")
 
@@ -108,6 +110,16 @@ def gpu(device_id: int = 0) -> Device:
 def num_gpus() -> int:
     """Return how many GPUs there are."""
     return torch.cuda.device_count()
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Return the free and the total bytes of a GPU's memory."""
+    count = num_gpus()
+    if not 0 <= device_id < count:
+        raise ParameterError(
+            f"gpu_memory_info: device_id must be below {count}, the GPUs here; got {device_id}"
+        )
+    return torch.cuda.mem_get_info(device_id)
 
 
 def current_device() -> Device:

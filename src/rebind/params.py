@@ -33,7 +33,7 @@ import torch
 from . import dtypes
 from .errors import DTypeError, ParameterError
 
-__all__ = ["REQUIRED", "AtLeast", "Between", "Parameter", "Params", "format_value"]
+__all__ = ["NULL", "REQUIRED", "AtLeast", "Between", "Parameter", "Params", "format_value"]
 
 
 class _Required:
@@ -44,6 +44,19 @@ class _Required:
 
 
 REQUIRED = _Required()
+
+
+class _NullType:
+    """A value that counts as not given: MXNet's functions have it as the default of optional parameters."""
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+    def __reduce__(self) -> str:
+        return "NULL"  # there is one only, in copies and pickles too
+
+
+NULL = _NullType()
 
 
 @dataclass(frozen=True)

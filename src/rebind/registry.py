@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from .errors import ArgumentError, NameLookupError, ParameterError, near_names
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 T = TypeVar("T")
 
@@ -99,6 +99,100 @@ class Registry(Generic[T]):
         if not isinstance(name, str) or not isinstance(keywords, dict):
             raise ParameterError(f'{self.kind}: text must be JSON such as ["name", {{}}]; got {text!r}')
         return name, keywords
+
+
+# ---- registries of one's own, under MXNet's names ----------------------------------------------------------------
+
+_registries: dict[type, Registry[type]] = {}
+
+
+def _registry_of(base_class: type, nickname: str) -> Registry[type]:
+    if base_class not in _registries:
+        _registries[base_class] = Registry(nickname, base_class)
+    return _registries[base_class]
+
+
+def get_registry(base_class: type) -> dict[str, type]:
+    """Return what is registered for `base_class` through the functions below: a dict from lower-case names."""
+    found = _registries.get(base_class)
+    return {} if found is None else {name: found[name] for name in found}
+
+
+def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """Return a function that registers subclasses of `base_class`, under their own or a given name.
+
+    Examples
+    --------
+    >>> class Shape:
+    ...     pass
+    >>> register = get_register_func(Shape, "shape")
+    >>> @register
+    ... class Circle(Shape):
+    ...     pass
+    >>> create = get_create_func(Shape, "shape")
+    >>> isinstance(create("circle"), Circle), isinstance(create('["circle", {}]'), Circle)
+    (True, True)
+    """
+    registry = _registry_of(base_class, nickname)
+
+    def register(klass: type, name: str | None = None) -> type:
+        if not (isinstance(klass, type) and issubclass(klass, base_class)):
+            raise ArgumentError(
+                f"{nickname}.register: must be a subclass of {base_class.__name__}; got {klass!r}"
+            )
+        return registry._add(klass, (name or klass.__name__,))
+
+    return register
+
+
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """Return a decorator that registers a subclass of `base_class` under further names."""
+    register = get_register_func(base_class, nickname)
+
+    def alias(*names: str) -> Callable[[type], type]:
+        def decorate(klass: type) -> type:
+            for name in names:
+                register(klass, name)
+            return klass
+
+        return decorate
+
+    return alias
+
+
+def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """Return a function that makes an instance from a name with arguments.
+
+    It also takes JSON text, ``["name", {...}]`` or ``{nickname: "name", ...}``, a dict of the latter form, the name by
+    the keyword `nickname`, and an instance, which it returns.
+    """
+    registry = _registry_of(base_class, nickname)
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not args and nickname not in kwargs:
+            raise ArgumentError(f"{nickname}: must be given, a name or an instance")
+        spec, *rest = args or (kwargs.pop(nickname),)
+        if isinstance(spec, str) and spec[:1] == "{":
+            spec = _read_dict(spec, nickname)
+        if isinstance(spec, dict):
+            if rest or kwargs or nickname not in spec:
+                raise ArgumentError(
+                    f"{nickname}: a dict must hold {nickname!r} and all arguments; got {spec!r} with {rest or kwargs}"
+                )
+            kwargs = dict(spec)
+            spec = kwargs.pop(nickname)
+        return registry.create(spec, *rest, **kwargs)
+
+    return create
+
+
+def _read_dict(text: str, nickname: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParameterError(
+            f'{nickname}: text must be JSON such as {{"{nickname}": "name"}}; got {text!r}'
+        ) from None
 
 
 def _where(entry: Any) -> str:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+from .device import gpu_memory_info, num_gpus
+from .errors import ParameterError
 from .ndarray.mode import mode
 
-__all__ = ["is_np_shape", "np_shape", "set_np_shape"]
+__all__ = [
+    "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape", "np_array", "np_shape", "reset_np",
+    "set_module", "set_np", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_shape",
+]  # fmt: skip
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_np_shape() -> bool:
@@ -39,3 +49,101 @@ def np_shape(active: bool = True) -> Iterator[None]:
         yield
     finally:
         set_np_shape(before)
+
+
+def use_np_shape(func: F) -> F:
+    """Decorate a function so that NumPy's shapes are on while it runs; a class so that they are in its methods."""
+    if isinstance(func, type):
+        for name, member in list(vars(func).items()):
+            if callable(member) and not isinstance(member, type):
+                setattr(func, name, use_np_shape(member))
+        return func
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with np_shape(True):
+            return func(*args, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+# ---- the arrays of mx.np, which are not part of rebind -----------------------------------------------------------
+
+
+def is_np_array() -> bool:
+    """Tell whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind."""
+    return False
+
+
+def np_array(active: bool = True) -> Any:
+    """Return a scope in which functions return `mx.np` arrays, or with ``active=False`` do not.
+
+    The latter is what always holds; the former is an error.
+    """
+    _refuse_np_arrays("np_array", active)
+    return np_shape(is_np_shape())
+
+
+def use_np_array(func: Any) -> Any:
+    """Refuse: functions on `mx.np` arrays are not part of rebind."""
+    return _refuse_np_arrays("use_np_array", True)
+
+
+def use_np(func: Any) -> Any:
+    """Refuse: functions on `mx.np` arrays are not part of rebind."""
+    return _refuse_np_arrays("use_np", True)
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Switch NumPy's shapes, and `mx.np` arrays; with ``array=True`` an error."""
+    _refuse_np_arrays("set_np", array)
+    set_np_shape(shape)
+
+
+def reset_np() -> None:
+    """Switch NumPy's shapes off."""
+    set_np_shape(False)
+
+
+def _refuse_np_arrays(who: str, active: bool) -> None:
+    if active:
+        raise ParameterError(
+            f"util.{who}: the arrays of mx.np are not part of rebind. Use mx.nd, or np_shape for NumPy's shapes alone."
+        )
+
+
+# ---- surroundings ------------------------------------------------------------------------------------------------
+
+
+def getenv(name: str) -> str | None:
+    """Return the environment variable `name`, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set the environment variable `name`; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def get_gpu_count() -> int:
+    """Return how many GPUs there are."""
+    return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """Return the free and the total bytes of a GPU's memory."""
+    return gpu_memory_info(gpu_dev_id)
+
+
+def set_module(module: str | None) -> Callable[[F], F]:
+    """Return a decorator that sets what a function or class gives as its module."""
+
+    def decorate(func: F) -> F:
+        if module is not None:
+            func.__module__ = module
+        return func
+
+    return decorate

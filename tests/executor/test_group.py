@@ -173,13 +173,20 @@ def test_a_monitor_watches_executors_of_later_shapes_too():
 
 
 @pytest.mark.parametrize(
-    "groups", [{"a": mx.cpu(1)}, {"a": [mx.cpu(0), mx.cpu(1)]}, [{"a": mx.cpu(1)}, None], None]
+    "groups",
+    [
+        {"a": mx.cpu(1)},
+        {"a": [mx.cpu(1)]},  # as MXNet: one place serves all
+        {"a": [mx.cpu(0), mx.cpu(1)]},
+        [{"a": mx.cpu(1)}, None],
+        None,
+    ],
 )
 def test_devices_of_groups(groups):
     assert len(group(group2ctxs=groups).group2ctxs) == 2
 
 
-@pytest.mark.parametrize("groups", [{"a": [mx.cpu(0)]}, [{"a": mx.cpu(1)}]])
+@pytest.mark.parametrize("groups", [{"a": [mx.cpu(0)] * 3}, [{"a": mx.cpu(1)}]])
 def test_devices_of_groups_must_be_as_many_as_devices(groups):
     with pytest.raises(ValueError, match="group2ctxs"):
         group(group2ctxs=groups)

@@ -132,7 +132,8 @@ class Recorder:
 def test_a_monitor_hears_of_every_batch():
     monitor = Recorder()
     module().fit(batches(), num_epoch=1, monitor=monitor)
-    assert monitor.seen == ["tic", "fc_output", "softmax_output", "toc"] * 2
+    backward = ["softmax_backward_output0", "fc_backward_output1", "fc_backward_output2"]
+    assert monitor.seen == ["tic", "fc_output", "softmax_output", *backward, "toc"] * 2
 
 
 def test_first_values_from_a_larger_checkpoint():

@@ -795,3 +795,43 @@ def test_a_loaded_module_gives_its_parameters_before_it_is_bound(tmp_path):
     loaded.save_checkpoint(prefix, 1)
     loaded.bind([("data", (2, 3))], for_training=False)
     assert loaded.predict(np.ones((2, 3))).asnumpy().tolist() == [[3], [3]]
+
+
+# ---- parameters of another module --------------------------------------------------------------------------------
+
+
+def two_layers(order="ab"):
+    a, b = (S.FullyConnected(DATA, num_hidden=1, name=name) for name in order)
+    return S.LinearRegressionOutput(a + b, name="out")
+
+
+def test_a_shared_module_must_have_all_parameters():
+    one = module(net=two_layers("ab"))
+    for net, missing in (
+        (two_layers("ac"), "'c_weight', 'c_bias'"),
+        (S.BatchNorm(DATA, name="bn"), "'bn_gamma'"),
+    ):
+        other = Module(net, label_names=[name for name in LABELS if name in net.list_arguments()])
+        with pytest.raises(ValueError, match=f"shared_module must have all parameters.*it lacks {missing}"):
+            other.bind([("data", (8, 3))], shared_module=one)
+        assert not other.binded
+    one.init_optimizer()
+    with pytest.raises(ValueError, match="shared_module must have all parameters.*it lacks 'fc_weight'"):
+        module().borrow_optimizer(one)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_shared_optimizer_knows_parameters_by_name(devices):
+    """In MXNet a parameter at another place in the network gets another one's momentum."""
+    context = [mx.cpu(k) for k in range(devices)]
+    one, plain = (module(net=two_layers("ab"), devices=devices) for _ in range(2))
+    for each in (one, plain):
+        each.init_optimizer(kvstore=None, optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+        each.set_params({"b_weight": nd.ones((1, 3)) * 3}, {}, allow_missing=True)
+    other = Module(two_layers("ba"), label_names=LABELS, context=context)
+    other.bind([("data", (8, 3))], [("out_label", (8, 1))], shared_module=one)
+    for seed in range(4):
+        step(one if seed % 2 else other, batch(seed=seed))
+        step(plain, batch(seed=seed))
+    for name, value in plain.get_params()[0].items():
+        assert np.allclose(one.get_params()[0][name].asnumpy(), value.asnumpy(), atol=1e-6)

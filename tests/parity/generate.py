@@ -2,7 +2,8 @@
 
 Run with the Python of an environment that has MXNet 1.9.1::
 
-    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [updates] [inventory]
+    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [updates] [optimizers]
+                                    [feedforward] [inventory]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -16,10 +17,12 @@ import sys
 from pathlib import Path
 
 from .generate_control_flow import generate_control_flow
+from .generate_feedforward import generate_feedforward
 from .generate_files import check, generate_files
 from .generate_inventory import generate_inventory
 from .generate_networks import generate_networks
 from .generate_operators import generate_operators
+from .generate_optimizers import generate_optimizers
 from .generate_quantized import generate_quantized
 from .generate_updates import generate_updates
 
@@ -31,6 +34,8 @@ PARTS = {
     "quantized": generate_quantized,
     "control_flow": generate_control_flow,
     "updates": generate_updates,
+    "optimizers": generate_optimizers,
+    "feedforward": generate_feedforward,
     "inventory": generate_inventory,
 }
 

@@ -1,51 +1,24 @@
-"""Record what MXNet 1.9.1's optimizers, schedules, metrics, iterators and initializers do, as small tables.
+"""Record what MXNet 1.9.1's schedules, metrics, iterators, initializers, callbacks and monitor do, in small tables.
 
 Run with the Python of an environment that has MXNet 1.9.1::
 
-    python -m tests.parity.generate_training [--check DIR]
+    python -m tests.parity.generate_training
 
-It writes ``data/training/tables.json`` and ``data/training/*.states`` beside this file. ``--check`` reads the
-``.states`` files that rebind wrote into ``DIR`` (with ``python -m tests.parity.write_states DIR``) with MXNet and
-says whether they hold what they should: the direction from rebind to MXNet.
+It writes ``data/training/tables.json`` beside this file.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import reports
 from .oracle import mx, origin
 
 DATA = Path(__file__).resolve().parent / "data" / "training"
-
-# name, type of the weights, settings; each runs three steps from the same weight and gradients
-OPTIMIZERS: list[tuple[str, str, dict[str, Any]]] = [
-    ("sgd", "float32", {}),
-    ("sgd", "float32", {"learning_rate": 0.1, "momentum": 0.9}),
-    ("sgd", "float32", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.1, "rescale_grad": 0.7}),
-    ("sgd", "float32", {"learning_rate": 0.1, "wd": 0.1, "rescale_grad": 0.7, "clip_gradient": 0.5}),
-    (
-        "sgd",
-        "float32",
-        {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.1, "rescale_grad": 0.7, "clip_gradient": 0.5},
-    ),
-    ("sgd", "float32", {"momentum": 0.9, "clip_gradient": 0.0}),
-    ("sgd", "float16", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.1, "multi_precision": True}),
-    ("sgd", "float16", {"learning_rate": 0.1, "multi_precision": True}),
-    ("adam", "float32", {}),
-    ("adam", "float32", {"learning_rate": 0.1, "wd": 0.1, "rescale_grad": 0.7, "epsilon": 1e-3}),
-    (
-        "adam",
-        "float32",
-        {"learning_rate": 0.1, "wd": 0.1, "rescale_grad": 0.7, "clip_gradient": 0.5, "epsilon": 1e-3},
-    ),
-    ("adam", "float32", {"beta1": 0.5, "beta2": 0.9, "begin_num_update": 5}),
-    ("adam", "float16", {"learning_rate": 0.1, "multi_precision": True, "wd": 0.1}),
-]
 
 SCHEDULERS: list[tuple[str, dict[str, Any]]] = [
     ("FactorScheduler", {"step": 3, "factor": 0.5, "base_lr": 1.0}),
@@ -64,6 +37,28 @@ SCHEDULERS: list[tuple[str, dict[str, Any]]] = [
     ("PolyScheduler", {"max_update": 10, "base_lr": 1.0, "pwr": 3, "final_lr": 0.1, "warmup_steps": 3}),
     ("CosineScheduler", {"max_update": 10, "base_lr": 1.0, "final_lr": 0.1}),
     ("CosineScheduler", {"max_update": 10, "base_lr": 1.0, "warmup_steps": 3, "warmup_begin_lr": 0.2}),
+    *(
+        (name, {**settings, "base_lr": 0.7, **warmup})
+        for name, settings in (
+            ("FactorScheduler", {"step": 2, "factor": 0.3, "stop_factor_lr": 1e-3}),
+            ("FactorScheduler", {"step": 1}),
+            ("MultiFactorScheduler", {"step": [1, 2, 9], "factor": 0.5}),
+            ("PolyScheduler", {"max_update": 12, "pwr": 1.5}),
+            ("PolyScheduler", {"max_update": 7, "final_lr": 0.9}),
+            ("PolyScheduler", {"max_update": 7, "pwr": 0}),
+            ("CosineScheduler", {"max_update": 12, "final_lr": 0.02}),
+            ("CosineScheduler", {"max_update": 2}),
+        )
+        for warmup in (
+            {},
+            {"warmup_steps": 1},
+            {"warmup_steps": 6, "warmup_mode": "linear"},
+            {"warmup_steps": 6, "warmup_begin_lr": 0.3, "warmup_mode": "linear"},
+            {"warmup_steps": 5, "warmup_begin_lr": 0.7},
+            {"warmup_steps": 6, "warmup_begin_lr": 0.3, "warmup_mode": "constant"},
+            {"warmup_steps": 6, "warmup_mode": "constant"},
+        )
+    ),
 ]
 
 # Not in order: a schedule remembers how far it has come.
@@ -84,6 +79,51 @@ METRICS: list[tuple[str, dict[str, Any], str]] = [
     ("mae", {}, "numbers"),
     ("mse", {}, "columns"),
     ("loss", {}, "numbers"),
+    ("acc", {}, "ties"),
+    ("acc", {}, "label columns"),
+    ("acc", {}, "given classes"),
+    ("acc", {"axis": 2}, "pixels, classes last"),
+    ("top_k_accuracy", {"top_k": 3}, "four apart"),
+    ("ce", {"name": "c", "output_names": ["a"], "label_names": ["b"]}, "label columns"),
+    ("perplexity", {"ignore_label": 1}, "label columns"),
+    ("perplexity", {"ignore_label": None}, "certain"),
+    ("perplexity", {"ignore_label": 2, "axis": -1}, "sequences"),
+    ("mae", {}, "columns"),
+    ("rmse", {}, "columns"),
+    ("mae", {}, "cubes"),
+    ("mse", {}, "cubes"),
+    ("rmse", {}, "cubes"),
+    ("loss", {}, "cubes"),
+    ("torch", {}, "numbers"),
+    ("caffe", {}, "numbers"),
+    *(
+        (name, {"average": average}, kind)
+        for name in ("f1", "mcc")
+        for average in ("macro", "micro")
+        for kind in ("two", "only zeros", "only ones", "two, with ties", "two, of three scores", "two pixels")
+    ),
+    ("f1", {}, "two"),
+    ("mcc", {"name": "m"}, "two"),
+    # Not pixels: of those of one sample that have the same label and class, MXNet counts one.
+    *(
+        ("pcc", {}, kind)
+        for kind in (
+            "two",
+            "classes",
+            "given classes",
+            "more and more classes",
+            "unseen classes",
+            "only zeros",
+        )
+    ),
+    ("pcc", {"has_global_stats": False}, "classes"),
+    ("pearsonr", {}, "numbers"),
+    ("pearsonr", {}, "cubes"),
+    ("pearsonr", {"average": "macro"}, "far from zero"),
+    # With "micro", and without global sums, MXNet loses the figure of the epoch: compared is one window.
+    ("pearsonr", {"average": "micro"}, "numbers"),
+    ("pearsonr", {"average": "micro"}, "cubes"),
+    ("pearsonr", {"average": "micro"}, "far from zero"),
 ]
 
 ITERATORS = [
@@ -109,11 +149,33 @@ INITIALIZERS: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("bilinear", {}, (2, 1, 4, 4)),
     ("bilinear", {}, (1, 2, 5, 5)),
     ("lstmbias", {"forget_bias": 2.0}, (8,)),
+    ("lstmbias", {}, (10,)),
+    ("lstmbias", {"forget_bias": 3.0}, (8, 2)),
+    ("zeros", {}, (3,)),
+    ("ones", {}, (3,)),
+    ("constant", {"value": -2}, (4,)),
+    ("bilinear", {}, (2, 3, 3, 4)),
+    ("bilinear", {}, (1, 1, 7, 6)),
+    ("normal", {}, (200, 300)),
+    ("uniform", {}, (200, 300)),
+    ("orthogonal", {"scale": 2.0, "rand_type": "normal"}, (200, 120)),
+    ("orthogonal", {"rand_type": "normal"}, (40, 20, 3, 3)),
+    ("xavier", {"rnd_type": "gaussian", "factor_type": "out"}, (200, 300)),
+    ("xavier", {"rnd_type": "uniform", "factor_type": "avg", "magnitude": 2.34}, (200, 300)),
+    ("msraprelu", {"factor_type": "in", "slope": 0.1}, (200, 300)),
+]
+
+# what `RNN` has: mode, layers, both directions; units and inputs are 3 and 5
+FUSED = [
+    (mode, layers, both)
+    for mode in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    for layers in (1, 2)
+    for both in (False, True)
 ]
 
 
 def samples() -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:
-    """Make two batches of labels and predictions of each kind."""
+    """Make two or three batches of labels and predictions of each kind."""
     random = np.random.RandomState(7)
 
     def classes(batch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -122,65 +184,55 @@ def samples() -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:
     def pixels(batch: int) -> tuple[np.ndarray, np.ndarray]:
         return random.randint(0, 4, (batch, 3)), random.dirichlet(np.ones(4), (batch, 3)).transpose(0, 2, 1)
 
+    def scores(labels: int, count: int) -> Any:
+        return lambda batch: (random.randint(0, labels, batch), random.dirichlet(np.ones(count), batch))
+
+    def two_pixels(batch: int) -> tuple[np.ndarray, np.ndarray]:
+        return random.randint(0, 2, (batch, 3)), random.dirichlet(np.ones(2), (batch, 3)).transpose(0, 2, 1)
+
+    def one_class(label: int) -> Any:
+        return lambda batch: (np.full(batch, label), random.dirichlet(np.ones(2), batch))
+
+    def four_apart(batch: int) -> tuple[np.ndarray, np.ndarray]:
+        return random.randint(0, 4, batch), np.stack([random.permutation(4) for _ in range(batch)]) / 8
+
     makers = {
         "classes": classes,
         "pixels": pixels,
         "numbers": lambda batch: (random.randn(batch, 3), random.randn(batch, 3)),
         "columns": lambda batch: (random.randn(batch), random.randn(batch, 1)),
+        # New kinds come last: the numbers of the others stay what they are.
+        "ties": lambda batch: (random.randint(0, 4, batch), random.randint(0, 2, (batch, 4)) / 2),
+        "label columns": lambda batch: (
+            random.randint(0, 4, (batch, 1)),
+            random.dirichlet(np.ones(4), batch),
+        ),
+        "given classes": lambda batch: (random.randint(0, 4, batch), random.randint(0, 4, batch)),
+        "pixels, classes last": lambda batch: (
+            random.randint(0, 4, (batch, 3)),
+            random.dirichlet(np.ones(4), (batch, 3)),
+        ),
+        "sequences": lambda batch: (
+            random.randint(0, 4, (batch, 3)),
+            random.dirichlet(np.ones(4), 3 * batch),
+        ),
+        "four apart": four_apart,
+        "certain": lambda batch: (random.randint(0, 2, batch), np.eye(2)[random.randint(0, 2, batch)]),
+        "cubes": lambda batch: (random.randn(batch, 2, 3), random.randn(batch, 2, 3)),
+        "far from zero": lambda batch: (1000 + random.randn(batch), 1000 + random.randn(batch)),
+        "two": scores(2, 2),
+        "only zeros": one_class(0),
+        "only ones": one_class(1),
+        "two, with ties": lambda batch: (random.randint(0, 2, batch), random.randint(0, 2, (batch, 2)) / 2),
+        "two, of three scores": scores(2, 3),
+        "two pixels": two_pixels,
+        "more and more classes": lambda batch: scores(batch // 2, batch // 2)(batch),
+        "unseen classes": scores(6, 3),
     }
-    return {kind: [make(5), make(8)] for kind, make in makers.items()}
-
-
-def numbers(state: Any) -> Any:
-    """Return a state as lists of numbers."""
-    if state is None:
-        return None
-    if isinstance(state, (list, tuple)):
-        return [numbers(each) for each in state]
-    return state.asnumpy().tolist()
-
-
-def optimizers() -> dict[str, Any]:
-    """Run each optimizer for three steps."""
-    random = np.random.RandomState(3)
-    weight = random.randn(2, 3).astype("float32")
-    grads = [(3 * random.randn(2, 3)).astype("float32") for _ in range(3)]
-    rows = []
-    for i, (name, dtype, settings) in enumerate(OPTIMIZERS):
-        updater = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
-        array = mx.nd.array(weight, dtype=dtype)
-        steps = []
-        for grad in grads:
-            updater(0, mx.nd.array(grad, dtype=dtype), array)
-            steps.append(array.asnumpy().tolist())
-        (DATA / f"optimizer-{i}.states").write_bytes(updater.get_states())
-        rows.append(
-            {
-                "name": name,
-                "dtype": dtype,
-                "settings": settings,
-                "weights": steps,
-                "state": numbers(updater.states[0]),
-            }
-        )
-    return {"weight": weight.tolist(), "grads": [grad.tolist() for grad in grads], "rows": rows}
-
-
-def dumped_optimizer() -> dict[str, Any]:
-    """Write a ``.states`` file with the optimizer in it, from the middle of a schedule."""
-    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.4)
-    optimizer = mx.optimizer.create(
-        "adam", learning_rate=0.4, lr_scheduler=schedule, wd=0.1, param_idx2name={0: "a_weight", 1: "a_bias"}
-    )
-    updater = mx.optimizer.get_updater(optimizer)
-    weights = [mx.nd.ones((2, 2)), mx.nd.ones((2,))]
-    for _ in range(3):
-        updater([0, 1], [mx.nd.ones((2, 2)), mx.nd.ones((2,))], weights)
-    (DATA / "dumped.states").write_bytes(updater.get_states(dump_optimizer=True))
-    before = [each.asnumpy().tolist() for each in weights]
-    for _ in range(3):
-        updater([0, 1], [mx.nd.ones((2, 2)), mx.nd.ones((2,))], weights)
-    return {"before": before, "after": [each.asnumpy().tolist() for each in weights]}
+    return {
+        kind: [make(size) for size in ((5, 8) if number < 4 else (5, 8, 3))]
+        for number, (kind, make) in enumerate(makers.items())
+    }
 
 
 def schedulers() -> list[dict[str, Any]]:
@@ -193,18 +245,30 @@ def schedulers() -> list[dict[str, Any]]:
 
 
 def metrics() -> dict[str, Any]:
-    """Measure two batches with each metric, the second in a new local window."""
+    """Measure batches with each metric, each in a new local window."""
     data = samples()
     rows = []
     for name, settings, kind in METRICS:
         metric = mx.metric.create(name, **settings)
         found = []
+        windows = settings.get("has_global_stats", True) and (name, settings.get("average")) != (
+            "pearsonr",
+            "micro",
+        )
         for label, pred in data[kind]:
-            metric.reset_local()
+            if windows:
+                metric.reset_local()
             metric.update([mx.nd.array(label)], [mx.nd.array(pred)])
-            found.append([metric.get(), metric.get_global()])
+            found.append([metric.get(), metric.get_global() if windows else metric.get()])
         rows.append(
-            {"name": name, "settings": settings, "data": kind, "values": found, "config": metric.get_config()}
+            {
+                "name": name,
+                "settings": settings,
+                "data": kind,
+                "windows": windows,
+                "values": found,
+                "config": metric.get_config(),
+            }
         )
     batches = {
         kind: [[label.tolist(), pred.tolist()] for label, pred in pairs] for kind, pairs in data.items()
@@ -262,41 +326,81 @@ def initializers() -> list[dict[str, Any]]:
     return rows
 
 
-def check(folder: Path) -> None:
-    """Read the files that rebind wrote, and compare with what stands beside them."""
-    for path in sorted(folder.glob("*.states")):
-        expected = json.loads(path.with_suffix(".json").read_text())
-        updater = mx.optimizer.get_updater(mx.optimizer.create(expected.get("optimizer", "sgd")))
-        updater.set_states(path.read_bytes())
-        found = {str(index): numbers(state) for index, state in updater.states.items()}
-        assert found == expected["states"], f"{path}: {found} instead of {expected['states']}"
-        if "optimizer" in expected:
-            optimizer = updater.optimizer
-            assert type(optimizer).__name__ == expected["optimizer"], type(optimizer)
-            assert optimizer.num_update == expected["num_update"], optimizer.num_update
-            assert optimizer.learning_rate == expected["learning_rate"], optimizer.learning_rate
-            updater(0, mx.nd.ones((2, 2)), mx.nd.ones((2, 2)))
-        print("read by MXNet:", path.name)
+class Numbered(mx.init.Initializer):
+    """Fills each part with its number, and writes down what it is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[list[Any]] = []
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        self.parts.append([str(name), list(arr.shape)])
+        arr[:] = len(self.parts)
+
+    _init_bias = _init_weight
+
+
+def fused() -> list[dict[str, Any]]:
+    """Fill the parameters of `RNN`, each gate's with another number."""
+    rows = []
+    for mode, layers, both in FUSED:
+        cell = {"state_cell": mx.sym.var("c")} if mode == "lstm" else {}
+        network = mx.sym.RNN(
+            mx.sym.var("d"), mx.sym.var("p"), mx.sym.var("s"), state_size=3, num_layers=layers, mode=mode,
+            bidirectional=both, **cell,
+        )  # fmt: skip
+        shapes = dict(zip(network.list_arguments(), network.infer_shape(d=(2, 2, 5))[0]))
+        parts, values = Numbered(), mx.nd.zeros(shapes["p"])
+        made = mx.init.FusedRNN(parts, 3, layers, mode, both, forget_bias=0.5)
+        made._init_weight(mx.init.InitDesc("p_weight"), values)
+        dumps = mx.init.FusedRNN(None, 3, layers, mode, both, forget_bias=0.5).dumps()
+        rows.append(
+            {
+                "name": mode, "layers": layers, "both": both, "parts": parts.parts, "dumps": dumps,
+                "values": values.asnumpy().tolist(),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def monitored() -> list[dict[str, Any]]:
+    """Watch one training step: names and statistics, in MXNet's order."""
+    data = mx.sym.var("data")
+    body = mx.sym.FullyConnected(data, num_hidden=3, name="fc")
+    body = mx.sym.Activation(mx.sym.BatchNorm(body, name="bn"), act_type="tanh", name="act")
+    body = mx.sym.FullyConnected(body, num_hidden=2, no_bias=True, name="last")
+    network = mx.sym.LogisticRegressionOutput(body, name="out")
+    rows = []
+    for settings in ({}, {"pattern": ".*weight"}, {"sort": True}, {"pattern": "fc|bn_b"}):
+        exe = network.simple_bind(mx.cpu(), data=(4, 5))
+        for i, array in enumerate(exe.arg_arrays):
+            array[:] = np.cos(np.arange(array.size) * (i + 1)).reshape(array.shape)
+        monitor = mx.mon.Monitor(2, **settings)
+        monitor.install(exe)
+        batches = []
+        for _ in range(3):
+            monitor.tic()
+            exe.forward(is_train=True)
+            exe.backward()
+            batches.append(monitor.toc())
+        rows.append({"name": settings.get("pattern", "all"), "settings": settings, "batches": batches})
+    return rows
 
 
 def main() -> None:
-    """Make the tables, or check files."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", type=Path, metavar="DIR")
-    arguments = parser.parse_args()
-    if arguments.check:
-        check(arguments.check)
-        return
+    """Make the tables."""
     DATA.mkdir(parents=True, exist_ok=True)
     tables = {
         "origin": origin(),
-        "optimizers": optimizers(),
-        "dumped": dumped_optimizer(),
         "updates": UPDATES,
         "schedulers": schedulers(),
         "metrics": metrics(),
         "iterators": iterators(),
         "initializers": initializers(),
+        "fused": fused(),
+        "monitored": monitored(),
+        "callbacks": reports.lines_of_callbacks(mx),
+        "functions": reports.metrics_of_functions(mx),
     }
     (DATA / "tables.json").write_text(json.dumps(tables) + "\n", encoding="utf-8")
 

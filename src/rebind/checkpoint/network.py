@@ -52,11 +52,11 @@ def save_checkpoint(
     arg_params, aux_params
         Parameters and auxiliary states.
     remove_amp_cast
-        Whether to leave out the casts that mixed precision put in; networks of this version have none.
+        Whether to leave out the casts that mixed precision put in.
     """
     if symbol is not None:
         with atomic_write(symbol_path(prefix), "w") as file:
-            file.write(symbol.tojson())
+            file.write(symbol.tojson(remove_amp_cast=remove_amp_cast))
     path = params_path(prefix, epoch)
     write_params(path, arg_params, aux_params)
     logging.info('Saved checkpoint to "%s"', path)

@@ -77,7 +77,8 @@ class Sharing:
         if self.names is None:
             return None
         raise ShapeError(
-            f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape}; got {array.shape}"
+            f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape} and type {spec.dtype}; "
+            f"got {array.shape} and {array.tensor.dtype}"
         )
 
     def memory(self, name: str, spec: ArraySpec) -> NDArray | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +33,7 @@ from ..ndarray import NDArray, array
 from ..shapes import Shape, size
 from .arguments import Arrays, Slot, arrays_by_name, in_shape, read_grad_req
 from .lower import Kernels, Plan, entry_needs_head_gradient, lower, open_sizes
+from .watch import Watch
 
 __all__ = ["Executor"]
 
@@ -164,10 +168,11 @@ class Executor:
             if slot.request != "null" and (slot.array is None or slot.array._tensor.is_floating_point()):
                 slot.grad = grad
         self._outputs: list[NDArray] | None = None
+        self._left: tuple[weakref.ref[NDArray], ...] = ()  # the outputs, after release()
         self._plans: dict[tuple[bool, bool], Plan] = {}
         self._last: _Pass | None = None
         self._head_ones: dict[Any, Tensor] = {}
-        self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._monitor: Watch | None = None
         self._tapped: Graph | None = None
         self._is_random = needs_randomness(self._graph)
         # Operators that keep something from one run to the next do so for each executor by itself.
@@ -210,6 +215,12 @@ class Executor:
         """The outputs. They are handles that stay: one taken once shows the newest values after each `forward`."""
         if self._outputs is None:
             raise StateError(f"Executor: outputs are there after forward(); it needs {self._missing()}")
+        if self._left:
+            held = [handle() for handle in self._left]
+            self._outputs = [
+                self._make_output(i) if handle is None else handle for i, handle in enumerate(held)
+            ]
+            self._left = ()
         return self._outputs
 
     @property
@@ -249,8 +260,8 @@ class Executor:
                 self._put(slot, value)
         if self._outputs is None:
             self._complete()
-        if self._monitor is not None:
-            return self._forward_monitored(is_train)
+        if self._monitor is not None and self._monitor.is_active():
+            return self._forward_monitored(self._monitor, is_train)
         outputs, record = self._run(self._plan(self._graph, is_train), is_train and self._wants_gradients)
         return self._keep(outputs, record)
 
@@ -496,11 +507,13 @@ class Executor:
         self._sizes = open_sizes(self._graph, self._inferred)
 
     def _make_outputs(self) -> None:
-        self._outputs = []
-        for shape, dtype in zip(self._inferred.outputs, self._inferred_types.outputs, strict=True):
-            # Zeros are taken lazily by the system; the first forward exchanges them.
-            tensor = torch.zeros(shape or (), dtype=dtype or torch.float32, device=self._device.torch)
-            self._outputs.append(NDArray(tensor, self._device))
+        self._outputs = [self._make_output(i) for i in range(len(self._graph.outputs))]
+
+    def _make_output(self, i: int) -> NDArray:
+        shape, dtype = self._inferred.outputs[i], self._inferred_types.outputs[i]
+        # Zeros are taken lazily by the system; the first forward exchanges them.
+        tensor = torch.zeros(shape or (), dtype=dtype or torch.float32, device=self._device.torch)
+        return NDArray(tensor, self._device)
 
     # ---- parameters --------------------------------------------------------------------------------------
 
@@ -598,43 +611,64 @@ class Executor:
         return new
 
     def release(self) -> None:
-        """Let go of what the last `forward` keeps for `backward`: most of the memory that training takes."""
+        """Let go of what the last `forward` keeps for `backward`, most of the memory that training takes.
+
+        Outputs that nobody else holds go too; they are zeros until the next `forward`.
+        """
         self._last = None
+        if self._outputs:
+            self._left = tuple(weakref.ref(output) for output in self._outputs)
+            self._outputs = []
 
     # ---- looking inside ----------------------------------------------------------------------------------
 
     def set_monitor_callback(
-        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
+        self,
+        callback: Callable[[str, NDArray], Any] | None,
+        monitor_all: bool = False,
+        *,
+        active: Callable[[], bool] | None = None,
     ) -> None:
-        """Call ``callback(name, array)`` for each operator's outputs in every `forward`, such as ``fc1_output``.
+        """Call ``callback(name, array)`` for what each operator computes, forward and backward.
 
-        Hidden outputs are told too (``bn1_mean``). With `monitor_all`, before them each of the operator's inputs under
-        the operator's name for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``).
-        None takes the callback away.
+        In `forward` these are each operator's outputs, such as ``fc1_output``, hidden ones too (``bn1_mean``); in the
+        `backward` that follows, the gradients of its inputs, such as ``fc1_backward_output0`` (without the number when
+        it has one input only), in the order in which they are computed. Inputs without a gradient are not told.
+
+        Parameters
+        ----------
+        callback
+            What is called; it takes the place of the one before. None takes that away.
+        monitor_all
+            Whether to tell what goes in, too: before an operator's outputs each of its inputs under the operator's name
+            for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``); before the
+            gradients of its inputs those of its outputs (``fc1_backward_input0``).
+        active
+            Asked before each `forward`; when it says False, the network runs unwatched, at full speed.
         """
-        self._monitor = None if callback is None else (callback, monitor_all)
+        self._monitor = None if callback is None else Watch(callback, monitor_all, active, self._device)
 
-    def _forward_monitored(self, is_train: bool) -> list[NDArray]:
-        assert self._monitor is not None
-        callback, monitor_all = self._monitor
+    def operator_of(self, name: str) -> str | None:
+        """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""
+        if name in self._slots or name in self._aux:
+            return None
+        whose = [
+            node
+            for node in self._graph.nodes
+            if node.operator is not None and name.startswith(f"{node.name}_")
+        ]
+        if not whose:
+            return None
+        node = max(whose, key=lambda node: len(node.name))
+        assert node.operator is not None
+        return f"{node.operator.name} {node.name!r}"
+
+    def _forward_monitored(self, watch: Watch, is_train: bool) -> list[NDArray]:
         tapped = self._tapped_graph()
-        values, record = self._run(self._plan(tapped, is_train), is_train and self._wants_gradients)
+        plan = self._plan(tapped, is_train)
+        plan = dataclasses.replace(plan, run=functools.partial(watch.run, plan.code))
+        values, record = self._run(plan, is_train and self._wants_gradients)
         count = len(self._graph.outputs)
-        taps = dict(zip(tapped.outputs[count:], values[count:], strict=True))
-
-        def tell(name: str, entry: Entry) -> None:
-            if taps[entry] is not None:  # hidden outputs need not be there in every mode
-                callback(name, NDArray(taps[entry], self._device))
-
-        for node in self._graph.nodes:
-            if node.operator is None:
-                continue
-            for input_name, entry in zip(node.input_names, node.inputs, strict=True) if monitor_all else ():
-                if entry.node.is_variable:
-                    tell(entry.name, entry)
-                tell(f"{node.name}_{input_name}", entry)
-            for i, name in enumerate(node.output_names):
-                tell(name, Entry(node, i))
         record.roots = record.roots[:count]
         return self._keep(values[:count], record)
 

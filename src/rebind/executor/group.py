@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..device import Device
-from ..errors import ParameterError, ShapeError, StateError
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..ndarray import NDArray
 from ..shapes import Shape
 from .arguments import read_grad_req
@@ -81,7 +81,7 @@ class DataParallelExecutorGroup:
         self.logger = logger
         self.fixed_param_names = list(fixed_param_names or ())
         self.state_names = list(state_names or ())
-        self.group2ctxs = _groups_per_device(group2ctxs, len(self.contexts))
+        self.group2ctxs = groups_per_device(group2ctxs, len(self.contexts))
         self.shared_group = shared_group
         self.grad_req = self._grad_requests(grad_req, [desc.name for desc in data_shapes])
         self.output_layouts = [batch_axis(symbol[name].attr("__layout__")) for name in symbol.list_outputs()]
@@ -160,8 +160,11 @@ class DataParallelExecutorGroup:
         if owner is not None and source is not None:
             have = source.arg_dict
             shared = [name for name in self.param_names if name in have]
-            if _rows(owner.slices[k]) == _rows(slices[k]):
-                shared += [name for name in self.state_names if name in have]
+            if self.state_names and _rows(owner.slices[k]) == _rows(slices[k]):
+                needed = dict(zip(self.arg_names, self.symbol.infer_shape(**shapes)[0], strict=True))
+                shared += [
+                    name for name in self.state_names if name in have and have[name].shape == needed[name]
+                ]
             types.update({name: have[name].dtype for name in shared})
         exe = self.symbol.simple_bind(
             self.contexts[k],
@@ -399,22 +402,34 @@ def _merged(parts: Sequence[Sequence[Any]], axes: Sequence[int], merge: bool) ->
     return [join(arrays, axis) for arrays, axis in zip(parts, axes, strict=True)]
 
 
-def _groups_per_device(group2ctxs: Any, devices: int) -> list[dict[str, Device]]:
+def groups_per_device(group2ctxs: Any, devices: int) -> list[dict[str, Device]]:
     """Return the device of each ``ctx_group`` for each executor, from a dict or a list of dicts."""
     if group2ctxs is None:
         return [{} for _ in range(devices)]
     if isinstance(group2ctxs, Mapping):
         spread = {
-            name: list(places) if isinstance(places, (list, tuple)) else [places] * devices
+            name: list(places) if isinstance(places, (list, tuple)) else [places]
             for name, places in group2ctxs.items()
         }
+        spread = {name: places * devices if len(places) == 1 else places for name, places in spread.items()}
         for name, places in spread.items():
             if len(places) != devices:
                 raise ParameterError(
                     f"group2ctxs: {name!r} must have a device for each of {devices}; got {places}"
                 )
-        return [{name: places[k] for name, places in spread.items()} for k in range(devices)]
+        return [_checked_places({name: places[k] for name, places in spread.items()}) for k in range(devices)]
+    if not isinstance(group2ctxs, (list, tuple)):
+        raise ArgumentError(
+            f"group2ctxs: must be a dict from group to device or devices, or a list of dicts; got {group2ctxs!r}"
+        )
     groups = list(group2ctxs)
     if len(groups) != devices:
         raise ParameterError(f"group2ctxs: must hold a dict for each of {devices} devices; got {len(groups)}")
-    return [dict(group or {}) for group in groups]
+    return [_checked_places(group or {}) for group in groups]
+
+
+def _checked_places(places: Mapping[str, Any]) -> dict[str, Device]:
+    for name, place in places.items():
+        if not isinstance(place, Device):
+            raise ArgumentError(f"group2ctxs: {name!r} must have a Device; got {place!r}")
+    return dict(places)

@@ -74,6 +74,10 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
     [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None)]
     """
     total = sum(work_load_list)
+    if not total > 0:
+        raise ParameterError(
+            f"work_load_list: must hold a positive number for each device; got {list(work_load_list)}"
+        )
     counts = [round(load * batch_size / total) for load in work_load_list]
     counts[-1] += batch_size - sum(counts)
     slices, begin = [], 0

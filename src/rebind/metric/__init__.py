@@ -15,22 +15,30 @@ from .base import (
     register,
 )
 from .classification import Accuracy, TopKAccuracy
+from .confusion import F1, MCC, PCC
+from .correlation import PearsonCorrelation
 from .probability import CrossEntropy, NegativeLogLikelihood, Perplexity
-from .regression import MAE, MSE, RMSE, Loss
+from .regression import MAE, MSE, RMSE, Caffe, Loss, Torch
 
 __all__ = [
+    "F1",
     "MAE",
+    "MCC",
     "MSE",
+    "PCC",
     "RMSE",
     "Accuracy",
+    "Caffe",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",
     "EvalMetric",
     "Loss",
     "NegativeLogLikelihood",
+    "PearsonCorrelation",
     "Perplexity",
     "TopKAccuracy",
+    "Torch",
     "alias",
     "check_label_shapes",
     "create",

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
 from ..registry import Registry
+from .state import restore, snapshot
 
 __all__ = [
     "CompositeEvalMetric",
@@ -27,15 +28,20 @@ __all__ = [
 ]
 
 _SUMS = ("sum_metric", "num_inst", "global_sum_metric", "global_num_inst")
+# What stays as the constructor made it.
+_SETTINGS = frozenset(
+    ("name", "output_names", "label_names", "_kwargs", "_has_global_stats", "_kept", *_SUMS)
+)
 
 
 class EvalMetric:
     """A value that sums up over batches.
 
     A subclass says what it measures in one of two ways. `measure` is a pure function of a label and a prediction
-    (tensors) that returns a sum and how many it is the sum of; the base does the rest. Or, as in MXNet, `update`
-    adds to `sum_metric` and `num_inst` (and to `global_sum_metric` and `global_num_inst`, with
-    ``has_global_stats=True``).
+    (tensors) that returns a sum and how many it is the sum of; the base does the rest. The sum may be a tensor of
+    several numbers, which `value` makes one figure of, and `merge` may join two of them in another way than by adding.
+    Or, as in MXNet, `update` adds to `sum_metric` and `num_inst` (and to `global_sum_metric` and `global_num_inst`,
+    with ``has_global_stats=True``).
 
     There are two windows: the local one, which `reset_local` empties (`Speedometer` does so each time it speaks),
     and the global one since `reset`, which the figures of an epoch come from. A metric that only keeps the local
@@ -102,8 +108,15 @@ class EvalMetric:
             f"{type(self).__name__} must define measure(label, pred) or update(labels, preds)"
         )
 
-    def value(self, total: float, count: float) -> float:
-        """Return what is reported for a sum over `count` samples: the mean, if a subclass says nothing else."""
+    def merge(self, total: Any, more: Any) -> Any:
+        """Return two sums, neither of them empty, as one."""
+        return _plus(total, more)
+
+    def value(self, total: Any, count: float) -> float:
+        """Return what is reported for a sum over `count` samples: the mean, if a subclass says nothing else.
+
+        `total` is a number, or a tensor on the CPU where `measure` returns several numbers.
+        """
         return total / count if count else float("nan")
 
     # ---- adding up -------------------------------------------------------------------------------------
@@ -135,10 +148,19 @@ class EvalMetric:
         self.update(labels, preds)
 
     def _add(self, total: Any, count: Any) -> None:
-        self.sum_metric = _plus(self.sum_metric, total)
+        self.sum_metric = self._join(self.sum_metric, total)
         self.num_inst = _plus(self.num_inst, count)
-        self.global_sum_metric = _plus(self.global_sum_metric, total)
+        whole = self._join(self.global_sum_metric, total)
+        # A subclass may add to either in place, so they must not be one tensor.
+        is_shared = whole is self.sum_metric and isinstance(whole, Tensor)
+        self.global_sum_metric = whole.clone() if is_shared else whole
         self.global_num_inst = _plus(self.global_num_inst, count)
+
+    def _join(self, total: Any, more: Any) -> Any:
+        # An empty sum has no type yet: 0.0 + int64 would make a float32 tensor, which miscounts above 2**24.
+        if _is_empty(total):
+            return more
+        return total if _is_empty(more) else self.merge(total, more)
 
     # ---- windows ---------------------------------------------------------------------------------------
 
@@ -153,7 +175,7 @@ class EvalMetric:
     def reset_local(self) -> None:
         """Begin a new local window; the global one goes on."""
         kept = self._kept_sums()
-        kept = (_plus(kept[0], self.sum_metric), _plus(kept[1], self.num_inst))
+        kept = (self._join(kept[0], self.sum_metric), _plus(kept[1], self.num_inst))
         if type(self).reset is EvalMetric.reset or self._has_global_stats:
             self.num_inst = 0
             self.sum_metric = 0.0
@@ -172,7 +194,7 @@ class EvalMetric:
 
     def get(self) -> tuple[Any, Any]:
         """Return the name and the value of the local window; nan when it is empty."""
-        return self.name, self.value(float(self.sum_metric), _number(self.num_inst))
+        return self.name, self.value(_read(self.sum_metric), _number(self.num_inst))
 
     def get_global(self) -> tuple[Any, Any]:
         """Return the name and the value since the last `reset`."""
@@ -182,7 +204,7 @@ class EvalMetric:
             kept_sum, kept_count = self._kept_sums()
             if not _number(kept_count):
                 return self.get()
-            total, count = _plus(kept_sum, self.sum_metric), _plus(kept_count, self.num_inst)
+            total, count = self._join(kept_sum, self.sum_metric), _plus(kept_count, self.num_inst)
         local = self.sum_metric, self.num_inst
         # A subclass may have its own get(); it reads these two.
         self.sum_metric, self.num_inst = total, count
@@ -212,15 +234,29 @@ class EvalMetric:
     # ---- keeping ---------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the sums as plain numbers, for `load_state_dict`."""
-        state = {name: _number(getattr(self, name, 0)) for name in _SUMS}
-        return {**state, "kept": [_number(each) for each in self._kept_sums()]}
+        """Return the sums, and what else a subclass keeps in its attributes, for `load_state_dict`.
+
+        Attributes that are numbers, texts, arrays, other metrics, or lists and dicts of these are kept. A metric that
+        keeps something else defines `state_dict` and `load_state_dict` itself.
+        """
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in _SETTINGS and name.removeprefix("_") not in self._kwargs
+        }
+        sums = {name: getattr(self, name, 0) for name in _SUMS}
+        return {
+            **snapshot({**sums, "kept": list(self._kept_sums())}, self.name),
+            "own": snapshot(own, self.name),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with sums that `state_dict` returned."""
         for name in _SUMS:
-            setattr(self, name, state[name])
-        self._kept = (state["kept"][0], state["kept"][1])
+            setattr(self, name, restore(state[name], getattr(self, name, None)))
+        self._kept = tuple(restore(state["kept"]))
+        for name, value in state["own"].items():
+            setattr(self, name, restore(value, getattr(self, name, None)))
 
 
 def _forgetting(reset: Callable[[EvalMetric], None]) -> Callable[[EvalMetric], None]:
@@ -316,7 +352,12 @@ class CompositeEvalMetric(EvalMetric):
         return {"metrics": [metric.state_dict() for metric in self.metrics]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with sums that `state_dict` returned."""
+        """Go on with sums that `state_dict` returned; of as many metrics."""
+        if len(state["metrics"]) != len(self.metrics):
+            raise StateError(
+                f"CompositeEvalMetric.load_state_dict: the state must be that of {len(self.metrics)} metrics; "
+                f"got {len(state['metrics'])}"
+            )
         for metric, each in zip(self.metrics, state["metrics"], strict=True):
             metric.load_state_dict(each)
 
@@ -496,18 +537,39 @@ def same_length(label: Tensor, pred: Tensor, who: str) -> None:
         )
 
 
+def together(total: Tensor, more: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two sums on one device: the first one's, unless that is the CPU, where waiting for another costs time."""
+    if total.device == more.device:
+        return total, more
+    if total.device.type == "cpu":
+        return total.to(more.device), more
+    return total, more.to(total.device)
+
+
 def _plus(total: Any, more: Any) -> Any:
-    """Add sums that are plain numbers or 0-d tensors, of one device or several."""
-    if isinstance(total, Tensor):
-        if isinstance(more, Tensor) and more.device != total.device:
-            more = more.to(total.device)
-        return total + more
-    # An empty sum has no type yet: float + int64 would make a float32 tensor, which miscounts above 2**24.
-    return more if isinstance(more, Tensor) and total == 0 else total + more
+    """Add sums that are plain numbers or tensors, of one device or several."""
+    if _is_empty(total):
+        return more
+    if _is_empty(more):
+        return total
+    if isinstance(total, Tensor) and isinstance(more, Tensor):
+        total, more = together(total, more)
+    return total + more
+
+
+def _is_empty(total: Any) -> bool:
+    return isinstance(total, (int, float)) and total == 0
 
 
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
+
+
+def _read(total: Any) -> Any:
+    """Return a sum as it goes into `value`: here, and nowhere earlier, its device is waited for."""
+    if isinstance(total, Tensor):
+        return float(total) if total.ndim == 0 else total.cpu()
+    return float(total) if isinstance(total, (int, float, numpy.generic, numpy.ndarray, NDArray)) else total
 
 
 def _as_list(value: Any) -> list[Any]:

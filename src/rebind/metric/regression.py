@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from .base import EvalMetric, as_tensor, metrics
 
-__all__ = ["MAE", "MSE", "RMSE", "Loss"]
+__all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "Torch"]
 
 
 def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
@@ -165,3 +165,41 @@ class Loss(EvalMetric):
         for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
             tensor = as_tensor(pred).detach()
             self._add(tensor.sum(dtype=torch.float64), tensor.numel())
+
+
+@metrics.register("torch")
+class Torch(Loss):
+    """`Loss` under another name, which old scripts use.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+    """
+
+    def __init__(
+        self,
+        name: str = "torch",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+
+@metrics.register("caffe")
+class Caffe(Loss):
+    """`Loss` under another name, which old scripts use.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+    """
+
+    def __init__(
+        self,
+        name: str = "caffe",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names)

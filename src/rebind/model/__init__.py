@@ -1,6 +1,20 @@
-"""`mx.model`: files of checkpoints, and the record that batch callbacks get."""
+"""`mx.model`: FeedForward, files of checkpoints, and the steps that training loops of one's own are made of."""
 
-from .checkpoint import load_checkpoint, load_params, save_checkpoint
-from .module import BatchEndParam
+from ..checkpoint import load_checkpoint, load_params, save_checkpoint
+from ..module import BatchEndParam
+from .feedforward import FeedForward
+from .following import TrainingState
+from .steps import (
+    _create_kvstore,
+    _create_sparse_kvstore,
+    _initialize_kvstore,
+    _multiple_callbacks,
+    _update_params,
+    _update_params_on_kvstore,
+)
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = [
+    "BatchEndParam", "FeedForward", "TrainingState", "_create_kvstore", "_create_sparse_kvstore",
+    "_initialize_kvstore", "_multiple_callbacks", "_update_params", "_update_params_on_kvstore", "load_checkpoint",
+    "load_params", "save_checkpoint",
+]  # fmt: skip

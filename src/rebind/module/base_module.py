@@ -15,7 +15,7 @@ from .. import checkpoint as checkpoints
 from .. import metric as metrics
 from ..callback import StopTraining
 from ..checkpoint import Checkpoint, Place
-from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
+from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, near_names
 from ..executor import batch_axis
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
@@ -154,6 +154,26 @@ class BaseModule:
     def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Get ready for a batch before it is computed."""
 
+    def get_states(self, merge_multi_context: bool = True) -> list:
+        """Return the states, of which there are none."""
+        self._need_params("get_states")
+        return []
+
+    def set_states(self, states: Any = None, value: float | None = None) -> None:
+        """Set the states, of which there are none: any other list than an empty one is an error."""
+        self._need_params("set_states")
+        if states or value is not None:
+            raise ParameterError(f"{type(self).__name__}.set_states: it has no states; got {states or value}")
+
+    def trained_params(self) -> dict[str, NDArray]:
+        """Return the parameters that training moves, as they are on the first device; not copies."""
+        raise self._abstract("trained_params()")
+
+    @property
+    def _whole_symbol(self) -> Any:
+        """The network that a run is told by; the one of the moment may be a part of it."""
+        return self.symbol
+
     def run_state(self) -> dict[str, Any]:
         """Return all that training needs to go on, as a tree of arrays, numbers and texts."""
         raise self._abstract("run_state(), for fit(checkpoint=...)")
@@ -168,6 +188,12 @@ class BaseModule:
 
     def _begin_epoch(self, epoch: int, nbatch: int) -> None:
         """Do what comes before an epoch's batches; `nbatch` of them are behind a run that was taken up again."""
+
+    def _before_batches(self, epoch: int, first: bool, train_data: Any, rewind: Callable[[], None]) -> None:
+        """Go through the training data before an epoch, the `first` of a run or a later one, if learning needs it.
+
+        `rewind` begins the data anew.
+        """
 
     def _unify_devices(self) -> None:
         """Make the devices agree on what each has learned by itself, at the end of an epoch."""
@@ -316,6 +342,12 @@ class BaseModule:
                 place, stopped = found
                 if stopped:
                     return history
+
+        def rewind() -> None:
+            if run is not None:
+                run.before_reset()
+            _rewind(train_data)
+
         try:
             with Progress(num_epoch - place.epoch, progress) as bar:
                 for epoch in range(place.epoch, num_epoch):
@@ -324,6 +356,8 @@ class BaseModule:
                         eval_metric.reset()
                     bar.begin_epoch(epoch, train_data)
                     self._begin_epoch(epoch, place.batch)
+                    if not place.batch:
+                        self._before_batches(epoch, epoch == begin_epoch, train_data, rewind)
                     waiting = place.batch % accumulate  # batches whose gradients are not used yet
                     batches = train_data if run is None else run.batches()
                     for nbatch, batch in enumerate(_some(batches, epoch, place.batch), place.batch):
@@ -350,9 +384,7 @@ class BaseModule:
                             eval_batch_end_callback,
                             history,
                         )
-                    if run is not None:
-                        run.before_reset()
-                    _rewind(train_data)
+                    rewind()
                     if run is not None:
                         run.keep(place)
         except StopTraining as stop:
@@ -574,9 +606,17 @@ class BaseModule:
                 "predict: batches have different numbers of outputs (bucketing?), which cannot be joined; "
                 "set merge_batches=False"
             )
+        axes = [max(axis, 0) for axis in self._output_axes()]
+        for name, parts, axis in zip(self.output_names, zip(*batches, strict=True), axes, strict=True):
+            rest = {(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}
+            if len(rest) > 1:
+                raise ShapeError(
+                    f"predict: output {name!r} of some batches has other shapes ({parts[0].shape} in the first), so "
+                    "that they cannot be joined (bucketing?); set merge_batches=False"
+                )
         merged = [
-            NDArray(torch.cat([part.tensor for part in parts], max(axis, 0)), parts[0].device)
-            for parts, axis in zip(zip(*batches, strict=True), self._output_axes(), strict=True)
+            NDArray(torch.cat([part.tensor for part in parts], axis), parts[0].device)
+            for parts, axis in zip(zip(*batches, strict=True), axes, strict=True)
         ]
         return merged if always_output_list or len(merged) > 1 else merged[0]
 

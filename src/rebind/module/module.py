@@ -116,10 +116,11 @@ class Module(BaseModule):
         #: By which numbers the optimizer knows the parameters; with several devices, the first one's number.
         self._indices: dict[str, int] = {}
         self._first_index = 0  # more than 0 where modules share an optimizer
+        self._loss_scaler: Any = None  # of mixed precision: contrib.amp.init_trainer() sets it
         self._bound_labels: list[DataDesc] | None = None  # as bound; the group's follow the batches
 
-    @staticmethod
-    def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
+    @classmethod
+    def load(cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
         """Return a module from the files that `save_checkpoint` wrote; it is not bound yet.
 
         Parameters
@@ -132,7 +133,7 @@ class Module(BaseModule):
             For the constructor.
         """
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
-        module = Module(symbol, **kwargs)
+        module = cls(symbol, **kwargs)
         module._unbound_params = (arg_params, aux_params)
         module._has_params = True
         if load_optimizer_states:
@@ -319,6 +320,8 @@ class Module(BaseModule):
             raise ParameterError(
                 f"Module.bind: shared_module must be on the same devices, {self._context}; got {shared_module._context}"
             )
+        if shared_module is not None and self._loss_scaler is None:
+            self._loss_scaler = shared_module._loss_scaler
         kept = self.get_params() if self._has_params else None
         shared_group = shared_module._group if shared_module is not None else None
         group = DataParallelExecutorGroup(
@@ -359,9 +362,10 @@ class Module(BaseModule):
             )
 
     def _trained_symbol(self) -> Any:
-        """Return the symbol as it is bound: with frozen statistics where those are among the fixed parameters."""
+        """Return the symbol as it is bound: with frozen statistics where those are fixed, and with scaled losses."""
         frozen = set(self._fixed_param_names) & set(self._aux_names)
-        return Symbol._of(freeze_statistics(self._symbol._graph, frozen)) if frozen else self._symbol
+        symbol = Symbol._of(freeze_statistics(self._symbol._graph, frozen)) if frozen else self._symbol
+        return symbol if self._loss_scaler is None else self._loss_scaler.scaled(symbol)
 
     def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
         """Check that what is described is what the module takes: nothing is left at zero, or out, in silence."""
@@ -633,6 +637,12 @@ class Module(BaseModule):
         """Use the optimizer, and its states, of another module."""
         if not shared_module.optimizer_initialized:
             raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
+        strange = [name for name in self._param_names if name not in shared_module._indices]
+        if strange:
+            raise ParameterError(
+                "Module.borrow_optimizer: shared_module must have all parameters of this one; it lacks "
+                f"{', '.join(map(repr, strange))}"
+            )
         self._optimizer = shared_module._optimizer
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
@@ -659,19 +669,39 @@ class Module(BaseModule):
 
     def run_state(self) -> dict[str, Any]:
         """Return all that training needs to go on: every device's arrays, and the optimizer's states and counts."""
-        group, optimizer = self._need_group("run_state()"), self._need_optimizer("run_state()")
+        optimizer = self._need_optimizer("run_state()")
         return {
-            "args": dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True)),
-            "aux": dict(zip(self._aux_names, (list(arrays) for arrays in group.aux_arrays), strict=True)),
-            "states": [list(arrays) for arrays in group.state_arrays],
+            **self.arrays_state(),
             "gradients": self._held_gradients(),
             "optimizer": optimizer_progress(optimizer),
             "updater": self._in_use_updater().states,
+            "loss scale": None if self._loss_scaler is None else self._loss_scaler.state_dict(),
         }
 
     def load_run_state(self, state: Mapping[str, Any]) -> None:
         """Go on from what `run_state` returned; the module is bound alike and has an optimizer of the same kind."""
-        group, optimizer = self._need_group("load_run_state()"), self._need_optimizer("load_run_state()")
+        optimizer = self._need_optimizer("load_run_state()")
+        self.load_arrays_state(state)
+        self._hold_gradients(state["gradients"])
+        self._give_weights_to_store()
+        set_optimizer_progress(optimizer, state["optimizer"])
+        updater = self._in_use_updater()
+        updater.states, updater.states_synced = dict(state["updater"]), {}
+        if self._loss_scaler is not None and state["loss scale"] is not None:
+            self._loss_scaler.load_state_dict(state["loss scale"])
+
+    def arrays_state(self) -> dict[str, Any]:
+        """Return the arrays of all devices: parameters, auxiliary states, states."""
+        group = self._need_group("arrays_state()")
+        return {
+            "args": dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True)),
+            "aux": dict(zip(self._aux_names, (list(arrays) for arrays in group.aux_arrays), strict=True)),
+            "states": [list(arrays) for arrays in group.state_arrays],
+        }
+
+    def load_arrays_state(self, state: Mapping[str, Any]) -> None:
+        """Take arrays that `arrays_state` returned; the module is bound alike, and has parameters then."""
+        group = self._need_group("load_arrays_state()")
         for names, arrays, kept in (
             (self._param_names, group.param_arrays, state["args"]),
             (self._aux_names, group.aux_arrays, state["aux"]),
@@ -688,11 +718,7 @@ class Module(BaseModule):
         for targets, sources in zip(group.state_arrays, state["states"], strict=True):
             for target, source in zip(targets, sources, strict=True):
                 target._write(source._tensor.to(target._tensor.device))
-        self._hold_gradients(state["gradients"])
-        self._give_weights_to_store()
-        set_optimizer_progress(optimizer, state["optimizer"])
-        updater = self._in_use_updater()
-        updater.states, updater.states_synced = dict(state["updater"]), {}
+        self._has_params = True
 
     def _in_use_updater(self) -> opt.Updater:
         updater = self._kvstore._updater if self._update_on_kvstore and self._kvstore else self._updater
@@ -787,6 +813,16 @@ class Module(BaseModule):
     def update(self) -> None:
         """Move the parameters by the gradients of the last batch."""
         self._need_optimizer("update()")
+        if self._loss_scaler is None:
+            self._update()
+        else:
+            self._loss_scaler.update(self._optimizer_in_use(), self._gradients(), self._update)
+
+    def _gradients(self) -> list[list[NDArray]]:
+        """Return the gradients of the parameters that have one, a list with each device's for each of them."""
+        return [grads for grads in self._need_group("gradients").grad_arrays or () if grads[0] is not None]
+
+    def _update(self) -> None:
         group = self._need_group("update()")
         if group.grad_arrays is None:
             raise StateError("Module.update() needs bind(for_training=True)")

@@ -83,7 +83,7 @@ class Run:
 
     def _state(self, stopped: bool) -> dict[str, Any]:
         return {
-            "network": _network(self.module.symbol),
+            "network": _network(self.module._whole_symbol),
             "module": self.module.run_state(),
             "metric": self.metric.state_dict(),
             "history": self.history,
@@ -112,7 +112,7 @@ class Run:
             return None
         place, state = found
         path = self.checkpoint.path(place)
-        if state["network"] != _network(self.module.symbol):
+        if state["network"] != _network(self.module._whole_symbol):
             raise StateError(
                 f"fit: {path} is a run of another network. Give checkpoint another prefix, or remove the old files "
                 f"({self.checkpoint.prefix}-*.run)."

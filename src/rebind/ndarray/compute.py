@@ -14,6 +14,7 @@ from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..ops import Operator, misfit
 from ..params import Params
+from ..precision import Rules, active_rules
 from .mode import mode
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def compute(
             device = device or array._device
         elif tensor.dtype is not first:
             alike = False
-    if not alike:
+    rules = active_rules()
+    if not alike and rules is None:
         op.check_types(tensors, p)
     device = device or _device_of(p)
     keywords: dict[str, Any] = op.keywords(p) if op.count else p
@@ -62,6 +64,8 @@ def compute(
         if kernel_over is not None:
             kernel_over(*tensors, **keywords)
             return [], device
+        if rules is not None:
+            tensors = _converted(rules, op, p, tensors)
         result = (op.kernel if recording else op.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_own_alone(result, tensors, recording)], device
@@ -101,6 +105,15 @@ def explain(
         return found
     listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
+
+
+def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | None]) -> list[Tensor | None]:
+    """Return inputs in the types that mixed precision computes an operator in."""
+    names = op.inputs_for(p, len(tensors)) if op.variadic else op.input_names
+    fixed = [op.is_auxiliary(name) for name in names]
+    tensors = rules.cast(rules.kind(op.name, p), tensors, fixed)
+    op.check_types(tensors, p)
+    return tensors
 
 
 def _modes(names: Iterable[str], device: Device) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from torch import Tensor
 
 from ..errors import DTypeError, NameLookupError, ParameterError, near_names
 from ..grad_mode import grad_mode
-from ..params import REQUIRED, Parameter, Params
+from ..params import NULL, REQUIRED, Parameter, Params
 from ..shapes import Shape, merge
 
 __all__ = ["OPERATORS", "Input", "Interface", "Operator", "find", "operator"]
@@ -391,6 +391,8 @@ class Operator:
     def _parse(self, given: Mapping[str, Any], who: str) -> Params:
         values = Params(self.defaults)
         for name, value in given.items():
+            if value is NULL:
+                continue
             parameter = self.parameters.get(name)
             if parameter is None:
                 raise ParameterError(

@@ -1,12 +1,23 @@
 """Optimizers: how gradients move weights.
 
-An optimizer is a pure `step` on tensors with its settings as fields; the base does what all have in common. An
-`Updater` keeps the states of one set of weights.
+An optimizer is a class of settings and one method that moves a group of weights in place; the base does what all
+have in common. An `Updater` keeps the states of one set of weights.
 """
 
-from .adam import Adam
-from .base import Optimizer, create, register
-from .sgd import SGD
+from . import contrib
+from .adam import Adam, Adamax, AdamW, Nadam
+from .adaptive import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
+from .base import Group, Optimizer, create, register
+from .layerwise import LAMB, LARS, LBSGD
+from .leader import FTML, Ftrl
+from .sgd import DCASGD, NAG, SGD, ccSGD
+from .sign import Signum
+from .stochastic import SGLD
+from .testing import Test
 from .updater import Updater, get_updater
 
-__all__ = ["SGD", "Adam", "Optimizer", "Updater", "create", "get_updater", "register"]
+__all__ = [
+    "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta", "AdaGrad", "Adam", "AdamW", "Adamax",
+    "Ftrl", "Group", "GroupAdaGrad", "Nadam", "Optimizer", "RMSProp", "Signum", "Test", "Updater", "ccSGD",
+    "contrib", "create", "get_updater", "register",
+]  # fmt: skip

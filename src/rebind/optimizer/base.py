@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, ShapeError, StateError, near_names
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError, near_names
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..ops.update import rules
 from ..registry import Registry
 
-__all__ = ["Optimizer", "create", "optimizers", "register"]
+__all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
 
 LOW_PRECISION = (torch.float16, torch.bfloat16)
 
@@ -37,6 +37,7 @@ class Settings:
     begin_num_update: int = 0
     multi_precision: bool = False
     param_dict: dict[Any, Any] | None = None
+    clip_global_norm: float | None = None
 
     def __post_init__(
         self, param_idx2name: Mapping[Any, str] | None, learning_rate: float | None, sym: Any
@@ -45,11 +46,52 @@ class Settings:
         raise NotImplementedError
 
 
+@dataclass
+class Group:
+    """Weights that are updated together: they have one type, device, learning rate, decay and count.
+
+    Parameters
+    ----------
+    index
+        Their indices.
+    weights, grads
+        The tensors; gradients as they come.
+    states
+        For each weight None, or the tensors of its state; a member may be None.
+    lr, wd
+        Learning rate and weight decay, multipliers included.
+    t
+        The number of this update, from 1.
+    """
+
+    index: Sequence[Any]
+    weights: list[Tensor]
+    grads: list[Tensor]
+    states: list[tuple[Any, ...] | None]
+    lr: float
+    wd: float
+    t: int
+
+    @property
+    def arrays(self) -> list[list[Any]]:
+        """What the rules take: weights, gradients, and a list for each part of the state."""
+        states = [state for state in self.states if state is not None]
+        return [self.weights, self.grads, *map(list, zip(*states, strict=True))]
+
+    def part(self, members: Sequence[int]) -> Group:
+        """Return some of the weights."""
+        if len(members) == len(self.weights):
+            return self
+        columns: Any = (self.index, self.weights, self.grads, self.states)
+        index, weights, grads, states = ([column[k] for k in members] for column in columns)
+        return Group(index, weights, grads, states, self.lr, self.wd, self.t)
+
+
 class Optimizer(Settings, Generic[State]):
     """Base of optimizers.
 
     A subclass declares its settings as dataclass fields, its state as a NamedTuple of tensors (`state_type`), and
-    the algorithm as one pure `step`::
+    the algorithm either as a pure `step`::
 
         class Momentum(NamedTuple):
             buffer: Tensor
@@ -65,7 +107,8 @@ class Optimizer(Settings, Generic[State]):
                 move = self.momentum * state.buffer - lr * (grad + wd * weight)
                 return weight + move, Momentum(move)
 
-    Where a benchmark asks for it, `update_group` does the same in place for many weights at once.
+    or as `update_group`, which writes many weights at once in place. All of rebind's own are of this kind: a few
+    lines over the rules of `rebind.ops.update.rules`, which the update operators share.
 
     Subclasses written for MXNet work too: they override ``create_state(index, weight)`` and
     ``update(index, weight, grad, state)`` on NDArrays, and use `_update_count`, `_get_lr` and `_get_wd`.
@@ -93,6 +136,10 @@ class Optimizer(Settings, Generic[State]):
         Whether weights of float16 and bfloat16 have a copy in float32 that the updates go to.
     param_dict
         By index, objects with `lr_mult` and `wd_mult`.
+    clip_global_norm
+        The gradients of all weights that are updated in one call are scaled down together where the norm over all
+        of them, rescaled, is larger. It comes before `clip_gradient`. The gradients' own arrays stay as they are.
+        MXNet has none.
 
     Examples
     --------
@@ -111,8 +158,8 @@ class Optimizer(Settings, Generic[State]):
     default_learning_rate: ClassVar[float | None] = None
     #: The NamedTuple of the state's tensors.
     state_type: ClassVar[type[tuple] | None] = None
-    #: Whether `clip_gradient` acts on the gradient with weight decay in it.
-    clips_decay: ClassVar[bool] = False
+    #: How the names of parameters end that weight decay acts on when nothing else is said.
+    decayed_endings: ClassVar[tuple[str, ...]] = ("_weight", "_gamma")
     #: How many weights at a time MXNet updates; here all that are alike go together. An old subclass that sets it
     #: on itself to more than 1 says that its `update` takes lists.
     aggregate_num: ClassVar[int] = 0
@@ -125,6 +172,11 @@ class Optimizer(Settings, Generic[State]):
         if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
             raise ArgumentError(
                 f"{type(self).__name__}: param_idx2name must be a dict from index to name; got {param_idx2name!r}"
+            )
+        if self.clip_global_norm is not None and not self.clip_global_norm > 0:
+            raise ParameterError(
+                f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
+                f"got {self.clip_global_norm!r}"
             )
         self.param_dict: dict[Any, Any] = self.param_dict or {}
         self.lr: Any = self._starting_rate(learning_rate)
@@ -186,47 +238,58 @@ class Optimizer(Settings, Generic[State]):
         t
             The number of this update of the weight, from 1.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define step(), or create_state() and update()")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define step() or update_group(), or create_state() and update()"
+        )
 
-    def update_group(
-        self,
-        weights: list[Tensor],
-        grads: list[Tensor],
-        states: list[tuple[Tensor, ...] | None],
-        *,
-        lr: float,
-        wd: float,
-        t: int,
-    ) -> None:
-        """Update weights and states in place; all have one type, device, learning rate, decay and count.
-
-        This is `step` on each of them. An optimizer that has a faster form overrides it.
-        """
-        for weight, grad, old in zip(weights, grads, states, strict=True):
-            ready, decay = self.prepare(weight, grad, wd)
-            state = None if old is None else self.state_type(*old)  # type: ignore[misc]
-            new_weight, new_state = self.step(weight, ready, state, lr=lr, wd=decay, t=t)  # type: ignore[arg-type]
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place; here with `step` on each of them."""
+        ready, _ = rules.prepare(group.grads, **self.scaling)
+        for weight, grad, old in zip(group.weights, ready, group.states, strict=True):
+            state: Any = None if old is None else self.state_type(*old)  # type: ignore[misc]
+            new_weight, new_state = self.step(weight, grad, state, lr=group.lr, wd=group.wd, t=group.t)
             weight.copy_(new_weight)
             for target, value in zip(old or (), new_state or (), strict=True):
                 target.copy_(value)
-
-    def prepare(self, weight: Tensor, grad: Tensor, wd: float) -> tuple[Tensor, float]:
-        """Return the gradient as `step` takes it, rescaled and clipped, and the weight decay left to add."""
-        (ready,), left = self.prepare_group([weight], [grad], wd)
-        return ready, left
-
-    def prepare_group(
-        self, weights: list[Tensor], grads: list[Tensor], wd: float
-    ) -> tuple[list[Tensor], float]:
-        """Return gradients rescaled and clipped, and the weight decay left to add; `grads` stay as they are."""
-        clipped_too = weights if self.clips_decay else None
-        ready, left = rules.prepare(grads, self.rescale_grad, self.clip_limit, clipped_too, wd)
-        return ready, left  # type: ignore[return-value]
 
     @property
     def clip_limit(self) -> float | None:
         """`clip_gradient` if it cuts, else None."""
         return self.clip_gradient if self.clip_gradient is not None and self.clip_gradient > 0 else None
+
+    @property
+    def scaling(self) -> dict[str, Any]:
+        """What the rules do with gradients first."""
+        return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_limit}
+
+    def clip_together(self, grads: list[Tensor]) -> list[Tensor]:
+        """Return gradients scaled down so that their norm over all, rescaled, is `clip_global_norm` at most.
+
+        The norm is taken in float32 at least, and stays on the device: nothing waits for it.
+        """
+        limit = self.clip_global_norm
+        if limit is None or not grads:
+            return grads
+        places: dict[tuple[torch.device, torch.dtype], list[int]] = {}
+        for k, grad in enumerate(grads):
+            places.setdefault((grad.device, grad.dtype), []).append(k)
+        norms: list[Tensor] = []
+        for (_, dtype), members in places.items():
+            wide = torch.float32 if dtype in LOW_PRECISION else None
+            norms += torch._foreach_norm([grads[k] for k in members], 2, wide)
+        wide_type = torch.float64 if any(norm.dtype is torch.float64 for norm in norms) else torch.float32
+        joint = torch.stack([norm.to(norms[0].device, wide_type) for norm in norms])
+        total = torch.linalg.vector_norm(joint) * abs(self.rescale_grad)
+        share = limit / total.clamp(min=limit)
+        scaled: list[Any] = list(grads)
+        for (device, dtype), members in places.items():
+            factor = share.to(device) if dtype in LOW_PRECISION else share.to(device, dtype)
+            # Tensors of half precision are multiplied by a number of float32 as by one of their own type.
+            for k, value in zip(
+                members, torch._foreach_mul([grads[k] for k in members], factor), strict=True
+            ):
+                scaled[k] = value
+        return scaled
 
     # ---- on arrays ---------------------------------------------------------------------------------------
 
@@ -235,7 +298,7 @@ class Optimizer(Settings, Generic[State]):
         state = self.init_state(weight.tensor)
         if state is None:
             return None
-        arrays = tuple(NDArray(each, weight.context) for each in state)
+        arrays = tuple(None if each is None else NDArray(each, weight.context) for each in state)
         return arrays[0] if len(arrays) == 1 else arrays
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
@@ -266,7 +329,7 @@ class Optimizer(Settings, Generic[State]):
                 )
         self._update_count(index)
         with torch.no_grad():
-            self._apply(index, weights, grads, list(map(_tensors, state)))
+            self._apply(index, weights, self.clip_together(grads), list(map(_tensors, state)))
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update weights, those of low precision through their master copies."""
@@ -275,8 +338,10 @@ class Optimizer(Settings, Generic[State]):
             self.update(index, weight, grad, state)
         elif isinstance(index, (list, tuple)):
             with_master = [k for k, each in enumerate(weight) if self._has_master(each)]
-            self._update_masters(*([part[k] for k in with_master] for part in (index, weight, grad, state)))
             others = [k for k in range(len(index)) if k not in set(with_master)]
+            if others:
+                grad = self.clip_arrays_together(grad)
+            self._update_masters(*([part[k] for k in with_master] for part in (index, weight, grad, state)))
             if others:
                 self.update(*([part[k] for k in others] for part in (index, weight, grad, state)))
         else:
@@ -294,6 +359,14 @@ class Optimizer(Settings, Generic[State]):
                 self.update(*each)
         with torch.no_grad():
             torch._foreach_copy_([each.tensor for each in weight], [each.tensor for each in masters])
+
+    def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
+        """`clip_together` of arrays, before they go different ways."""
+        if self.clip_global_norm is None:
+            return grads
+        with torch.no_grad():
+            clipped = self.clip_together([each.tensor for each in grads])
+        return [NDArray(value, each.context) for value, each in zip(clipped, grads, strict=True)]
 
     def _has_master(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.tensor.dtype in LOW_PRECISION
@@ -323,17 +396,7 @@ class Optimizer(Settings, Generic[State]):
         ):
             groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
         for (lr, wd, t, _, _), members in groups.items():
-            if len(members) == len(weights):
-                self.update_group(weights, grads, states, lr=lr, wd=wd, t=t)
-            else:
-                self.update_group(
-                    [weights[k] for k in members],
-                    [grads[k] for k in members],
-                    [states[k] for k in members],
-                    lr=lr,
-                    wd=wd,
-                    t=t,
-                )
+            self.update_group(Group(index, weights, grads, states, lr, wd, t).part(members))
 
     # ---- counts ------------------------------------------------------------------------------------------
 
@@ -366,6 +429,10 @@ class Optimizer(Settings, Generic[State]):
             )
         self.lr = lr
 
+    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> None:
+        """Set multipliers of the learning rate: the old name of `set_lr_mult`, where MXNet 1.9.1 only raises."""
+        self.set_lr_mult(args_lrscale)
+
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
         """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables."""
         self.lr_mult = {**self._multipliers_of_symbol("__lr_mult__"), **args_lr_mult}
@@ -373,9 +440,9 @@ class Optimizer(Settings, Generic[State]):
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
         """Set multipliers of the weight decay, by name or index.
 
-        Others are those of the symbol's variables, then 0 for names that `is_decayed` leaves out, then 1.
+        Others are those of the symbol's variables, then 0 for names that end in none of `decayed_endings`, then 1.
         """
-        undecayed = {name: 0.0 for name in self.idx2name.values() if not is_decayed(name)}
+        undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)}
         self.wd_mult = {**undecayed, **self._multipliers_of_symbol("__wd_mult__"), **args_wd_mult}
 
     def _multipliers_of_symbol(self, attribute: str) -> dict[str, float]:
@@ -456,21 +523,12 @@ def create(name: Any, **kwargs: Any) -> Any:
     return Optimizer.create_optimizer(name, **kwargs)
 
 
-def is_decayed(name: str) -> bool:
-    """Tell whether weight decay acts on a parameter of this name when nothing else is said: MXNet's rule.
-
-    >>> is_decayed("fc1_weight"), is_decayed("bn1_gamma"), is_decayed("fc1_bias")
-    (True, True, False)
-    """
-    return name.endswith(("_weight", "_gamma"))
-
-
-def _tensors(state: Any) -> tuple[Tensor, ...] | None:
+def _tensors(state: Any) -> tuple[Any, ...] | None:
     if state is None:
         return None
     if isinstance(state, NDArray):
         return (state.tensor,)
-    return tuple(each.tensor for each in state)
+    return tuple(None if each is None else each.tensor for each in state)
 
 
 def _check_settings(optimizer: type[Optimizer], name: str, given: Iterable[str]) -> None:

@@ -1,16 +1,17 @@
-"""Stochastic gradient descent."""
+"""Stochastic gradient descent and what is near to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import torch
 from torch import Tensor
 
 from ..ops.update import rules
-from .base import Optimizer, optimizers
+from .base import Group, Optimizer, optimizers
 
-__all__ = ["SGD"]
+__all__ = ["DCASGD", "NAG", "SGD", "ccSGD"]
 
 
 class Momentum(NamedTuple):
@@ -51,35 +52,108 @@ class SGD(Optimizer[Momentum]):
         """Return a buffer of zeros; None without momentum."""
         return super().init_state(weight) if self.momentum else None
 
-    def step(
-        self, weight: Tensor, grad: Tensor, state: Momentum | None, *, lr: float, wd: float, t: int
-    ) -> tuple[Tensor, Momentum | None]:
-        """Return the weight and the buffer after an update."""
-        move = -lr * (grad + wd * weight)
-        if state is None:
-            return weight + move, None
-        move = self.momentum * state.buffer + move
-        return weight + move, Momentum(move)
-
-    def update_group(
-        self,
-        weights: list[Tensor],
-        grads: list[Tensor],
-        states: list[tuple[Tensor, ...] | None],
-        *,
-        lr: float,
-        wd: float,
-        t: int,
-    ) -> None:
+    def update_group(self, group: Group) -> None:
         """Update weights and buffers in place, in one to three passes over them."""
-        settings: Any = {
-            "lr": lr,
-            "wd": wd,
-            "rescale_grad": self.rescale_grad,
-            "clip_gradient": self.clip_limit,
-        }
-        if states[0] is None:
-            rules.sgd(weights, grads, **settings)
+        if self.momentum:
+            rules.sgd_momentum(
+                *group.arrays, lr=group.lr, wd=group.wd, momentum=self.momentum, **self.scaling
+            )
         else:
-            buffers = [state[0] for state in states if state is not None]
-            rules.sgd_momentum(weights, grads, buffers, momentum=self.momentum, **settings)
+            rules.sgd(group.weights, group.grads, lr=group.lr, wd=group.wd, **self.scaling)
+
+
+@optimizers.register("ccsgd")
+@dataclass(kw_only=True, eq=False, repr=False)
+class ccSGD(SGD):
+    """`SGD` under an old name."""
+
+
+@optimizers.register("nag")
+@dataclass(kw_only=True, eq=False, repr=False)
+class NAG(Optimizer[Momentum]):
+    """Nesterov's accelerated gradient: momentum whose gradient counts once more (Nesterov, 1983).
+
+    With ``g = grad + wd * weight``: ``buffer = momentum * buffer - lr * g``, ``weight += momentum * buffer - lr *
+    g``. As in MXNet, the weight decay that goes into the buffer is that of the new weight. The learning rate is
+    inside of the buffer (torch.optim.SGD with nesterov has it outside).
+
+    Parameters
+    ----------
+    momentum
+        The part of the last move that goes on; 0 makes it `SGD`.
+
+    Examples
+    --------
+    >>> NAG(learning_rate=0.1, momentum=0.9).momentum
+    0.9
+    """
+
+    momentum: float = 0.0
+
+    state_type: ClassVar[type[tuple] | None] = Momentum
+    master_first: ClassVar[bool] = False
+
+    def init_state(self, weight: Tensor) -> Momentum | None:
+        """Return a buffer of zeros; None without momentum."""
+        return super().init_state(weight) if self.momentum else None
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and buffers in place."""
+        if self.momentum:
+            rules.nag(*group.arrays, lr=group.lr, wd=group.wd, momentum=self.momentum, **self.scaling)
+        else:
+            rules.sgd(group.weights, group.grads, lr=group.lr, wd=group.wd, **self.scaling)
+
+
+class Drift(NamedTuple):
+    """The last move, if there is momentum, and the weight before it."""
+
+    buffer: Tensor | None
+    previous: Tensor
+
+
+@optimizers.register("dcasgd")
+@dataclass(kw_only=True, eq=False, repr=False)
+class DCASGD(Optimizer[Drift]):
+    """Stochastic gradient descent that makes up for the age of a gradient (Zheng and others, 2017).
+
+    For asynchronous training, where a weight has moved on since its gradient was computed: the change is estimated
+    from the square of the gradient. ``buffer = momentum * buffer - lr * (grad + wd * weight + lamda * grad ** 2 *
+    (weight - previous))``, ``previous = weight``, ``weight += buffer``. PyTorch has no such optimizer.
+
+    Parameters
+    ----------
+    momentum
+        The part of the last move that goes on. MXNet 1.9.1 fails with any.
+    lamda
+        How much of the estimate counts.
+
+    Examples
+    --------
+    >>> DCASGD(learning_rate=0.1).lamda
+    0.04
+    """
+
+    momentum: float = 0.0
+    lamda: float = 0.04
+
+    state_type: ClassVar[type[tuple] | None] = Drift
+
+    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any) -> None:
+        super().__post_init__(param_idx2name, learning_rate, sym)
+        self.weight_previous: dict[Any, Any] = {}  # which MXNet has, and leaves empty
+
+    def init_state(self, weight: Tensor) -> Drift:
+        """Return a buffer of zeros, or None without momentum, and a copy of the weight."""
+        return Drift(torch.zeros_like(weight) if self.momentum else None, weight.clone())
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        rules.dcasgd(
+            *group.arrays,
+            lr=group.lr,
+            wd=group.wd,
+            momentum=self.momentum,
+            lamda=self.lamda,
+            **self.scaling,
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import struct
 from typing import Any
 
@@ -17,15 +18,18 @@ import numpy as np
 from .. import lr_scheduler
 from ..errors import FormatError
 from ..ndarray import NDArray, load_frombuffer, serialization
+from . import contrib
 from .base import Optimizer, optimizers
 
 __all__ = ["read_states", "write_states"]
 
 _NDARRAY = "mxnet.ndarray.ndarray"
 _OPTIMIZER = "mxnet.optimizer.optimizer"
+_CONTRIB = "mxnet.optimizer.contrib"
 _SCHEDULER = "mxnet.lr_scheduler"
 _SCHEDULERS = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
 _MOST_ARRAYS = 64  # in the state of one weight
+_DEEPEST = 4  # lists in lists of an optimizer's attribute
 
 
 # ---- writing ----------------------------------------------------------------------------------------------
@@ -90,7 +94,8 @@ def _pickled_object(value: Any) -> tuple:
     if isinstance(value, Optimizer):
         attributes["allow_np_array"] = False  # which 1.9.1 looks for
         attributes.setdefault("aggregate_num", value.aggregate_num)
-        module = _OPTIMIZER if _is_ours(kind) else module
+        if _is_ours(kind):
+            module = _CONTRIB if kind.__name__ in contrib.__all__ else _OPTIMIZER
     elif _is_ours(kind):
         module = _SCHEDULER
     create = _named("copyreg", "_reconstructor")
@@ -160,7 +165,7 @@ class _ArrayRecord(_Record):
 
 def _bytearray(content: Any = b"", encoding: str = "latin-1") -> bytes:
     # bytearray itself would take a number too, and as much memory as it says.
-    if isinstance(content, str) and encoding == "latin-1":
+    if isinstance(content, str) and encoding in ("latin-1", "latin1"):
         return content.encode(encoding)
     if isinstance(content, (bytes, bytearray)):
         return bytes(content)
@@ -179,6 +184,27 @@ def _number(value: Any = 0) -> Any:
     return value
 
 
+class _NumberType:
+    """A type of NumPy's, as `numpy.dtype` is pickled: its code, and the order of its bytes."""
+
+    def __init__(self, code: Any = "", *_: Any) -> None:
+        if not (isinstance(code, str) and re.fullmatch("[fiu][1248]|b1", code)):
+            raise FormatError(f"optimizer states: a number must be of a usual type; got {str(code)[:20]!r}")
+        self.name = code
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, tuple) and len(state) > 1 and state[1] == ">":
+            self.name = ">" + self.name
+
+
+def _numpy_number(kind: Any = None, content: Any = b"") -> Any:
+    """Return a number that was one of NumPy's as a plain one."""
+    if not isinstance(kind, _NumberType):
+        raise FormatError(f"optimizer states: a number must have a type; got {type(kind).__name__}")
+    (number,) = np.frombuffer(_bytearray(content), dtype=np.dtype(kind.name))
+    return number.item()
+
+
 _ALLOWED: dict[tuple[str, str], Any] = {
     (_NDARRAY, "NDArray"): _ArrayRecord,
     ("mxnet.ndarray", "NDArray"): _ArrayRecord,  # before 1.0
@@ -194,6 +220,9 @@ _ALLOWED: dict[tuple[str, str], Any] = {
         )
     },
     ("_codecs", "encode"): _bytearray,
+    ("numpy", "dtype"): _NumberType,
+    ("numpy.core.multiarray", "scalar"): _numpy_number,
+    ("numpy._core.multiarray", "scalar"): _numpy_number,  # since NumPy 2
     ("copyreg", "_reconstructor"): _reconstructor,
     ("copy_reg", "_reconstructor"): _reconstructor,
 }
@@ -268,8 +297,9 @@ def _optimizer_from(record: Any) -> Optimizer:
     if isinstance(attributes.get("lr_scheduler"), _Record):
         attributes["lr_scheduler"] = _schedule_from(attributes["lr_scheduler"])
     attributes.pop("allow_np_array", None)
+    seen: dict[int, Any] = {}
     for name, value in attributes.items():
-        _check_plain(value, f"{record.kind}.{name}")
+        attributes[name] = _plain(value, f"{record.kind}.{name}", seen)
     counts = attributes.get("_all_index_update_counts")
     optimizer = kind.__new__(kind)
     # What an older file lacks.
@@ -285,15 +315,32 @@ def _schedule_from(record: _Record) -> lr_scheduler.LRScheduler:
         raise FormatError(f"optimizer states: no learning-rate schedule {record.kind!r}")
     kind = _SCHEDULERS[record.kind]
     schedule = kind.__new__(kind)
-    for name, value in record.attributes.items():
-        _check_plain(value, f"{record.kind}.{name}")
-    vars(schedule).update(record.attributes)
+    vars(schedule).update(
+        {name: _plain(value, f"{record.kind}.{name}", {}) for name, value in record.attributes.items()}
+    )
     return schedule
 
 
-def _check_plain(value: Any, who: str) -> None:
-    """Check that a value is plain data; what is nested is only ever read by name or index."""
-    if not isinstance(
-        value, (bool, int, float, str, dict, list, tuple, type(None), lr_scheduler.LRScheduler)
-    ):
-        raise FormatError(f"optimizer states: {who} must be a number or a text; got {type(value).__name__}")
+def _plain(value: Any, who: str, seen: dict[int, Any], depth: int = 0) -> Any:
+    """Return plain data as it is, with arrays in place of their records; nothing else may be there.
+
+    `seen` holds what was converted: a small file could name one list very often.
+    """
+    if isinstance(value, (bool, int, float, str, type(None), lr_scheduler.LRScheduler)):
+        return value
+    if id(value) in seen:
+        return seen[id(value)]
+    found: Any
+    if isinstance(value, _ArrayRecord):
+        found = _array_from(value.attributes.get("handle"), who)
+    elif depth < _DEEPEST and isinstance(value, dict):
+        found = {_checked_index(key): _plain(each, who, seen, depth + 1) for key, each in value.items()}
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        found = type(value)(_plain(each, who, seen, depth + 1) for each in value)
+    else:
+        raise FormatError(
+            f"optimizer states: {who} must be a number, a text, an array, or lists or dicts of them; "
+            f"got {type(value).__name__}"
+        )
+    seen[id(value)] = found
+    return found

@@ -79,6 +79,7 @@ class Updater:
         if self.optimizer.takes_lists:
             update(list(index), list(weight), list(grad), found)
         else:
+            grad = self.optimizer.clip_arrays_together(grad)
             for i, one_weight, one_grad, state in zip(index, weight, grad, found, strict=True):
                 update(i, one_weight, one_grad, state)
 

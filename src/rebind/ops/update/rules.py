@@ -37,9 +37,9 @@ import torch
 from torch import Tensor
 
 __all__ = [
-    "Rate", "adagrad", "adam", "adamw", "adamw_masters", "can_fuse", "ftml", "ftrl", "group_adagrad", "lamb",
-    "lamb_direction", "lamb_move", "lars_rates", "nag", "prepare", "rmsprop", "rmsprop_centered", "sgd",
-    "sgd_momentum", "signsgd", "signum", "single", "through_masters",
+    "Rate", "adadelta", "adagrad", "adam", "adamax", "adamw", "adamw_masters", "can_fuse", "dcasgd", "ftml", "ftrl",
+    "group_adagrad", "lamb", "lamb_direction", "lamb_move", "lars_rates", "nadam", "nag", "prepare", "rmsprop",
+    "rmsprop_centered", "sgd", "sgd_momentum", "sgld", "signsgd", "signum", "single", "through_masters",
 ]  # fmt: skip
 
 Rate: TypeAlias = "float | Sequence[float | Tensor]"
@@ -269,6 +269,58 @@ def nag(
         _add_(buffers, weights, _each(lambda lr, wd: -lr * wd, lr, wd))
 
 
+def dcasgd(
+    weights: Any,
+    grads: Any,
+    buffers: Any,
+    previous: Any,
+    *,
+    lr: float,
+    lamda: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float | None = None,
+) -> None:
+    """Stochastic gradient descent that makes up for the age of a gradient (Zheng and others, 2017).
+
+    ``buffer = momentum * buffer - lr * (g + wd * weight + lamda * g ** 2 * (weight - previous))``, ``previous =
+    weight``, ``weight += buffer``. Without momentum `buffers` holds None.
+    """
+    grads, _ = prepare(grads, rescale_grad, clip_gradient)
+    drift = torch._foreach_sub(weights, previous)
+    torch._foreach_mul_(drift, grads)
+    torch._foreach_mul_(drift, grads)
+    moves = torch._foreach_add(grads, drift, alpha=lamda)
+    if wd:
+        _add_(moves, weights, wd)
+    _scale_(moves, -lr)
+    if momentum:
+        _scale_(buffers, momentum)
+        torch._foreach_add_(buffers, moves)
+        moves = buffers
+    torch._foreach_copy_(previous, weights)
+    torch._foreach_add_(weights, moves)
+
+
+def sgld(
+    weights: Any,
+    grads: Any,
+    noise: Any,
+    *,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float | None = None,
+) -> None:
+    """Langevin dynamics (Welling and Teh, 2011), with `noise` of variance 1.
+
+    ``weight += sqrt(lr) * noise - lr / 2 * (g + wd * weight)``.
+    """
+    sgd(weights, grads, lr=lr / 2, wd=wd, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
+    _add_(weights, noise, math.sqrt(lr))
+
+
 def signsgd(weights: Any, grads: Any, *, lr: Rate, wd: Rate = 0.0) -> None:
     """``weight = (1 - lr * wd) * weight - lr * sign(grad)``."""
     if _is_some(wd):
@@ -324,35 +376,32 @@ def adam(
     """
     grads, wd = prepare(grads, rescale_grad, clip_gradient, weights, wd)
     beta1, beta2 = single(beta1), single(beta2)
-    if (
-        isinstance(lr, (float, int))
-        and isinstance(wd, (float, int))
-        and 0 <= beta1 < 1
-        and 0 <= beta2 < 1
-        and can_fuse(weights, grads, means, variances)
-    ):
-        # At an infinite number of steps torch's own correction is none, and ours is in the rate.
-        steps = [torch.tensor(math.inf)] * len(weights)
-        torch._fused_adam_(
-            weights,
-            grads,
-            means,
-            variances,
-            [],
-            steps,
-            lr=lr,
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=wd,
-            eps=epsilon,
-            amsgrad=False,
-            maximize=False,
-        )
+    arrays = (weights, grads, means, variances)
+    if _can_fuse_adam(arrays, beta1, beta2, lr, wd):
+        _fused_adam(torch._fused_adam_, arrays, lr, wd, beta1, beta2, epsilon)
         return
     if _is_some(wd):
         grads = _decayed(weights, grads, wd, 1.0, None)
     _adam_moments_(means, variances, grads, beta1, beta2)
     _move_(weights, means, _roots(variances, epsilon), _each(lambda lr: -lr, lr))
+
+
+def _can_fuse_adam(arrays: Any, beta1: float, beta2: float, *rates: Any) -> bool:
+    """Tell whether torch's kernel takes these settings: numbers as rates, averages that forget."""
+    numbers = all(isinstance(rate, (float, int)) for rate in rates)
+    return numbers and 0 <= beta1 < 1 and 0 <= beta2 < 1 and can_fuse(*arrays)
+
+
+def _fused_adam(
+    kernel: Any, arrays: Any, lr: Any, wd: Any, beta1: float, beta2: float, epsilon: float
+) -> None:
+    """Run torch's kernel of Adam or AdamW, in one pass."""
+    # At an infinite number of steps torch's own correction is none, and ours is in the rate.
+    steps = [torch.tensor(math.inf)] * len(arrays[0])
+    kernel(
+        *arrays, [], steps, lr=lr, beta1=beta1, beta2=beta2, weight_decay=wd, eps=epsilon,
+        amsgrad=False, maximize=False,
+    )  # fmt: skip
 
 
 def _adam_moments_(means: Any, variances: Any, grads: Any, beta1: float, beta2: float) -> None:
@@ -364,6 +413,65 @@ def _roots(variances: Any, epsilon: float) -> Any:
     roots = torch._foreach_sqrt(variances)
     torch._foreach_add_(roots, epsilon)
     return roots
+
+
+def adamax(
+    weights: Any,
+    grads: Any,
+    means: Any,
+    largest: Any,
+    *,
+    lr: float,
+    wd: float = 0.0,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    rescale_grad: float = 1.0,
+    clip_gradient: float | None = None,
+) -> None:
+    """Adam with the infinity norm in place of the second moment (Kingma and Ba, 2015, section 7).
+
+    ``mean = beta1 * mean + (1 - beta1) * decayed g``, ``u = max(beta2 * u, |decayed g|)``, ``weight -= lr * mean / u``;
+    where ``u`` is 0, so that no gradient came yet, the weight stays.
+    """
+    grads = _decayed(weights, grads, wd, rescale_grad, clip_gradient)
+    _average_(means, grads, beta1)
+    _scale_(largest, beta2)
+    torch._foreach_maximum_(largest, torch._foreach_abs(grads))
+    tiny = torch.finfo(largest[0].dtype).tiny
+    _move_(weights, means, torch._foreach_clamp_min(largest, tiny), -lr)
+
+
+def nadam(
+    weights: Any,
+    grads: Any,
+    means: Any,
+    variances: Any,
+    *,
+    lr: float,
+    share: float,
+    next_share: float,
+    product: float,
+    t: int,
+    wd: float = 0.0,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    rescale_grad: float = 1.0,
+    clip_gradient: float | None = None,
+) -> None:
+    """Adam with Nesterov's look ahead (Dozat, 2016); ``mu`` and ``mu'`` are this and the next share of the mean.
+
+    Moments as in `adam`, from ``decayed g``; ``weight -= lr * ((1 - mu) / (1 - product) * decayed g + mu' / (1 -
+    product * mu') * mean) / (sqrt(variance / (1 - beta2 ** t)) + epsilon)``, where the product is that of all
+    shares up to ``mu``.
+    """
+    grads = _decayed(weights, grads, wd, rescale_grad, clip_gradient)
+    _average_(means, grads, beta1)
+    _average_squares_(variances, grads, beta2)
+    scale = math.sqrt(1 - beta2**t)  # taken out of the root, it saves a pass
+    roots = _roots(variances, epsilon * scale)
+    _move_(weights, grads, roots, -lr * scale * (1 - share) / (1 - product))
+    _move_(weights, means, roots, -lr * scale * next_share / (1 - product * next_share))
 
 
 def adamw(
@@ -386,7 +494,13 @@ def adamw(
     Moments as in `adam`, from ``g``; ``weight -= eta * (lr * mean / (sqrt(variance) + epsilon) + wd * weight)``.
     """
     grads, _ = prepare(grads, rescale_grad, clip_gradient)
-    _adam_moments_(means, variances, grads, single(beta1), single(beta2))
+    beta1, beta2 = single(beta1), single(beta2)
+    arrays = (weights, grads, means, variances)
+    if _can_fuse_adam(arrays, beta1, beta2, lr, eta, wd) and lr:
+        # torch's kernel multiplies the decay by the rate.
+        _fused_adam(torch._fused_adamw_, arrays, eta * lr, wd / lr, beta1, beta2, epsilon)  # type: ignore
+        return
+    _adam_moments_(means, variances, grads, beta1, beta2)
     if _is_some(wd):
         _scale_(weights, _each(lambda eta, wd: 1 - eta * wd, eta, wd))
     _move_(weights, means, _roots(variances, epsilon), _each(lambda eta, lr: -eta * lr, eta, lr))
@@ -533,6 +647,37 @@ def rmsprop_centered(
     _clip_(weights, clip_weights)
 
 
+def adadelta(
+    weights: Any,
+    grads: Any,
+    squares: Any,
+    moves: Any,
+    *,
+    rho: float = 0.9,
+    epsilon: float = 1e-5,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float | None = None,
+) -> None:
+    """AdaDelta (Zeiler, 2012), which has no learning rate; ``n`` mean square of gradients, ``d`` of moves.
+
+    ``n = rho * n + (1 - rho) * g ** 2``, ``delta = sqrt(d + epsilon) / sqrt(n + epsilon) * g``, ``d = rho * d +
+    (1 - rho) * delta ** 2``, ``weight -= delta + wd * weight``.
+    """
+    grads, _ = prepare(grads, rescale_grad, clip_gradient)
+    _average_squares_(squares, grads, rho)
+    delta = torch._foreach_add(moves, epsilon)
+    torch._foreach_sqrt_(delta)
+    roots = torch._foreach_add(squares, epsilon)
+    torch._foreach_sqrt_(roots)
+    torch._foreach_div_(delta, roots)
+    torch._foreach_mul_(delta, grads)
+    _average_squares_(moves, delta, rho)
+    if wd:
+        _scale_(weights, 1 - wd)
+    torch._foreach_sub_(weights, delta)
+
+
 def adagrad(
     weights: Any,
     grads: Any,
@@ -664,10 +809,10 @@ def lamb(
 
 
 def lars_rates(
-    lrs: Tensor,
+    lrs: Tensor | float,
     weight_squares: Tensor,
     grad_squares: Tensor,
-    wds: Tensor,
+    wds: Tensor | float,
     *,
     eta: float,
     eps: float,

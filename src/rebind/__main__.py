@@ -1,0 +1,7 @@
+"""``python -m rebind`` is the command ``rebind``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,57 @@
+"""`mx.base`: small things that scripts import from there. MXNet's access to its C library has no counterpart."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import numpy as np
+
+from . import config
+from .errors import ArgumentError, MXNetError
+from .params import NULL as _Null
+
+__all__ = [
+    "MXNetError", "_Null", "_as_list", "basestring", "c_str", "data_dir", "data_dir_default", "integer_types", "long",
+    "mx_float", "mx_int", "mx_real_t", "mx_uint", "numeric_types", "py_str", "string_types",
+]  # fmt: skip
+
+# What `isinstance` is asked with, since the days of two Pythons.
+string_types = (str,)
+basestring = str
+long = int
+integer_types = (int, np.int32, np.int64)
+numeric_types = (float, int, np.generic)
+
+mx_uint = ctypes.c_uint
+mx_int = ctypes.c_int
+mx_float = ctypes.c_float
+mx_real_t = np.float32  # the type of arrays without another
+
+
+def py_str(x: bytes | str) -> str:
+    """Return the text of UTF-8 bytes; a text is returned as it is."""
+    return x if isinstance(x, str) else x.decode("utf-8")
+
+
+def c_str(string: str) -> ctypes.c_char_p:
+    """Return a text as C has it: UTF-8 bytes with a zero at the end."""
+    if not isinstance(string, str):
+        raise ArgumentError(f"base.c_str: must be a string; got {string!r}")
+    return ctypes.c_char_p(string.encode("utf-8"))
+
+
+def data_dir_default() -> str:
+    """Return the folder for downloaded data that holds without another: ``~/.mxnet``, as in MXNet."""
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir() -> str:
+    """Return the folder for downloaded data: what the environment says in ``MXNET_HOME``, or the default."""
+    return config.get("MXNET_HOME") or data_dir_default()
+
+
+def _as_list(obj: Any) -> Any:
+    """Return a list or tuple as it is, and anything else as a list of one."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]

@@ -1,0 +1,124 @@
+"""The command ``rebind``: ``rebind run train.py --args`` runs a program that says ``import mxnet as mx`` as it is."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from . import compat
+from ._version import __version__
+
+__all__ = ["main", "run_module", "run_script"]
+
+# The folder with a module `mxnet` for the processes that a program starts.
+_AS_MXNET = str(Path(__file__).parent / "_as_mxnet")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with `arguments`, by default those of this process; return its exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    if not (given.module or given.target):
+        given.parser.error("say which script, or -m and which module")
+    _prepare()
+    if given.module:
+        run_module(given.module[0], given.module[1:])
+    else:
+        script, *rest = given.target
+        if not os.path.exists(script):
+            print(f"rebind run: no such file: {script!r}", file=sys.stderr)
+            return 2
+        run_script(script, rest)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rebind",
+        description="MXNet 1.x's symbolic programs, with PyTorch as the engine.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"rebind {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    run = commands.add_parser(
+        "run",
+        help="run a program that says 'import mxnet as mx' as it is",
+        usage="rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]",
+        description="Run a program as python does, with rebind in the place of mxnet, in it and in the processes that "
+        "it starts. An mxnet that is installed is left alone.",
+        allow_abbrev=False,
+    )  # fmt: skip
+    run.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE",
+        help="a module instead of a script, as in 'python -m'",
+    )  # fmt: skip
+    run.add_argument(
+        "target", nargs=argparse.REMAINDER, metavar="SCRIPT",
+        help="the script, or a folder or zip file with a __main__.py; what follows is for the program",
+    )  # fmt: skip
+    run.set_defaults(parser=run)
+    return parser
+
+
+def _prepare() -> None:
+    """Put rebind in the place of mxnet: here, and by PYTHONPATH in the processes that are started from here."""
+    compat.install()
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([_AS_MXNET, *(f for f in inherited if f and f != _AS_MXNET)])
+
+
+def _set_path(*first: str) -> None:
+    """Put `first` where python has the script's folder, which is what stands there now.
+
+    The folder with our `mxnet` follows, for multiprocessing hands this very list on to the processes it spawns.
+    """
+    if getattr(sys.flags, "safe_path", False):  # python -P: no such folder is there, and none is wanted
+        sys.path.insert(0, _AS_MXNET)
+    else:
+        sys.path[:1] = [*first, _AS_MXNET]
+
+
+def run_script(path: str, arguments: Sequence[str]) -> None:
+    """Run the file at `path` as ``python path`` does: as ``__main__``, with its folder first in ``sys.path``."""
+    sys.argv = [path, *arguments]
+    if os.path.isdir(path) or not _is_source(path):
+        _set_path()  # runpy puts the folder or zip file there
+        runpy.run_path(path, run_name="__main__")
+        return
+    whole = os.path.abspath(path)
+    _set_path(os.path.dirname(os.path.realpath(path)))
+    with io.open_code(whole) as file:
+        code = compile(file.read(), whole, "exec", dont_inherit=True)
+    # The module stays what it is after the script's last line, for threads and exit handlers that go on.
+    module = ModuleType("__main__")
+    module.__dict__.update(
+        __file__=whole,
+        __spec__=None,
+        __loader__=SourceFileLoader("__main__", whole),
+        __builtins__=__builtins__,
+    )
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+def run_module(name: str, arguments: Sequence[str]) -> None:
+    """Run the module `name` as ``python -m name`` does: as ``__main__``, with this folder first in ``sys.path``."""
+    _set_path(os.getcwd())
+    sys.argv = [name, *arguments]
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _is_source(path: str) -> bool:
+    """Tell whether a file is a script's text, and not a zip file or compiled code."""
+    with open(path, "rb") as file:
+        return b"\0" not in file.read(1024)

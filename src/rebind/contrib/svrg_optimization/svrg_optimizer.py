@@ -1,0 +1,148 @@
+"""The optimizer of a store that holds weights, which it updates, and full gradients, which it only keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from ... import optimizer as opt
+from ...errors import ArgumentError, ParameterError
+from ...ndarray import NDArray
+
+__all__: list[str] = []  # both are helpers of SVRGModule; MXNet's names for them begin with an underscore
+
+FULL = "_full"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _AssignmentOptimizer(opt.Optimizer):
+    """Puts what is pushed in the place of what is stored."""
+
+    def step(
+        self, weight: Tensor, grad: Tensor, state: None, *, lr: float, wd: float, t: int
+    ) -> tuple[Tensor, None]:
+        """Return the gradient."""
+        return grad, None
+
+
+class _SVRGOptimizer(opt.Optimizer):
+    """An optimizer that leaves full gradients alone: they are assigned, everything else goes to `default_opt`.
+
+    It has the settings, counts and multipliers of `default_opt`; a change of one is a change of the other.
+
+    Parameters
+    ----------
+    default_optimizer
+        What updates the weights: a name, with its settings in `kwargs`, or an optimizer.
+    accumulators
+        The keys of the full gradients. Left out, these are the names in `param_idx2name` that are another one's with
+        ``_full`` behind it. (MXNet takes every name that has ``full`` in it, such as ``fullyconnected0_weight``.)
+    **kwargs
+        The settings of `default_optimizer`.
+
+    Examples
+    --------
+    >>> from rebind import kvstore, nd
+    >>> store = kvstore.create("local")
+    >>> names = {0: "weight", 1: "weight_full"}
+    >>> store.set_optimizer(_SVRGOptimizer("sgd", param_idx2name=names, learning_rate=1.0))
+    >>> store.init([0, 1], [nd.array([5.0]), nd.array([5.0])])
+    >>> store.push([0, 1], [nd.array([2.0]), nd.array([2.0])])
+    >>> weight, full = nd.zeros((1,)), nd.zeros((1,))
+    >>> store.pull([0, 1], out=[weight, full])
+    >>> weight.item(), full.item()
+    (3.0, 2.0)
+    """
+
+    # Slots are beside the __dict__, which is that of `default_opt`.
+    __slots__ = ("accumulators", "aux_opt", "default_opt")
+
+    def __init__(
+        self, default_optimizer: Any, accumulators: Collection[Any] | None = None, **kwargs: Any
+    ) -> None:
+        if isinstance(default_optimizer, str):
+            default_optimizer = opt.create(default_optimizer, **kwargs)
+        elif not isinstance(default_optimizer, opt.Optimizer):
+            raise ArgumentError(
+                f"_SVRGOptimizer: default_optimizer must be a name or an Optimizer; got {default_optimizer!r}"
+            )
+        elif kwargs:
+            raise ParameterError(
+                f"_SVRGOptimizer: settings are for an optimizer's name; got {default_optimizer!r} and {sorted(kwargs)}"
+            )
+        self.__dict__ = vars(default_optimizer)
+        self.default_opt: opt.Optimizer = default_optimizer
+        self.aux_opt = _AssignmentOptimizer()
+        self.accumulators = frozenset(_full_names(self.idx2name) if accumulators is None else accumulators)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _SVRGOptimizer, (self.default_opt, self.accumulators)  # a copy shares the __dict__ of its own
+
+    def __repr__(self) -> str:
+        return f"_SVRGOptimizer({self.default_opt!r})"
+
+    @property
+    def takes_lists(self) -> bool:
+        """Whether updates take lists; here always."""
+        return True
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """Return the state of a weight; a full gradient has none."""
+        return self._optimizer_of(index).create_state(index, weight)
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """Return the state of a weight, with its master copy where it has one."""
+        if self._optimizer_of(index) is self.aux_opt:
+            return None
+        return self.default_opt.create_state_multi_precision(index, weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update weights, and assign full gradients; one or several, given as lists."""
+        self._pass_on("update", index, weight, grad, state)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update weights, those of low precision through their master copies, and assign full gradients."""
+        self._pass_on("update_multi_precision", index, weight, grad, state)
+
+    def _optimizer_of(self, index: Any) -> opt.Optimizer:
+        full = index in self.accumulators or self.idx2name.get(index) in self.accumulators
+        return self.aux_opt if full else self.default_opt
+
+    def _pass_on(self, method: str, index: Any, *arrays: Any) -> None:
+        """Call a method of the optimizers that own these indices."""
+        if not isinstance(index, (list, tuple)):
+            index, arrays = [index], tuple([each] for each in arrays)
+        owners = [self._optimizer_of(i) for i in index]
+        for optimizer in (self.default_opt, self.aux_opt):
+            own = [k for k, owner in enumerate(owners) if owner is optimizer]
+            parts = [[part[k] for k in own] for part in (index, *arrays)]
+            if own and optimizer.takes_lists:
+                getattr(optimizer, method)(*parts)
+            elif own:
+                for each in zip(*parts, strict=True):
+                    getattr(optimizer, method)(*each)
+
+
+def full_keys(names: Sequence[str]) -> dict[str, str]:
+    """Return the key of each parameter's full gradient: ``<name>_full``, longer where that is taken.
+
+    >>> full_keys(["w", "b"]), full_keys(["w", "w_full"])
+    ({'w': 'w_full', 'b': 'b_full'}, {'w': 'w_full_full', 'w_full': 'w_full_full_full'})
+    """
+    keys: dict[str, str] = {}
+    taken = set(names)
+    for name in names:
+        key = name + FULL
+        while key in taken:
+            key += FULL
+        taken.add(key)
+        keys[name] = key
+    return keys
+
+
+def _full_names(idx2name: Mapping[Any, str]) -> set[str]:
+    names = set(idx2name.values())
+    return {name for name in names if name.endswith(FULL) and name.removesuffix(FULL) in names}

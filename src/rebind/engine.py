@@ -1,0 +1,39 @@
+"""`mx.engine`: switches of MXNet's scheduler, for scripts that set them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import ParameterError
+
+__all__ = ["bulk", "set_bulk_size"]
+
+_size = 0
+
+
+def set_bulk_size(size: int) -> int:
+    """Note how many operators are to run as one, and return what was noted before.
+
+    It changes nothing: a bound network is lowered as a whole, and there is no scheduler between its operators.
+    """
+    global _size
+    if not isinstance(size, int) or size < 0:
+        raise ParameterError(f"engine.set_bulk_size: size must be an int >= 0; got {size!r}")
+    before, _size = _size, size
+    return before
+
+
+@contextmanager
+def bulk(size: int) -> Iterator[None]:
+    """Do as `set_bulk_size` within the ``with`` block.
+
+    >>> with bulk(10):
+    ...     set_bulk_size(5)
+    10
+    """
+    before = set_bulk_size(size)
+    try:
+        yield
+    finally:
+        set_bulk_size(before)

@@ -1,0 +1,74 @@
+"""Gradients of a network's losses, scaled: 16-bit numbers then hold what would be lost below their range.
+
+The scale is read when `backward` runs, so that it changes from batch to batch and the network is lowered once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ...ops import Operator
+from ...ops._spec import Input, Interface
+from ...params import Params
+from ..graph import Entry, Graph, Node, rewrite
+
+__all__ = ["scale_losses"]
+
+
+def scale_losses(graph: Graph, scale: Callable[[], float]) -> Graph:
+    """Return `graph` with every gradient multiplied by ``scale()``; what it computes forward stays.
+
+    The factor goes in where gradients begin: before each operator that is a loss, and at the outputs that are none.
+    Names of outputs stay.
+    """
+
+    def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        if not _is_loss(node):
+            return None
+        op = node.operator
+        assert op is not None
+        scaled = [
+            entry if op.is_auxiliary(name) or (i and entry.node.is_variable) else _scaled(entry, scale)
+            for i, (name, entry) in enumerate(zip(node.input_names, inputs, strict=True))
+        ]
+        new = node.with_inputs(scaled)
+        return [Entry(new, i) for i in range(len(new.output_names))]
+
+    changed = rewrite(graph, replace)
+    return Graph(
+        entry if entry.node.is_variable or _is_loss(entry.node) else _scaled(entry, scale, as_output=True)
+        for entry in changed.outputs
+    )
+
+
+def _is_loss(node: Node) -> bool:
+    """Tell whether gradients begin at a node: it does not look at what comes back to it."""
+    op = node.operator
+    return op is not None and op.gradient_rule is not None and not op.needs_head_gradient(node.params)
+
+
+def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -> Entry:
+    source = entry.node
+    suffix, needs_head = "output", True
+    if as_output and source.operator is not None:
+        suffix = source.operator.outputs_for(source.params)[entry.index]
+        needs_head = source.operator.needs_head_gradient(source.params)
+    op = Operator(
+        lambda data: data.view_as(data),
+        "_scaled_gradient",
+        outputs=(suffix,),
+        types={"data": "T", suffix: "T"},
+        alike=True,
+        head_gradient=needs_head,
+        interface=Interface((Input("data"),), variadic=False, parameters={}, modes=frozenset()),
+    )
+
+    @op.gradient
+    def _(p: Params, inputs: Sequence[Tensor], outputs: Any, heads: Sequence[Tensor]) -> tuple[Tensor]:
+        return (heads[0] * scale(),)
+
+    name = source.name if as_output else f"{entry.name}_scaled"
+    return Entry(Node(op, name, [entry], attributes=source.attributes if as_output else None))

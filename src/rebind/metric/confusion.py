@@ -1,0 +1,315 @@
+"""Metrics of which class is taken for which."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from .base import EvalMetric, as_tensor, check_label_shapes, metrics, together
+
+__all__ = ["F1", "MCC", "PCC"]
+
+# So many pairs of classes wait before they are counted, which needs the device to be waited for.
+_MOST_WAITING = 1 << 20
+_MOST_PARTS = 256
+
+
+# ---- two classes ------------------------------------------------------------------------------------------
+
+
+def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
+    """True positives, false positives, false negatives, true negatives, and labels of a third class.
+
+    Class 1 is the positive one. Labels count as of a third class when they are neither the smallest nor the largest of
+    the batch: one that is there cannot be refused here, for that would wait for the device.
+    """
+    if pred.ndim < 2 or pred.shape[1] < 2:
+        raise ShapeError(
+            f"{who}: predictions must be scores of at least 2 classes along axis 1; got shape {tuple(pred.shape)}"
+        )
+    taken = pred.argmax(1).reshape(-1) == 1
+    if label.numel() != taken.numel():
+        raise ShapeError(
+            f"{who}: there must be one label for each prediction; "
+            f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
+        )
+    label = label.reshape(-1).long()
+    if not label.numel():
+        return label.new_zeros(5)
+    true = label == 1
+    low, high = label.aminmax()
+    third = (label != low) & (label != high)
+    return torch.stack((true & taken, taken & ~true, true & ~taken, ~(true | taken), third)).sum(1)
+
+
+def f1_score(counts: Tensor) -> Tensor:
+    """Harmonic mean of precision and recall, from counts of true positives and so on; 0 without true positives."""
+    right, wrong, missed = counts.double()[:3]
+    return 2 * right / (2 * right + wrong + missed).clamp_min(1)
+
+
+def matthews_correlation(counts: Tensor) -> Tensor:
+    """Correlation of label and prediction, from counts of true positives and so on.
+
+    A sum of counts below the line that is 0 stands for 1, as in MXNet.
+    """
+    right, wrong, missed, rest = counts.double()[:4]
+    below = [a + b for a, b in ((right, wrong), (right, missed), (rest, wrong), (rest, missed))]
+    return (right * rest - wrong * missed) / torch.stack(below).clamp_min(1).prod().sqrt()
+
+
+class _OfTwoClasses(EvalMetric):
+    """A score of counts: its mean over the updates, or that of the counts of all samples."""
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None,
+        label_names: Sequence[str] | None,
+        average: str,
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError(
+                f"{type(self).__name__}: average must be one of 'macro', 'micro'; got {average!r}"
+            )
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
+        self.average = average
+
+    def score(self, counts: Tensor) -> Tensor:
+        """Return the score of counts."""
+        raise NotImplementedError
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch; its outputs, if there are several, are counted together."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        if not preds:
+            return
+        counts, samples = [], 0
+        with torch.no_grad():
+            for label, pred in zip(labels, preds, strict=True):
+                pred = as_tensor(pred)
+                label = as_tensor(label).to(pred.device)
+                counts.append(binary_counts(label, pred, self.name))
+                samples += label.numel()
+            total = functools.reduce(lambda one, other: torch.add(*together(one, other)), counts)
+            if self.average == "micro":
+                self._add(total, samples)
+            else:
+                self._add(torch.stack((self.score(total), total[4].double())), 1)
+
+    def value(self, total: Any, count: float) -> float:
+        """Return the score."""
+        if not count:
+            return float("nan")
+        if int(total[-1]):
+            raise ArgumentError(
+                f"{self.name}: labels must be of two classes, of which 1 is the positive one; got {int(total[-1])} of "
+                "a third class. For more classes use mx.metric.PCC()."
+            )
+        return float(total[0]) / count if self.average == "macro" else float(self.score(total))
+
+
+@metrics.register("f1")
+class F1(_OfTwoClasses):
+    """F1 of two classes: the harmonic mean of precision and recall of class 1.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+    average
+        ``'macro'`` for the mean of the scores of the batches, ``'micro'`` for the score of all samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = F1()
+    >>> metric.update([np.array([0, 1, 1])], [np.array([[0.3, 0.7], [0, 1.0], [0.4, 0.6]])])
+    >>> metric.get()
+    ('f1', 0.8)
+    """
+
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self, counts: Tensor) -> Tensor:
+        """Return F1."""
+        return f1_score(counts)
+
+
+@metrics.register("mcc")
+class MCC(_OfTwoClasses):
+    """Matthews correlation coefficient of two classes: 1 for all right, 0 for no relation, -1 for all wrong.
+
+    Unlike `F1` it is 0 for a network that always says the same.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+    average
+        ``'macro'`` for the mean of the scores of the batches, ``'micro'`` for the score of all samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = MCC()
+    >>> metric.update([np.array([0, 1, 1, 0])], [np.array([[0.3, 0.7], [0, 1.0], [0.4, 0.6], [1.0, 0]])])
+    >>> round(metric.get()[1], 4)
+    0.5774
+    """
+
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self, counts: Tensor) -> Tensor:
+        """Return the correlation coefficient."""
+        return matthews_correlation(counts)
+
+
+# ---- any number of classes --------------------------------------------------------------------------------
+
+
+class Pairs(NamedTuple):
+    """Labels and predictions, of which some are counted in a confusion matrix and some wait.
+
+    How large the matrix must be is in the data. To look there is to wait for the device, so it is done once for many
+    batches, and when the metric is read.
+    """
+
+    counted: Tensor | None
+    waiting: tuple[Tensor, ...]  # each (2, n): labels, predictions
+    size: int  # how many pairs wait
+
+    def and_also(self, more: Pairs) -> Pairs:
+        """Return what both hold."""
+        counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
+        found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
+        if found.size > _MOST_WAITING:
+            return Pairs(found.matrix(), (), 0)
+        if len(found.waiting) > _MOST_PARTS:
+            return found._replace(waiting=(_joined(found.waiting),))
+        return found
+
+    def matrix(self) -> Tensor:
+        """Return how often (row) a label is taken for (column) a class."""
+        if not self.size:
+            return torch.zeros(0, 0, dtype=torch.int64) if self.counted is None else self.counted
+        pairs = _joined(self.waiting).long()
+        low, high = pairs.aminmax()
+        if low < 0:
+            raise ArgumentError(f"pcc: labels and predictions must be classes 0, 1, 2, ...; got {int(low)}")
+        classes = int(high) + 1
+        fresh = torch.bincount(pairs[0] * classes + pairs[1], minlength=classes**2).reshape(classes, classes)
+        return _sum(self.counted, fresh)
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    return torch.cat([part.to(parts[0].device) for part in parts], 1) if len(parts) > 1 else parts[0]
+
+
+def _sum(one: Tensor | None, other: Tensor) -> Tensor:
+    """Add confusion matrices of different numbers of classes."""
+    if one is None:
+        return other
+    one, other = together(one, other)
+    classes = max(len(one), len(other))
+    total = one.new_zeros(classes, classes)
+    for each in (one, other):
+        total[: len(each), : len(each)] += each
+    return total
+
+
+def multiclass_correlation(matrix: Tensor) -> float:
+    """Correlation of label and prediction, from how often each is taken for each; nan when one does not vary."""
+    matrix = matrix.double()
+    labels, preds, count = matrix.sum(1), matrix.sum(0), matrix.sum()
+    along = (matrix.diagonal() * count - labels * preds).sum()
+    return float(along / ((labels * (count - labels)).sum() * (preds * (count - preds)).sum()).sqrt())
+
+
+@metrics.register("pcc")
+class PCC(EvalMetric):
+    """Correlation coefficient of any number of classes; for two it is `MCC` with ``average='micro'``.
+
+    Parameters
+    ----------
+    name, output_names, label_names, has_global_stats
+        As for `EvalMetric`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = PCC()
+    >>> metric.update([np.array([0, 1, 2, 2])], [np.eye(4)[[0, 1, 2, 1]]])
+    >>> round(metric.get()[1], 4)
+    0.7
+    """
+
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        has_global_stats: bool = True,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Pairs, int]:
+        """Return labels with predicted classes, and 1."""
+        taken = pred.argmax(1) if pred.shape != label.shape else pred
+        if taken.numel() != label.numel():
+            raise ShapeError(
+                f"{self.name}: there must be one label for each prediction along axis 1; "
+                f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
+            )
+        return Pairs(
+            None, (torch.stack((label.reshape(-1).int(), taken.reshape(-1).int())),), label.numel()
+        ), 1
+
+    def merge(self, total: Pairs, more: Pairs) -> Pairs:
+        """Return the pairs of both."""
+        return total.and_also(more)
+
+    def value(self, total: Any, count: float) -> float:
+        """Return the correlation coefficient."""
+        return multiclass_correlation(total.matrix()) if count else float("nan")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the confusion matrices, for `load_state_dict`."""
+        for name in ("sum_metric", "global_sum_metric"):
+            setattr(self, name, _all_counted(getattr(self, name)))
+        self._kept = (_all_counted(self._kept[0]), self._kept[1])
+        return super().state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on with what `state_dict` returned."""
+        super().load_state_dict(state)
+        for name in ("sum_metric", "global_sum_metric"):
+            setattr(self, name, _as_pairs(getattr(self, name)))
+        self._kept = (_as_pairs(self._kept[0]), self._kept[1])
+
+
+def _all_counted(total: Any) -> Any:
+    return Pairs(total.matrix(), (), 0) if isinstance(total, Pairs) else total
+
+
+def _as_pairs(total: Any) -> Any:
+    return Pairs(*total) if isinstance(total, tuple) else total

@@ -1,0 +1,100 @@
+"""Correlation of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ParameterError, ShapeError
+from .base import EvalMetric, metrics, together
+
+__all__ = ["PearsonCorrelation"]
+
+
+def moments(label: Tensor, pred: Tensor) -> Tensor:
+    """Count, means of label and prediction, sums of their squared and multiplied deviations from the means."""
+    both = torch.stack((label.reshape(-1), pred.reshape(-1))).double()
+    count = both.new_full((1,), both.shape[1])
+    if not both.shape[1]:
+        return torch.cat((count, both.new_zeros(5)))
+    means = both.mean(1)
+    away = both - means[:, None]
+    products = torch.stack((away[0] * away[0], away[1] * away[1], away[0] * away[1])).sum(1)
+    return torch.cat((count, means, products))
+
+
+def merged_moments(one: Tensor, other: Tensor) -> Tensor:
+    """Moments of the values of both, without the loss of digits that sums of squares suffer (Chan et al., 1979)."""
+    count = (one[0] + other[0]).clamp_min(1)
+    apart = other[1:3] - one[1:3]
+    means = one[1:3] + apart * (other[0] / count)
+    between = torch.stack((apart[0] * apart[0], apart[1] * apart[1], apart[0] * apart[1]))
+    return torch.cat(
+        ((one[0] + other[0])[None], means, one[3:] + other[3:] + between * (one[0] * other[0] / count))
+    )
+
+
+def correlation(found: Tensor) -> Tensor:
+    """Pearson's correlation coefficient from moments; nan when one side does not vary."""
+    return (found[5] / (found[3].sqrt() * found[4].sqrt())).clamp(-1, 1)
+
+
+@metrics.register("pearsonr", "PearsonCorrelation")
+class PearsonCorrelation(EvalMetric):
+    """Pearson's correlation coefficient of labels and predictions, which have the same shape.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        As for `EvalMetric`.
+    average
+        ``'macro'`` for the mean of the coefficients of the batches, ``'micro'`` for that of all samples. (In 1.9.1
+        ``'micro'`` knows no windows: `reset_local` does not empty it, and the figure of an epoch is 0.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = PearsonCorrelation()
+    >>> metric.update([np.array([1.0, 2.0, 3.0])], [np.array([1.0, 3.0, 2.0])])
+    >>> round(metric.get()[1], 4)
+    0.5
+    """
+
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError(
+                f"PearsonCorrelation: average must be one of 'macro', 'micro'; got {average!r}"
+            )
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
+        self.average = average
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
+        """Return the coefficient of a batch, or with ``'micro'`` its moments; and 1."""
+        if label.shape != pred.shape:
+            raise ShapeError(
+                f"{self.name}: labels and predictions must have the same shape; "
+                f"got {tuple(label.shape)} and {tuple(pred.shape)}"
+            )
+        found = moments(label, pred)
+        return (correlation(found) if self.average == "macro" else found), 1
+
+    def merge(self, total: Any, more: Any) -> Any:
+        """Return the sum of coefficients, or the moments of both parts."""
+        return (
+            super().merge(total, more) if self.average == "macro" else merged_moments(*together(total, more))
+        )
+
+    def value(self, total: Any, count: float) -> float:
+        """Return the mean of the coefficients, or that of all samples."""
+        if not count or self.average == "macro":
+            return super().value(total, count)
+        return float(correlation(total))

@@ -1,0 +1,85 @@
+"""What a metric has added up, as data that can be written to a file and is exactly what it was when it is read."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+from torch import Tensor
+
+from ..ndarray import NDArray
+
+__all__ = ["restore", "snapshot"]
+
+_PLAIN = (bool, int, float, str, bytes, type(None))
+_METRIC = "state_dict of a metric"
+
+
+class _NotData(Exception):
+    """Something that cannot be written to a file as data."""
+
+
+def snapshot(values: Mapping[str, Any], who: str) -> dict[str, Any]:
+    """Return copies of values that later changes do not reach, tensors on the CPU.
+
+    What is no data is left out, with a warning that names `who` and the value; functions without one.
+    """
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = _copied(value)
+        except _NotData as error:
+            if not callable(value):
+                warnings.warn(
+                    f"{who}: {name} must be numbers, arrays, or lists and dicts of these to be kept; got {error}, "
+                    "which is left out. Define state_dict and load_state_dict in the metric.",
+                    stacklevel=3,
+                )
+    return found
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, numpy.generic):
+        return numpy.array(value)  # with its type: sums of float32 and of float64 round differently
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, Tensor):
+        return value.detach().to("cpu", copy=True)
+    if isinstance(value, NDArray) or (isinstance(value, numpy.ndarray) and not value.dtype.hasobject):
+        return value.copy()
+    if isinstance(value, Mapping) and all(isinstance(key, (str, int)) for key in value):
+        return {key: _copied(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [_copied(each) for each in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        return {_METRIC: value.state_dict()}
+    raise _NotData(type(value).__name__)
+
+
+def restore(value: Any, current: Any = None) -> Any:
+    """Return what `snapshot` was given; `current` is what stands in its place now, for its kind and device."""
+    if isinstance(value, Mapping) and _METRIC in value:
+        current.load_state_dict(value[_METRIC])
+        return current
+    if isinstance(value, Mapping):
+        # Into a copy of what is there, which may be more than a dict: a defaultdict, a Counter.
+        found = copy.copy(current) if isinstance(current, dict) else {}
+        before = dict(found)
+        found.clear()
+        found.update({key: restore(each, before.get(key)) for key, each in value.items()})
+        return found
+    if isinstance(value, (list, tuple)):
+        known = isinstance(current, (list, tuple)) and len(current) == len(value)
+        items = [restore(each, current[i] if known else None) for i, each in enumerate(value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, NDArray):
+        return value.copyto(current.context) if isinstance(current, NDArray) else value.copy()
+    if isinstance(value, Tensor):
+        return value.to(current.device if isinstance(current, Tensor) else "cpu", copy=True)
+    if isinstance(value, numpy.ndarray):
+        return value[()] if value.ndim == 0 else value.copy()
+    return value

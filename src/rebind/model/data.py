@@ -1,0 +1,123 @@
+"""Batches for FeedForward from arrays, and arrays from batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from ..executor import batch_axis
+from ..io import DataDesc, NDArrayIter
+from ..module.base_module import read_descs
+from ..ndarray import NDArray
+from ..symbol import Symbol
+
+__all__ = ["axes_of", "batches_of", "described", "join", "rows_of", "validation_batches"]
+
+
+def batches_of(
+    who: str,
+    symbol: Symbol,
+    X: Any,
+    y: Any,
+    batch_size: int,
+    *,
+    labelled: bool = False,
+    shuffle: bool = False,
+    last_batch_handle: str = "pad",
+) -> Any:
+    """Return X if it is an iterator, else one over the arrays X and y.
+
+    Parameters
+    ----------
+    who
+        For messages.
+    symbol
+        The network whose arguments the arrays are for.
+    X, y
+        An iterator; or arrays with as many rows.
+    batch_size
+        For arrays; if they have fewer rows these are one batch.
+    labelled
+        Whether there must be labels.
+    shuffle, last_batch_handle
+        For `io.NDArrayIter`.
+    """
+    if not isinstance(X, (np.ndarray, NDArray)):
+        if not (hasattr(X, "provide_data") and hasattr(X, "__iter__")):
+            raise ArgumentError(
+                f"FeedForward.{who}: X must be an iterator, a NumPy array or an NDArray; got {type(X).__name__}"
+            )
+        return X
+    if y is None and labelled:
+        raise ParameterError(f"FeedForward.{who}: y must be given when X is an array; got None")
+    if y is not None:
+        y = y if isinstance(y, NDArray) else np.asarray(y)
+        if X.shape[:1] != y.shape[:1]:
+            raise ShapeError(
+                f"FeedForward.{who}: X and y must have as many rows; got shapes {X.shape} and {y.shape}"
+            )
+        if len(y.shape) == 2 and y.shape[1] == 1:
+            y = y.reshape((-1,))
+    arguments = symbol.list_arguments()
+    return NDArrayIter(
+        X,
+        y,
+        batch_size=max(1, min([batch_size, *X.shape[:1]])),
+        shuffle=shuffle,
+        last_batch_handle=last_batch_handle,
+        data_name=_only_name(arguments, "data", "data"),
+        label_name=_only_name(arguments, "label", "softmax_label"),
+    )
+
+
+def validation_batches(symbol: Symbol, eval_data: Any, batch_size: int) -> Any:
+    """Return an iterator for the validation, from one, from a pair of arrays, or from none."""
+    if eval_data is None or hasattr(eval_data, "provide_data"):
+        return eval_data
+    if not isinstance(eval_data, (tuple, list)) or len(eval_data) != 2:
+        got = f"{len(eval_data)} items" if isinstance(eval_data, (tuple, list)) else type(eval_data).__name__
+        raise ArgumentError(
+            f"FeedForward.fit: eval_data must be an iterator or a pair of arrays (data, labels); got {got}"
+        )
+    X, y = (each if isinstance(each, NDArray) else np.asarray(each) for each in eval_data)
+    # Shuffled, as in MXNet: the figures do not hang on it, but the random numbers that training then gets do.
+    return batches_of("fit", symbol, X, y, batch_size, labelled=True, shuffle=True)
+
+
+def _only_name(arguments: Sequence[str], end: str, usual: str) -> str:
+    """Return which argument an array is for: the usual one, or else the only one whose name ends so."""
+    found = [name for name in arguments if name.endswith(end)]
+    return found[0] if usual not in arguments and len(found) == 1 else usual
+
+
+def described(data: Any) -> tuple[list[DataDesc], list[DataDesc]]:
+    """Return descriptions of an iterator's data and labels."""
+    labels = getattr(data, "provide_label", None)
+    return read_descs(data.provide_data, "provide_data"), read_descs(labels, "provide_label")
+
+
+def rows_of(arrays: Any, descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
+    """Return a batch's arrays without the `pad` rows that only fill it up."""
+    rows = []
+    for value, axis in zip(arrays or (), axes_of(descs), strict=False):
+        value = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+        rows.append(value.take(range(value.shape[axis] - pad), axis) if pad else value)
+    return rows
+
+
+def axes_of(descs: Sequence[DataDesc]) -> list[int]:
+    """Return the batch axis of each array."""
+    return [max(batch_axis(desc.layout), 0) for desc in descs]
+
+
+def join(batches: Sequence[Sequence[np.ndarray]], axes: Sequence[int]) -> Any:
+    """Join the arrays of all batches: one array, a list of several, or None for none."""
+    joined = [
+        np.concatenate(parts, axis) for parts, axis in zip(zip(*batches, strict=True), axes, strict=False)
+    ]
+    if not joined:
+        return None
+    return joined if len(joined) > 1 else joined[0]

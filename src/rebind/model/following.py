@@ -1,0 +1,274 @@
+"""What `FeedForward.fit` adds to `Module.fit`: how far training is, and what depends on that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import optimizer as opt
+from ..callback import BatchCallback, EpochCallback
+from ..errors import ArgumentError, StateError
+from ..kvstore import KVStore
+from ..metric import EvalMetric
+from ..module import BatchEndParam, Module
+from ..ndarray import NDArray
+
+if TYPE_CHECKING:
+    from .feedforward import FeedForward
+
+__all__ = [
+    "AllreduceStore",
+    "CountedFromOne",
+    "Epochs",
+    "Following",
+    "ScheduleByEpoch",
+    "Trainer",
+    "TrainingState",
+]
+
+Params = dict[str, NDArray]
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """How far training is, as `callback.BatchCallback` and `callback.EpochCallback` see it.
+
+    Parameters
+    ----------
+    curr_epoch
+        The number of the epoch, from 1; before the first epoch of all it is 0. Training that begins at
+        ``begin_epoch=3`` says 3 before its first epoch and 4 in it, so that it is always the number in the name of the
+        checkpoint's file.
+    curr_batch
+        Batches of this epoch so far.
+    curr_iter
+        Batches since the start of `fit`.
+    batch_size
+        Rows in a batch.
+    """
+
+    curr_epoch: int
+    curr_batch: int
+    curr_iter: int
+    batch_size: int
+
+
+class Following:
+    """Follows a training run: tells the callbacks of it, and keeps the model's parameters up to date.
+
+    It is the first of the run's batch callbacks itself.
+
+    Parameters
+    ----------
+    model
+        The model that is trained.
+    callbacks
+        `callback.BatchCallback` and `callback.EpochCallback` objects.
+    metric
+        The training metric.
+    on_epoch
+        ``on_epoch(epoch)`` is called before each epoch.
+    """
+
+    def __init__(
+        self,
+        model: FeedForward,
+        callbacks: Sequence[BatchCallback | EpochCallback],
+        metric: EvalMetric,
+        on_epoch: Callable[[int], None],
+    ) -> None:
+        for callback in callbacks:
+            if not isinstance(callback, (BatchCallback, EpochCallback)):
+                raise ArgumentError(
+                    "FeedForward.fit: callbacks must hold callback.BatchCallback and callback.EpochCallback objects; "
+                    f"got {callback!r}. Plain functions are for batch_end_callback and epoch_end_callback."
+                )
+        self._model, self._metric, self._on_epoch = model, metric, on_epoch
+        self._of_batches = [callback for callback in callbacks if isinstance(callback, BatchCallback)]
+        self._of_epochs = [callback for callback in callbacks if isinstance(callback, EpochCallback)]
+        self._started = False
+        self.finished_epochs = self._batches = self._iterations = self._batch_size = 0
+
+    @property
+    def state(self) -> TrainingState:
+        """How far training is."""
+        return TrainingState(
+            self.finished_epochs + self._started, self._batches, self._iterations, self._batch_size
+        )
+
+    def begin_epoch(self, epoch: int, nbatch: int, batch_size: int) -> None:
+        """Note that an epoch begins, or goes on after `nbatch` batches."""
+        self.finished_epochs, self._batches = epoch, nbatch
+        if not self._started:
+            self._batch_size = batch_size  # later the module may be bound to the validation's
+            self._tell_epoch([])
+            self._started = True
+        self._on_epoch(epoch)
+        if not nbatch:
+            self._tell_batch()
+
+    def __call__(self, record: BatchEndParam) -> None:
+        """Count a batch."""
+        self._batches = record.nbatch + 1
+        self._iterations += 1
+        self._tell_batch()
+
+    def take_params(self, epoch: int, symbol: Any, arg_params: Params, aux_params: Params) -> None:
+        """Give the model its parameters; the first epoch callback."""
+        self._model.arg_params, self._model.aux_params = arg_params, aux_params
+
+    def end_epoch(self, *_: Any) -> None:
+        """Tell of the end of an epoch; the last epoch callback."""
+        self._tell_epoch(self._metric.get_global_name_value())
+
+    def _tell_batch(self) -> None:
+        for callback in self._of_batches:
+            callback(self.state)
+
+    def _tell_epoch(self, measured: list[tuple[str, Any]]) -> None:
+        for callback in self._of_epochs:
+            callback(self._model, self.state, measured)
+
+    def state_dict(self) -> dict[str, int]:
+        """Return what a run that goes on after a kill cannot know."""
+        return {"iterations": self._iterations}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on from what `state_dict` returned."""
+        self._iterations = state["iterations"]
+
+
+class Trainer(Module):
+    """A Module as FeedForward trains it.
+
+    Parameters
+    ----------
+    symbol
+        The network.
+    following
+        What follows the run.
+    lr_decay
+        ``'batch'``, or ``'epoch'`` to ask the schedule with the number of finished epochs.
+    **kwargs
+        For `Module`.
+    """
+
+    def __init__(self, symbol: Any, *, following: Following, lr_decay: str, **kwargs: Any) -> None:
+        super().__init__(symbol, **kwargs)
+        self._following = following
+        self._lr_decay = lr_decay
+
+    def _begin_epoch(self, epoch: int, nbatch: int) -> None:
+        assert self._group is not None
+        self._following.begin_epoch(epoch, nbatch, self._group.batch_size)
+
+    def _make_optimizer(self, given: Any, params: Any, rescale: float, store_updates: bool) -> opt.Optimizer:
+        """Make the optimizer; a `rescale_grad` of 0 is as good as none, any other is the user's own."""
+        if isinstance(given, opt.Optimizer):
+            given.rescale_grad = rescale = given.rescale_grad or rescale
+        else:
+            params = dict(params)
+            params["rescale_grad"] = params.get("rescale_grad") or rescale
+        made = super()._make_optimizer(given, params, rescale, store_updates)
+        if self._lr_decay == "epoch" and made.lr_scheduler is not None:
+            made.lr_scheduler = ScheduleByEpoch(made.lr_scheduler, self._following)
+        return made
+
+
+class ScheduleByEpoch:
+    """A schedule that is asked with the number of finished epochs, whatever number of updates it is called with."""
+
+    def __init__(self, schedule: Callable[[int], float], following: Following) -> None:
+        self.schedule = schedule
+        self._following = following
+
+    def __call__(self, num_update: int) -> float:
+        """Return the learning rate."""
+        return self.schedule(self._following.finished_epochs)
+
+
+class AllreduceStore(KVStore):
+    """A store that adds gradients up and leaves the updates to the devices: for large arrays."""
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Tell that it does not update."""
+        return False
+
+
+class CountedFromOne:
+    """A batch callback that is given batches' numbers from 1; in all else it is the callback."""
+
+    def __init__(self, callback: Callable[[BatchEndParam], Any]) -> None:
+        self._callback = callback
+
+    def __call__(self, record: BatchEndParam) -> Any:
+        """Take the record of a batch."""
+        number = record.nbatch + 1
+        return self._callback(
+            record._replace(nbatch=number, locals={**(record.locals or {}), "nbatch": number})
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._callback, name)
+
+
+class Epochs:
+    """The batches of an iterator, which begins anew by itself: at its end, before the validation, as in MXNet.
+
+    Parameters
+    ----------
+    data
+        The iterator.
+    size
+        Batches in an epoch, which then begins where the last one ended; None for all that there are.
+    """
+
+    def __init__(self, data: Any, size: int | None) -> None:
+        self.data = data
+        self.size = size
+        self._taken = 0
+        self._rest: Iterator[Any] = iter(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.data, name)
+
+    def __len__(self) -> int:
+        return len(self.data) if self.size is None else self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the batches of an epoch; of the rest of it after `load_state_dict`."""
+        while self.size is None or self._taken < self.size:
+            batch = next(self._rest, None)
+            if batch is None:
+                self._begin_anew()
+                batch = None if self.size is None else next(self._rest, None)
+                if batch is None:  # the end of the epoch; or no batches at all, which `fit` says
+                    break
+            self._taken += 1
+            yield batch
+        self._taken = 0
+
+    def _begin_anew(self) -> None:
+        if hasattr(self.data, "reset"):
+            self.data.reset()
+        self._rest = iter(self.data)
+
+    def reset(self) -> None:
+        """Do nothing: the next epoch begins where it is to begin."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the data and in the epoch."""
+        if not hasattr(self.data, "state_dict"):
+            raise StateError(
+                "fit: epoch_size and checkpoint together need train_data that can tell its place (state_dict); "
+                f"{type(self.data).__name__} cannot. Leave one of them out."
+            )
+        return {"data": self.data.state_dict(), "taken": self._taken}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to a place that `state_dict` returned."""
+        self.data.load_state_dict(state["data"])
+        self._taken = state["taken"]
+        self._rest = iter(self.data)

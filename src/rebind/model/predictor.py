@@ -1,0 +1,119 @@
+"""The module that FeedForward predicts with, bound to one set of shapes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..device import Device
+from ..errors import NameLookupError, ShapeError, StateError
+from ..module import Module
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from .data import described
+
+__all__ = ["Predictor"]
+
+Params = Mapping[str, NDArray]
+
+
+class Predictor:
+    """A network bound for prediction.
+
+    Parameters
+    ----------
+    who
+        For messages.
+    symbol
+        The network.
+    device
+        Where it computes.
+    data
+        An iterator, whose shapes it is bound to.
+    given
+        The names of the parameters that there are; the network's other labels are inputs.
+    verbosity
+        1 logs what binding took.
+    """
+
+    def __init__(
+        self, who: str, symbol: Symbol, device: Device, data: Any, given: Params, verbosity: int
+    ) -> None:
+        started = time.perf_counter()
+        self._symbol, self._key = symbol, _key(device, data, given)
+        self.shapes = _shapes(data)
+        arguments = symbol.list_arguments()
+        descs, labels = described(data)
+        inputs = {desc.name for desc in (*descs, *labels)}
+        wanted = {name for name in arguments if name.endswith("label") and name not in given}
+        names = {desc.name for desc in labels}
+        self.param_names = [name for name in arguments if name not in inputs | wanted]
+        self.aux_names: list[str] = symbol.list_auxiliary_states()
+        self._arguments = arguments
+        self.module = Module(
+            symbol,
+            data_names=[desc.name for desc in descs],
+            label_names=[name for name in arguments if name in names | wanted],
+            context=device,
+        )
+        _need(who, "parameters", self.param_names, given)
+        # Labels are loaded only if all that the network takes are given: predictions need none.
+        self.module.bind(descs, (labels or None) if names >= wanted else None, for_training=False)
+        if verbosity:
+            took = time.perf_counter() - started
+            logging.info("FeedForward.%s: bound to %s in %.3f s", who, _spelled(self.shapes), took)
+
+    def fits(self, symbol: Symbol, device: Device, data: Any, given: Params) -> bool:
+        """Tell whether it would be bound just so."""
+        return self._symbol is symbol and self._key == _key(device, data, given)
+
+    def check_shapes(self, who: str, data: Any) -> None:
+        """Require the shapes that it is bound to."""
+        if _shapes(data) != self.shapes:
+            raise ShapeError(
+                f"FeedForward.{who}: with overwrite=False the shapes must be those of the bound predictor, "
+                f"{_spelled(self.shapes)}; got {_spelled(_shapes(data))}. Leave overwrite=False out to bind anew."
+            )
+
+    def set_params(self, who: str, arg_params: Params, aux_params: Params, *, allow_extra: bool) -> None:
+        """Copy parameters and auxiliary states in: all that it has and, unless extra ones are allowed, no others."""
+        for kind, names, known, have in (
+            ("parameters", self.param_names, self._arguments, arg_params),
+            ("auxiliary states", self.aux_names, self.aux_names, aux_params),
+        ):
+            _need(who, kind, names, have)
+            extra = [name for name in have if name not in known]
+            if extra and not allow_extra:
+                raise NameLookupError(
+                    f"FeedForward.{who}: the network has no {kind} {extra}. "
+                    "Set allow_extra_params=True to leave them out."
+                )
+        self.module.set_params(
+            {name: arg_params[name] for name in self.param_names},
+            {name: aux_params[name] for name in self.aux_names},
+        )
+
+
+def _need(who: str, kind: str, names: Sequence[str], have: Params) -> None:
+    missing = [name for name in names if name not in have]
+    if missing:
+        raise StateError(
+            f"FeedForward.{who}: the network has {kind} without values, {missing}; call fit(), init_model() or "
+            "load_checkpoint() first"
+        )
+
+
+def _shapes(data: Any) -> list[tuple]:
+    return [(desc.name, tuple(desc.shape), dtypes.name(desc.dtype)) for desc in described(data)[0]]
+
+
+def _key(device: Device, data: Any, given: Params) -> tuple:
+    labels = [(desc.name, tuple(desc.shape)) for desc in described(data)[1]]
+    return device, _shapes(data), labels, set(given)
+
+
+def _spelled(shapes: Sequence[tuple]) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape, *_ in shapes)

@@ -1,0 +1,25 @@
+"""What programs import from `mxnet.module.executor_group`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..executor import DataParallelExecutorGroup, join
+from ..executor.group import groups_per_device as _prepare_group2ctxs
+from ..executor_manager import _load_data, _load_general, _load_label, _split_input_slice
+from ..ndarray import NDArray
+
+__all__ = [
+    "DataParallelExecutorGroup",
+    "_load_data",
+    "_load_general",
+    "_load_label",
+    "_merge_multi_context",
+    "_prepare_group2ctxs",
+    "_split_input_slice",
+]
+
+
+def _merge_multi_context(outputs: Sequence[Sequence[NDArray]], major_axis: Sequence[int]) -> list[NDArray]:
+    """Return each output whole: the devices' parts joined along its batch axis, or the first one for -1."""
+    return [join(parts, axis) for parts, axis in zip(outputs, major_axis, strict=True)]

@@ -1,0 +1,296 @@
+"""`PythonModule` and `PythonLossModule`: modules that are no symbol, but Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..initializer import Uniform
+from ..io import DataDesc
+from ..metric import EvalMetric
+from ..ndarray import NDArray, array
+from .base_module import BaseModule, read_descs
+
+__all__ = ["PythonLossModule", "PythonModule"]
+
+Params = dict[str, NDArray]
+
+
+class PythonModule(BaseModule):
+    """A module without parameters, whose subclass computes in Python.
+
+    The subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs` and `get_input_grads`; the other
+    steps have nothing to do. What has parameters overrides more of them.
+
+    Parameters
+    ----------
+    data_names, label_names
+        The names of its inputs and labels; `label_names` may be None.
+    output_names
+        The names of its outputs.
+    logger
+        Where messages go.
+    """
+
+    def __init__(
+        self,
+        data_names: Sequence[str],
+        label_names: Sequence[str] | None,
+        output_names: Sequence[str],
+        logger: Any = logging,
+    ) -> None:
+        super().__init__(logger)
+        self._data_names = _names(data_names)
+        self._label_names = None if label_names is None else _names(label_names)
+        self._output_names = _names(output_names)
+        self._data_shapes: list[DataDesc] | None = None
+        self._label_shapes: list[DataDesc] | None = None
+        self._output_shapes: list[tuple[str, tuple[int, ...]]] | None = None
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the inputs."""
+        return self._data_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the inputs; None before `bind`."""
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels; None when no labels are bound."""
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Names and shapes of the outputs; None before `bind`."""
+        return self._output_shapes
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: Any = "write",
+        **_: Any,
+    ) -> None:
+        """Take the shapes. It holds no memory, so that a second call is as good as the first.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
+        for_training
+            Whether gradients are computed.
+        inputs_need_grad
+            Whether the inputs get gradients too.
+        force_rebind, shared_module
+            Accepted.
+        grad_req
+            Must be ``'write'``.
+        """
+        if grad_req != "write":
+            raise ParameterError(f"{type(self).__name__}.bind: grad_req must be 'write'; got {grad_req!r}")
+        data = read_descs(data_shapes, "data_shapes")
+        labels = read_descs(label_shapes, "label_shapes") or None
+        self._check("data_shapes", data, self._data_names)
+        if labels is not None:
+            self._check("label_shapes", labels, self._label_names or [])
+        self._data_shapes, self._label_shapes = data, labels
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._output_shapes = self._compute_output_shapes()
+        self.binded = True
+
+    def _check(self, who: str, descs: Sequence[DataDesc], names: Sequence[str]) -> None:
+        given = [desc.name for desc in descs]
+        if given != list(names):
+            raise ParameterError(
+                f"{type(self).__name__}.bind: {who} must describe {list(names)}, in this order; got {given}"
+            )
+
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return names and shapes of the outputs; `data_shapes` and `label_shapes` are known by then."""
+        raise self._abstract("_compute_output_shapes()")
+
+    # ---- nothing to do, without parameters ---------------------------------------------------------------
+
+    def get_params(self) -> tuple[Params, Params]:
+        """Return no parameters."""
+        return {}, {}
+
+    def trained_params(self) -> Params:
+        """Return no parameters."""
+        return {}
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008  (MXNet's default; it keeps no state)
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Do nothing: there are no parameters."""
+        self.params_initialized = True
+
+    def init_optimizer(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: there are no parameters."""
+        self.optimizer_initialized = True
+
+    def update(self) -> None:
+        """Do nothing: there are no parameters."""
+
+    def clear_gradients(self) -> None:
+        """Do nothing: there are no parameters."""
+
+    def run_state(self) -> dict[str, Any]:
+        """Return nothing: there are no parameters."""
+        return {}
+
+    def load_run_state(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: there are no parameters."""
+
+    def install_monitor(self, mon: Any) -> None:
+        """Do nothing: a monitor watches what symbols compute."""
+
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the last batch to a metric; without bound labels do nothing."""
+        if self._label_shapes is None:
+            return
+        if pre_sliced:
+            raise ParameterError(
+                f"{type(self).__name__}.update_metric: pre_sliced must be False; it is on one device only"
+            )
+        eval_metric.update_dict(
+            dict(zip(self._label_names or (), labels or (), strict=False)),
+            dict(zip(self._output_names, self.get_outputs(), strict=True)),
+        )
+
+
+class PythonLossModule(PythonModule):
+    """A loss whose gradient is a Python function; its outputs are its inputs, the scores.
+
+    It goes to the end of a `SequentialModule`.
+
+    Parameters
+    ----------
+    name
+        Its output is called ``<name>_output``.
+    data_names, label_names
+        The name of the scores, and of the labels: one each.
+    logger
+        Where messages go.
+    grad_func
+        ``grad_func(scores, labels)`` gives the gradient of the loss with respect to the scores, an NDArray or a NumPy
+        array. Without it a subclass defines `_backward_impl`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+    >>> loss.bind([("data", (2, 1))], [("softmax_label", (2, 1))])
+    >>> loss.forward(mx.io.DataBatch([mx.nd.array([[1.0], [5.0]])], [mx.nd.array([[0.0], [2.0]])]))
+    >>> loss.backward()
+    >>> loss.get_input_grads()[0].asnumpy().tolist()
+    [[1.0], [3.0]]
+    """
+
+    def __init__(
+        self,
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+    ) -> None:
+        super().__init__(data_names, label_names, [f"{name}_output"], logger)
+        for what, names in (("data_names", self._data_names), ("label_names", self._label_names or [])):
+            if len(names) != 1:
+                raise ParameterError(f"PythonLossModule: {what} must hold one name; got {names}")
+        if grad_func is not None and not callable(grad_func):
+            raise ArgumentError(f"PythonLossModule: grad_func must be a function; got {grad_func!r}")
+        self._name = name
+        self._grad_func = grad_func
+        self._scores: NDArray | None = None
+        self._labels: NDArray | None = None
+        self._scores_grad: NDArray | None = None
+
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        assert self._data_shapes is not None
+        return [(self._output_names[0], self._data_shapes[0].shape)]
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Take the scores, and the labels if they are there."""
+        labels = getattr(data_batch, "label", None)
+        training = self.for_training if is_train is None else is_train
+        if training and not labels:
+            raise ArgumentError(
+                f"{type(self).__name__}.forward: a batch for training must have label, for {self._label_names}"
+            )
+        self._scores = data_batch.data[0]
+        self._labels = labels[0] if labels else None
+        self._scores_grad = None
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        """Return the scores."""
+        scores = self._need_scores("get_outputs()")
+        return [scores] if merge_multi_context else [[scores]]
+
+    def _need_scores(self, who: str) -> NDArray:
+        if self._scores is None:
+            raise StateError(f"{type(self).__name__}.{who} needs forward() first")
+        return self._scores
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradient of the scores."""
+        if out_grads is not None:
+            raise ParameterError(f"{type(self).__name__}.backward: out_grads must be None, for it is a loss")
+        if not self.for_training:
+            raise StateError(f"{type(self).__name__}.backward() needs bind(for_training=True)")
+        self._need_scores("backward()")
+        self._backward_impl()
+
+    def _backward_impl(self) -> None:
+        """Set `_scores_grad` from `_scores` and `_labels`."""
+        if self._grad_func is None:
+            raise StateError(
+                f"{type(self).__name__}: needs grad_func, or a subclass that defines _backward_impl()"
+            )
+        if self._labels is None:
+            raise StateError(f"{type(self).__name__}.backward() needs forward() with labels first")
+        grad = self._grad_func(self._need_scores("backward()"), self._labels)
+        if not isinstance(grad, (NDArray, np.ndarray)):
+            raise ArgumentError(
+                f"{type(self).__name__}: grad_func must return an NDArray or a NumPy array; got {type(grad).__name__}"
+            )
+        scores = self._need_scores("backward()")
+        if tuple(grad.shape) != tuple(scores.shape):
+            raise ShapeError(
+                f"{type(self).__name__}: grad_func must return the shape of the scores, {scores.shape}; "
+                f"got {tuple(grad.shape)}"
+            )
+        self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        """Return the gradient of the scores."""
+        if self._scores_grad is None:
+            raise StateError(f"{type(self).__name__}.get_input_grads() needs backward() first")
+        return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,277 @@
+"""Monitors: what the arrays inside a network look like while it trains, and where the first NaN comes from."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import re
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from .errors import ArgumentError, NonFiniteError, ParameterError
+from .executor import Executor
+from .ndarray import NDArray
+
+__all__ = ["Monitor", "NaNMonitor"]
+
+
+def root_mean_square(array: NDArray) -> NDArray:
+    """Return the norm divided by the root of the size: what a monitor shows unless it is told otherwise."""
+    tensor = array.tensor.detach()
+    wide = tensor if tensor.dtype == torch.float64 else tensor.float()
+    norm = torch.linalg.vector_norm(wide) / math.sqrt(max(1, tensor.numel()))
+    return NDArray(norm.reshape(1), array.device)
+
+
+class Monitor:
+    """Shows a statistic of each operator's outputs, of the gradients of its inputs, of arguments and states.
+
+    ``fit(..., monitor=monitor)`` does it all; by hand it is ``module.install_monitor(monitor)`` once, then for each
+    batch `tic`, forward, backward, `toc_print`. Names are ``fc1_output``, ``fc1_backward_output0`` (the gradient of the
+    operator's first input; without the number when it has one only), ``fc1_weight`` and so on. Between the batches
+    that it watches the network runs at full speed.
+
+    Parameters
+    ----------
+    interval
+        Batches from one that is watched to the next.
+    stat_func
+        Takes an NDArray and returns the statistic: an NDArray, a number, or a list of these. By default the norm
+        divided by the root of the size.
+    pattern
+        A regular expression that a name must begin with to be shown: ``'.*weight'``, ``'.*backward.*'``.
+    sort
+        Whether to show the names in the order of the alphabet, not of computation.
+    monitor_all
+        Whether to show what goes into each operator, too.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(2,))
+    >>> monitor = Monitor(1, pattern="e_")
+    >>> monitor.install(exe)
+    >>> monitor.tic()
+    >>> _ = exe.forward(is_train=True)
+    >>> [(step, name, text.strip()) for step, name, text in monitor.toc()]
+    [(1, 'e_output', '1.0')]
+    """
+
+    def __init__(
+        self,
+        interval: int,
+        stat_func: Callable[[NDArray], Any] | None = None,
+        pattern: str = ".*",
+        sort: bool = False,
+        monitor_all: bool = False,
+    ) -> None:
+        who = type(self).__name__
+        if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
+            raise ParameterError(f"{who}: interval must be an int >= 1; got {interval!r}")
+        try:
+            self.re_prog = re.compile(pattern)
+        except (re.error, TypeError) as error:
+            raise ParameterError(
+                f"{who}: pattern must be a regular expression; got {pattern!r} ({error})"
+            ) from None
+        self.interval = interval
+        self.stat_func = root_mean_square if stat_func is None else stat_func
+        self.sort = sort
+        self.monitor_all = monitor_all
+        self.activated = False
+        self.step = 0
+        # Not to keep alive: a module lets go of executors for shapes that have not come for long.
+        self._exes: list[weakref.ref[Any]] = []
+        self.queue: list[tuple[int, str, Any]] = []
+
+    def install(self, exe: Any) -> None:
+        """Watch an executor."""
+        self._watch(exe, self.stat_helper)
+
+    def _watch(self, exe: Any, callback: Callable[[str, NDArray], None]) -> None:
+        if isinstance(exe, Executor):
+            exe.set_monitor_callback(callback, self.monitor_all, active=lambda: self.activated)
+        else:
+            exe.set_monitor_callback(callback, self.monitor_all)
+        if not any(exe is each for each in self.exes):
+            self._exes.append(weakref.ref(exe))
+
+    @property
+    def exes(self) -> list[Any]:
+        """The executors that are watched, as long as they are in use."""
+        self._exes = [each for each in self._exes if each() is not None]
+        return [exe for each in self._exes if (exe := each()) is not None]
+
+    def stat_helper(self, name: str, array: NDArray) -> None:
+        """Take an array that an executor tells of."""
+        if self.activated and self.re_prog.match(name):
+            self.queue.append((self.step, name, self.stat_func(array)))
+
+    def tic(self) -> None:
+        """Begin a batch."""
+        if self.step % self.interval == 0:
+            self.queue = []
+            self.activated = True
+        self.step += 1
+
+    def toc(self) -> list[tuple[int, str, str]]:
+        """End a batch: return number of the batch, name and text for all that was seen; nothing between intervals."""
+        if not self.activated:
+            return []
+        for _, name, array in _held(self.exes):
+            self.stat_helper(name, array)
+        self.activated = False
+        found, self.queue = self.queue, []
+        if self.sort:
+            found.sort(key=lambda each: each[1])
+        return [(step, name, _text(name, value)) for step, name, value in found]
+
+    def toc_print(self) -> None:
+        """End a batch, and log what was seen."""
+        for step, name, text in self.toc():
+            logging.info("Batch: %7d %-30s %s", step, name, text)
+
+
+def _held(executors: Sequence[Any]) -> list[tuple[Any, str, NDArray]]:
+    """Return the arguments and auxiliary states of executors; those that several share, once."""
+    found: dict[int, tuple[Any, str, NDArray]] = {}
+    for exe in executors:
+        for name, array in (*exe.arg_dict.items(), *exe.aux_dict.items()):
+            if array is not None:
+                found.setdefault(id(array), (exe, name, array))
+    return list(found.values())
+
+
+def _text(name: str, value: Any) -> str:
+    """Return a statistic as text: each of its values, with a tab behind it."""
+    texts = []
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(each, NDArray):
+            each = each.asnumpy()
+        if not isinstance(each, (np.ndarray, np.generic, int, float)):
+            raise ArgumentError(
+                f"Monitor: stat_func must return an NDArray, a number or a list of these; got {each!r} for {name!r}"
+            )
+        texts.append(f"{each.reshape(-1)[0] if isinstance(each, np.ndarray) and each.size == 1 else each}\t")
+    return "".join(texts)
+
+
+class NaNMonitor(Monitor):
+    """Names the operator that the first NaN or infinite number comes from, forward or backward.
+
+    A batch that is all finite says nothing. Otherwise there is one line for the first array, in the order of
+    computation, that is not: ``Batch 7: the forward pass of log 'likelihood' gives 3 NaN and 1 inf in
+    likelihood_output, 64 numbers``. What came in from outside (a batch of data, a weight) and what an update made of a
+    parameter is named as such. Numbers are counted on the device and read once, in `toc`.
+
+    Parameters
+    ----------
+    interval
+        Batches from one that is watched to the next.
+    pattern
+        A regular expression that a name must begin with to count.
+    inf
+        Whether infinite numbers count; set it to False for a network that masks with ``-inf``.
+    stop
+        Whether to raise `NonFiniteError` with the line, instead of a warning in the log.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = mx.sym.log(mx.sym.var("x") - 1, name="likelihood").simple_bind(mx.cpu(), x=(2,))
+    >>> monitor = NaNMonitor()
+    >>> monitor.install(exe)
+    >>> monitor.tic()
+    >>> _ = exe.forward(is_train=True)
+    >>> monitor.toc()[0][2]
+    "the forward pass of log 'likelihood' gives 2 NaN and 0 inf in likelihood_output, 2 numbers"
+    """
+
+    def __init__(self, interval: int = 1, pattern: str = ".*", inf: bool = True, stop: bool = False) -> None:
+        super().__init__(interval, _count_nonfinite, pattern, monitor_all=True)
+        self.inf = inf
+        self.stop = stop
+        self._seen: list[tuple[Callable[[], Any], bool, str, NDArray, int]] = []
+
+    def install(self, exe: Any) -> None:
+        """Watch an executor."""
+        self._watch(exe, functools.partial(self._see, weakref.ref(exe), True))
+
+    def stat_helper(self, name: str, array: NDArray) -> None:
+        """Take an array that an executor tells of."""
+        self._see(lambda: None, True, name, array)
+
+    def _see(self, exe: Callable[[], Any], running: bool, name: str, array: NDArray) -> None:
+        if self.activated and self.re_prog.match(name):
+            self._seen.append((exe, running, name, self.stat_func(array), array.size))
+
+    def tic(self) -> None:
+        """Begin a batch."""
+        super().tic()
+        self._seen = []
+
+    def toc(self) -> list[tuple[int, str, str]]:
+        """End a batch: return its number, the name of the first array that is not finite, and what is known of it."""
+        if not self.activated:
+            return []
+        ran = {id(exe()) for exe, *_ in self._seen}
+        for exe, name, array in _held([exe for exe in self.exes if id(exe) in ran]):
+            if _is_learned(exe, name):
+                self._see(weakref.ref(exe), False, name, array)
+        self.activated = False
+        seen, self._seen = self._seen, []
+        counts = _read([found for _, _, _, found, _ in seen])
+        for (exe, running, name, _, size), (nans, infs) in zip(seen, counts, strict=True):
+            if nans or (infs and self.inf):
+                return [(self.step, name, _place(exe(), running, name, f"{nans} NaN and {infs} inf", size))]
+        return []
+
+    def toc_print(self) -> None:
+        """End a batch, and say what was found."""
+        for step, _, text in self.toc():
+            if self.stop:
+                raise NonFiniteError(f"Batch {step}: {text}")
+            logging.warning("Batch %d: %s", step, text)
+
+
+def _is_learned(exe: Any, name: str) -> bool:
+    """Tell whether an array may have changed since `forward`: inputs have not."""
+    return not isinstance(exe, Executor) or name in exe.aux_dict or exe.grad_dict.get(name) is not None
+
+
+def _count_nonfinite(array: NDArray) -> NDArray:
+    tensor = array.tensor.detach()
+    return NDArray(torch.stack((tensor.isnan().sum(), tensor.isinf().sum())), array.device)
+
+
+def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
+    """Return the counts as numbers, waiting once for each device."""
+    found: list[Any] = [None] * len(counts)
+    for place in {count.tensor.device for count in counts}:
+        here = [i for i, count in enumerate(counts) if count.tensor.device == place]
+        values = torch.stack([counts[i].tensor for i in here]).tolist()
+        for i, (nans, infs) in zip(here, values, strict=True):
+            found[i] = (nans, infs)
+    return found
+
+
+def _place(exe: Any, running: bool, name: str, what: str, size: int) -> str:
+    """Return where numbers that are not finite were seen first."""
+    where = f"{name}, {size} numbers"
+    if not running:
+        return f"after the update there are {what} in {where}"
+    if not isinstance(exe, Executor):  # one of another kind, or one that is gone
+        return f"there are {what} in {where}"
+    operator = exe.operator_of(name)
+    if operator is None:
+        return f"{what} came in with {where}"
+    # Inputs are told before outputs: one that is seen first was not computed here.
+    if re.search(r"_backward_input\d+$", name):
+        return f"{what} came in with the gradient of an output of {operator}: {where}"
+    way = "backward" if re.search(r"_backward_output\d*$", name) else "forward"
+    return f"the {way} pass of {operator} gives {what} in {where}"

@@ -1,0 +1,211 @@
+"""Optimizers with a rate for each element from the gradients so far: AdaGrad, AdaDelta, RMSProp."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import ParameterError
+from ..ndarray import NDArray
+from ..ops.update import rules
+from .base import Group, Optimizer, optimizers
+
+__all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
+
+
+class History(NamedTuple):
+    """Sum of the squares of a gradient."""
+
+    history: Tensor
+
+
+@optimizers.register("adagrad")
+@dataclass(kw_only=True, eq=False, repr=False)
+class AdaGrad(Optimizer[History]):
+    """Steps that shrink with the gradients so far (Duchi, Hazan and Singer, 2011).
+
+    ``history += grad ** 2``, ``weight -= lr * (grad / sqrt(history + eps) + wd * weight)``. torch.optim.Adagrad
+    adds its epsilon to the root, and takes weight decay as a part of the gradient.
+
+    Parameters
+    ----------
+    eps
+        Added below the root. The attribute is `float_stable_eps`.
+
+    Examples
+    --------
+    >>> AdaGrad(eps=1e-6).float_stable_eps
+    1e-06
+    """
+
+    eps: InitVar[float] = 1e-7
+
+    state_type: ClassVar[type[tuple] | None] = History
+
+    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any, eps: float) -> None:
+        super().__post_init__(param_idx2name, learning_rate, sym)
+        self.float_stable_eps = eps
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and histories in place."""
+        rules.adagrad(
+            *group.arrays,
+            lr=group.lr,
+            wd=group.wd,
+            epsilon=self.float_stable_eps,
+            **self.scaling,
+        )
+
+
+@optimizers.register("groupadagrad")
+@dataclass(kw_only=True, eq=False, repr=False)
+class GroupAdaGrad(Optimizer[History]):
+    """AdaGrad with one rate for each row, for embeddings; there is no weight decay.
+
+    ``history += mean(grad ** 2)`` over each row, ``weight -= lr * grad / sqrt(history + eps)``. A row is what has one
+    index on the first axis; MXNet takes two axes only. PyTorch has no such optimizer.
+
+    Parameters
+    ----------
+    eps
+        Added below the root. The attribute is `float_stable_eps`.
+
+    Examples
+    --------
+    >>> GroupAdaGrad(learning_rate=0.1).float_stable_eps
+    1e-05
+    """
+
+    eps: InitVar[float] = 1e-5
+
+    state_type: ClassVar[type[tuple] | None] = History
+
+    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any, eps: float) -> None:
+        super().__post_init__(param_idx2name, learning_rate, sym)
+        self.float_stable_eps = eps
+
+    def init_state(self, weight: Tensor) -> History:
+        """Return zeros, one for each row."""
+        return History(weight.new_zeros(weight.shape[:1] + (1,) * (weight.ndim - 1)))
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and histories in place."""
+        if group.wd:
+            names = [self.idx2name.get(i, i) for i in group.index]
+            raise ParameterError(
+                f"GroupAdaGrad: wd must be 0, as it has no weight decay; got {group.wd} for {names}. "
+                "Set wd=0, or their wd_mult to 0."
+            )
+        rules.group_adagrad(*group.arrays, lr=group.lr, epsilon=self.float_stable_eps, **self.scaling)
+
+
+class Deltas(NamedTuple):
+    """Running means of the squares of a gradient and of its moves."""
+
+    squares: Tensor
+    moves: Tensor
+
+
+@optimizers.register("adadelta")
+@dataclass(kw_only=True, eq=False, repr=False)
+class AdaDelta(Optimizer[Deltas]):
+    """Steps as large as the last ones were, for the size of the gradient (Zeiler, 2012).
+
+    ``n = rho * n + (1 - rho) * grad ** 2``, ``delta = sqrt(d + epsilon) / sqrt(n + epsilon) * grad``, ``d = rho *
+    d + (1 - rho) * delta ** 2``, ``weight -= delta + wd * weight``.
+
+    As in MXNet `learning_rate` and `lr_mult` count for nothing, weight decay neither (torch.optim.Adadelta multiplies
+    by a rate, and takes weight decay as a part of the gradient).
+
+    Parameters
+    ----------
+    rho
+        How much of the running means goes on.
+    epsilon
+        Added below both roots.
+
+    Examples
+    --------
+    >>> AdaDelta().rho
+    0.9
+    """
+
+    rho: float = 0.9
+    epsilon: float = 1e-5
+
+    state_type: ClassVar[type[tuple] | None] = Deltas
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        rules.adadelta(*group.arrays, wd=group.wd, rho=self.rho, epsilon=self.epsilon, **self.scaling)
+
+
+class Squares(NamedTuple):
+    """Running means of the square of a gradient and of the gradient, and the last move; the first alone if plain."""
+
+    squares: Tensor
+    means: Tensor
+    moves: Tensor
+
+
+@optimizers.register("rmsprop")
+@dataclass(kw_only=True, eq=False, repr=False)
+class RMSProp(Optimizer[Squares]):
+    """Steps by the size of recent gradients, in two forms.
+
+    With ``g = clip(grad + wd * weight)`` and ``n = gamma1 * n + (1 - gamma1) * g ** 2``: plain (Tieleman and
+    Hinton, 2012) ``weight -= lr * g / sqrt(n + epsilon)``; centered (Graves, 2013) ``m = gamma1 * m + (1 -
+    gamma1) * g``, ``delta = gamma2 * delta - lr * g / sqrt(n - m ** 2 + epsilon)``, ``weight += delta``.
+    torch.optim.RMSprop adds its epsilon to the root, and has a momentum in both forms.
+
+    Parameters
+    ----------
+    gamma1
+        How much of the running means goes on.
+    gamma2
+        The part of the last move that goes on; for the centered form.
+    epsilon
+        Added below the root.
+    centered
+        Whether it is the second form.
+    clip_weights
+        Each element of a new weight is cut to this size; None cuts nothing.
+
+    Examples
+    --------
+    >>> RMSProp(centered=True).gamma2
+    0.9
+    """
+
+    gamma1: float = 0.9
+    gamma2: float = 0.9
+    epsilon: float = 1e-8
+    centered: bool = False
+    clip_weights: float | None = None
+
+    default_learning_rate: ClassVar[float | None] = 0.001
+    state_type: ClassVar[type[tuple] | None] = Squares
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """Return the state as arrays: three; of the plain form a tuple of one."""
+        if self.centered:
+            return super().create_state(index, weight)
+        return (NDArray(torch.zeros_like(weight.tensor), weight.context),)
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        settings: Any = {
+            "lr": group.lr,
+            "wd": group.wd,
+            "gamma1": self.gamma1,
+            "epsilon": self.epsilon,
+            "clip_weights": self.clip_weights or None,  # 0 cuts nothing, as in MXNet
+            **self.scaling,
+        }
+        if self.centered:
+            rules.rmsprop_centered(*group.arrays, gamma2=self.gamma2, **settings)
+        else:
+            rules.rmsprop(*group.arrays, **settings)

@@ -1,0 +1,115 @@
+"""Optimizers that follow the leader: the weight that would have been best so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from torch import Tensor
+
+from ..ops.update import rules
+from .base import Group, Optimizer, optimizers
+
+__all__ = ["FTML", "Ftrl"]
+
+
+class Sums(NamedTuple):
+    """Corrected sum of a gradient, and the sum of its squares."""
+
+    z: Tensor
+    n: Tensor
+
+
+@optimizers.register("ftrl")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Ftrl(Optimizer[Sums]):
+    """Follow the regularized leader, which makes weights sparse (McMahan and others, 2013).
+
+    ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``weight = (sign(z) *
+    lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, and 0 elsewhere. PyTorch has no such
+    optimizer.
+
+    Parameters
+    ----------
+    lamda1
+        The size of L1 regularization.
+    beta
+        The larger, the slower the first steps.
+
+    Examples
+    --------
+    >>> Ftrl().learning_rate
+    0.1
+    """
+
+    lamda1: float = 0.01
+    beta: float = 1
+
+    default_learning_rate: ClassVar[float | None] = 0.1
+    state_type: ClassVar[type[tuple] | None] = Sums
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        if not group.lr:
+            return
+        rules.ftrl(
+            *group.arrays,
+            lr=group.lr,
+            wd=group.wd,
+            lamda1=self.lamda1,
+            beta=self.beta,
+            **self.scaling,
+        )
+
+
+class Leader(NamedTuple):
+    """Denominator of the last update, running mean of squares, numerator."""
+
+    d: Tensor
+    v: Tensor
+    z: Tensor
+
+
+@optimizers.register("ftml")
+@dataclass(kw_only=True, eq=False, repr=False)
+class FTML(Optimizer[Leader]):
+    """Follow the moving leader (Zheng and Kwok, 2017).
+
+    With ``g = clip(grad + wd * weight)``: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d' = (1 - beta1 ** t) / lr
+    * (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d' - beta1 * d) * weight``,
+    ``d = d'``, ``weight = -z / d``. With a rate of 0 nothing changes (MXNet
+    divides by it). PyTorch has no such optimizer.
+
+    Parameters
+    ----------
+    beta1, beta2
+        How much of the running means goes on.
+    epsilon
+        Added to the denominator.
+
+    Examples
+    --------
+    >>> FTML(learning_rate=0.0025).beta1
+    0.6
+    """
+
+    beta1: float = 0.6
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    state_type: ClassVar[type[tuple] | None] = Leader
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        if not group.lr:
+            return
+        rules.ftml(
+            *group.arrays,
+            lr=group.lr,
+            wd=group.wd,
+            t=group.t,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            **self.scaling,
+        )

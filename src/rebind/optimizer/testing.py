@@ -1,0 +1,45 @@
+"""The simplest optimizer, for tests of what is around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .base import Group, Optimizer, optimizers
+
+__all__ = ["Test"]
+
+
+class Copy(NamedTuple):
+    """The weight."""
+
+    weight: Tensor
+
+
+@optimizers.register("test")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Test(Optimizer[Copy]):
+    """``weight += rescale_grad * grad``, and the state is a copy of the weight: for tests of stores and updaters.
+
+    Examples
+    --------
+    >>> Test(rescale_grad=0.5).rescale_grad
+    0.5
+    """
+
+    __test__: ClassVar[bool] = False  # pytest need not look for tests in here
+
+    state_type: ClassVar[type[tuple] | None] = Copy
+
+    def init_state(self, weight: Tensor) -> Copy:
+        """Return zeros in float32, as MXNet does for every type."""
+        return Copy(torch.zeros_like(weight, dtype=torch.float32))
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place."""
+        weights, grads, copies = group.arrays
+        torch._foreach_add_(weights, grads, alpha=self.rescale_grad)
+        torch._foreach_copy_(copies, weights)

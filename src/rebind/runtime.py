@@ -1,0 +1,88 @@
+"""`mx.runtime`: what this installation can do, under MXNet's names of features."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+from collections import OrderedDict
+from typing import NamedTuple
+
+import torch
+
+from .errors import NameLookupError, near_names
+
+__all__ = ["Feature", "Features", "feature_list"]
+
+
+class Feature(NamedTuple):
+    """One feature, and whether it is there."""
+
+    name: str
+    enabled: bool
+
+    def __repr__(self) -> str:
+        return f"{'✔' if self.enabled else '✖'} {self.name}"
+
+
+def feature_list() -> list[Feature]:
+    """Return MXNet's features with what holds here, where PyTorch is the engine.
+
+    What has no counterpart (TVM operators, TensorRT, Caffe, ...) is off; sizes of arrays are always 64 bits.
+    """
+    cuda = torch.version.cuda is not None and torch.cuda.is_available()
+    mkl = torch.backends.mkl.is_available()
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    avx2 = x86 and torch.backends.cpu.get_cpu_capability().startswith("AVX")  # AVX2, AVX512: what torch uses
+    there = {
+        "CUDA": cuda,
+        "CUDNN": cuda and torch.backends.cudnn.is_available(),
+        "NCCL": cuda and torch.distributed.is_available() and torch.distributed.is_nccl_available(),
+        "CUDA_RTC": False,
+        "TENSORRT": False,
+        **dict.fromkeys(("CPU_SSE", "CPU_SSE2"), x86),
+        **dict.fromkeys(("CPU_SSE3", "CPU_SSE4_1", "CPU_SSE4_2", "CPU_AVX", "CPU_AVX2"), avx2),
+        "CPU_SSE4A": False,
+        "OPENMP": torch.backends.openmp.is_available(),
+        "SSE": False,
+        "F16C": avx2,
+        "JEMALLOC": False,
+        "BLAS_OPEN": not mkl,
+        "BLAS_ATLAS": False,
+        "BLAS_MKL": mkl,
+        "BLAS_APPLE": False,
+        "LAPACK": torch._C.has_lapack,
+        "MKLDNN": torch.backends.mkldnn.is_available(),
+        "OPENCV": importlib.util.find_spec("cv2") is not None,
+        "CAFFE": False,
+        "PROFILER": False,
+        "DIST_KVSTORE": False,
+        "CXX14": False,
+        "INT64_TENSOR_SIZE": True,
+        "SIGNAL_HANDLER": False,
+        "DEBUG": False,
+        "TVM_OP": False,
+    }
+    return [Feature(name, bool(enabled)) for name, enabled in there.items()]
+
+
+class Features(OrderedDict):
+    """The features by name.
+
+    >>> Features().is_enabled("int64_tensor_size")
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__((feature.name, feature) for feature in feature_list())
+
+    def __repr__(self) -> str:
+        return str(list(self.values()))
+
+    def is_enabled(self, feature_name: str) -> bool:
+        """Tell whether the feature is there; its name in any case."""
+        name = feature_name.upper()
+        if name not in self:
+            raise NameLookupError(
+                f"Features.is_enabled: no feature {feature_name!r}{near_names(name, self)} Known: {', '.join(self)}."
+            )
+        return self[name].enabled

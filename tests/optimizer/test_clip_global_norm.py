@@ -1,0 +1,89 @@
+"""`clip_global_norm`, a setting of every optimizer."""
+
+import numpy as np
+import pytest
+import torch
+
+from rebind.errors import ParameterError
+from rebind.ndarray import NDArray, array
+from rebind.optimizer import SGD, Optimizer, Updater, create
+
+from .samples import every_name, make, some_tensors, wrap
+
+
+def clipped_by_torch(grads, limit):
+    """Return gradients as torch clips them."""
+    holders = [torch.nn.Parameter(torch.zeros_like(each)) for each in grads]
+    for holder, grad in zip(holders, grads, strict=True):
+        holder.grad = grad.clone()
+    torch.nn.utils.clip_grad_norm_(holders, limit)
+    return [holder.grad for holder in holders]
+
+
+@pytest.mark.parametrize("limit", [0.01, 1.0, 3.0, 1000.0])
+@pytest.mark.parametrize("rescale", [1.0, 0.25, -2.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_it_clips_as_torch(limit, rescale, dtype):
+    grads = some_tensors(dtype)
+    weights = wrap([torch.zeros_like(each) for each in grads])
+    made = SGD(learning_rate=1.0, rescale_grad=rescale, clip_global_norm=limit)
+    Updater(made)([0, 1, 2, 3], wrap(grads), weights)
+    for weight, expected in zip(
+        weights, clipped_by_torch([each * rescale for each in grads], limit), strict=True
+    ):
+        torch.testing.assert_close(weight.tensor, -expected, rtol=1e-5, atol=1e-7)
+
+
+@every_name
+def test_every_optimizer_has_it(name):
+    """It is what the optimizer does with gradients that were clipped before; `clip_gradient` comes after."""
+    found, expected = wrap(some_tensors()), wrap(some_tensors())
+    settings = {"rescale_grad": 1.0, "clip_gradient": 0.1}
+    grads = some_tensors()
+    Updater(make(name, clip_global_norm=0.5, **settings))([0, 1, 2, 3], wrap(grads), found)
+    Updater(make(name, **settings))([0, 1, 2, 3], wrap(clipped_by_torch(grads, 0.5)), expected)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.tensor, other.tensor, rtol=1e-4, atol=1e-5)
+
+
+def test_masters_and_others_are_clipped_together():
+    """Types are mixed, and the norm of float16 gradients, whose squares overflow, is taken in float32."""
+    values = [[300.0, 400.0], [1200.0], [0.0, 0.0]]
+    types = ["float16", "float32", "bfloat16"]
+    weights = [array(np.zeros(len(each)), dtype=dtype) for each, dtype in zip(values, types, strict=True)]
+    grads = [array(np.array(each), dtype=dtype) for each, dtype in zip(values, types, strict=True)]
+    Updater(SGD(learning_rate=1.0, clip_global_norm=1.0, multi_precision=True))([0, 1, 2], grads, weights)
+    for weight, each in zip(weights, values, strict=True):
+        np.testing.assert_allclose(weight.astype("float32").asnumpy(), -np.array(each) / 1300, rtol=1e-3)
+
+
+def test_low_precision_without_masters():
+    weights, grads = [NDArray(torch.zeros(2).half())], [NDArray(torch.tensor([60000.0, 0.0]).half())]
+    made = SGD(learning_rate=1.0, clip_global_norm=1.0)
+    made.update([0], weights, grads, [None])
+    np.testing.assert_allclose(weights[0].asnumpy(), [-1, 0])
+
+
+def test_an_old_optimizer_gets_clipped_gradients():
+    class Old(Optimizer):
+        def create_state(self, index, weight):
+            return None
+
+        def update(self, index, weight, grad, state):
+            weight[:] = weight.asnumpy() - grad.asnumpy()
+
+    weights = [array(np.zeros(1)), array(np.zeros(1))]
+    Updater(Old(clip_global_norm=1.0))([0, 1], [array(np.array([3.0])), array(np.array([4.0]))], weights)
+    np.testing.assert_allclose([each.asnumpy()[0] for each in weights], [-0.6, -0.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0])
+def test_a_limit_is_positive(bad):
+    with pytest.raises(ParameterError, match=f"SGD: clip_global_norm must be > 0, or None.*; got {bad}"):
+        create("sgd", clip_global_norm=bad)
+
+
+def test_zero_gradients_stay_zero():
+    weight = array(np.ones(2))
+    Updater(SGD(learning_rate=1.0, clip_global_norm=1.0))(0, array(np.zeros(2)), weight)
+    assert weight.asnumpy().tolist() == [1, 1]

@@ -1,0 +1,53 @@
+"""FeedForward beside MXNet's: the same training from the same weights and seed, the same predictions and files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rebind as mx
+
+from .feedforward import CLASSES, POINTS, RUNS, classifier, iterator, train
+from .golden import DATA, Pack, assert_close, read_manifest
+
+FOLDER = DATA / "feedforward"
+MANIFEST = read_manifest(FOLDER / "runs.json")["runs"]
+PACK = Pack.read(FOLDER / "runs.npz")
+
+
+def test_recorded_runs_are_those_of_the_table():
+    assert list(MANIFEST) == list(RUNS), "record anew: python -m tests.parity.generate feedforward"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_training(name):
+    run, entry = RUNS[name], MANIFEST[name]
+    model, seen = train(mx, run)
+    assert seen["batches"] == entry["batches"]
+    assert [epoch for epoch, _ in seen["epochs"]] == [epoch for epoch, _ in entry["epochs"]]
+    for (_, actual), (_, expected) in zip(seen["epochs"], entry["epochs"], strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(seen["validation"], entry["validation"], rtol=1e-4)
+    for kind in ("arg_params", "aux_params"):
+        actual = {key: value.asnumpy() for key, value in getattr(model, kind).items()}
+        assert sorted(actual) == sorted(entry[kind])
+        for key, expected in PACK.get_all(entry[kind]).items():
+            assert_close(actual[key], expected, rtol=1e-4, what=f"{name}, {key}")
+    assert_close(model.predict(POINTS), PACK.get(entry["predicted"]), rtol=1e-4, what=name)
+    assert model.score(iterator(mx, run, 20, 5), run.metric) == pytest.approx(entry["score"], rel=1e-4)
+
+
+def test_a_model_that_mxnet_saved():
+    entry = MANIFEST["arrays"]
+    model = mx.model.FeedForward.load(str(FOLDER / "saved"), 2, num_epoch=3, numpy_batch_size=4)
+    assert model.begin_epoch == 2
+    assert_close(model.predict(POINTS), PACK.get(entry["predicted"]), rtol=1e-5, what="predictions")
+    assert list(model.fit(POINTS, CLASSES)["train"]) == ["accuracy"]
+
+
+def test_parameters_that_mxnet_saved_go_into_a_model_of_the_same_network():
+    model = mx.model.FeedForward(classifier(mx))
+    assert model.load_checkpoint(str(FOLDER / "saved"), 2) is model
+    assert_close(
+        model.predict(POINTS), PACK.get(MANIFEST["arrays"]["predicted"]), rtol=1e-5, what="predictions"
+    )

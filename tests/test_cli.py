@@ -1,0 +1,131 @@
+"""The command: ``rebind run`` runs programs as python does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rebind import __version__, cli
+
+# One program that tells what it finds; another process for each test costs seconds.
+PROGRAM = """
+import json, os, subprocess, sys, multiprocessing
+import mxnet as mx
+import helper
+
+def work(x):
+    from mxnet.module.module import Module
+    return [__name__, Module.__module__, float((mx.nd.ones(2) * x).asnumpy().sum())]
+
+if __name__ == "__main__":
+    found = dict(argv=sys.argv, first=sys.path[0], name=__name__, file=__file__, helper=helper.WHERE)
+    found["main"] = sys.modules["__main__"].work is work
+    for method in {"spawn", "fork"} & set(sys.argv):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            found[method] = pool.map(work, [3])
+    if "child" in sys.argv:
+        child = [sys.executable, "-c", "import mxnet; print(mxnet.__version__, mxnet.__file__)"]
+        found["child"] = subprocess.run(child, capture_output=True, text=True, check=True).stdout.split()
+    print(json.dumps(found))
+    sys.exit(7)
+"""
+
+
+def rebind(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rebind", *arguments],
+        cwd=cwd, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+def write_program(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "helper.py").write_text("WHERE = __file__\n")
+    (folder / "program.py").write_text(PROGRAM)
+    return folder
+
+
+def test_run_script(tmp_path: Path) -> None:
+    folder = write_program(tmp_path / "sub")
+    arguments = ["--lr=0.1", "fork", "child", "-m", "--", "--help"]
+    done = rebind("run", "sub/program.py", *arguments, cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+    found = json.loads(done.stdout)
+    assert found["argv"] == ["sub/program.py", *arguments]
+    assert found["first"] == str(folder)
+    assert (found["name"], found["main"]) == ("__main__", True)
+    assert found["file"] == str(folder / "program.py")
+    assert found["helper"] == str(folder / "helper.py")
+    assert found["fork"] == [["__main__", "rebind.module.module", 6.0]]
+    assert found["child"][0] == "1.9.1"
+    assert Path(found["child"][1]).parent.name == "rebind"
+
+
+def test_run_module(tmp_path: Path) -> None:
+    package = write_program(tmp_path / "package")
+    (package / "__init__.py").touch()
+    (package / "program.py").write_text(PROGRAM.replace("import helper", "from . import helper"))
+    done = rebind("run", "-m", "package.program", "-h", "spawn", cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+    found = json.loads(done.stdout)
+    assert found["argv"] == [str(package / "program.py"), "-h", "spawn"]
+    assert found["first"] == str(tmp_path)
+    # A spawned process imports the program anew: mxnet must be there too.
+    assert found["spawn"] == [["__mp_main__", "rebind.module.module", 6.0]]
+
+
+def test_run_a_zip_file_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["rebind"])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    whole = tmp_path / "program.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("__main__.py", "import sys\nraise LookupError(__name__, sys.argv, sys.path[0])\n")
+    with pytest.raises(LookupError) as caught:
+        cli.run_script(str(whole), ["--x"])
+    assert caught.value.args == ("__main__", [str(whole), "--x"], str(whole))
+
+
+def test_another_python_goes_on_to_its_own_mxnet(tmp_path: Path) -> None:
+    """The variable that makes our children find rebind is inherited by Pythons that have none."""
+    (tmp_path / "mxnet.py").write_text("__version__ = 'real'\n")
+    ask = [
+        sys.executable,
+        "-S",
+        "-c",
+        "import mxnet; print(mxnet.__version__)",
+    ]  # -S: without our site-packages
+    for folders, out, err in [
+        ([str(tmp_path)], "real\n", ""),
+        ([], "", "ModuleNotFoundError: No module named 'rebind'\n"),
+    ]:
+        path = {"PYTHONPATH": os.pathsep.join([cli._AS_MXNET, *folders])}
+        done = subprocess.run(ask, env={**os.environ, **path}, capture_output=True, text=True, timeout=120)
+        assert done.stdout == out
+        assert done.stderr.endswith(err)
+
+
+def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli.main([]) == 2
+    assert "run a program that says 'import mxnet as mx' as it is" in capsys.readouterr().err
+    for arguments, code, text in [
+        (["--version"], 0, f"rebind {__version__}"),
+        (["--help"], 0, "usage: rebind"),
+        (["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]"),
+        (["run"], 2, "rebind run: error: say which script, or -m and which module"),
+        (["run", "-m"], 2, "rebind run: error: say which script, or -m and which module"),
+        (["rum"], 2, "invalid choice: 'rum'"),
+    ]:
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        written = capsys.readouterr()
+        assert caught.value.code == code
+        assert text in written.out + written.err
+    monkeypatch.setattr(cli, "_prepare", lambda: None)
+    assert cli.main(["run", str(tmp_path / "nothing.py")]) == 2
+    assert "rebind run: no such file: " in capsys.readouterr().err

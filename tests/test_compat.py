@@ -1,0 +1,235 @@
+"""`import mxnet` gives rebind, under every path of MXNet's modules."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import rebind
+from rebind import compat
+from rebind.errors import AbsentModuleError, AbsentNameError, MXNetError, StateError
+
+
+@pytest.fixture
+def mx() -> Iterator[Any]:
+    """rebind as mxnet, in this process, for one test."""
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "mxnet"}
+    finders = list(sys.meta_path)
+    for name in kept:
+        del sys.modules[name]
+    rebind.install_as_mxnet()
+    try:
+        yield importlib.import_module("mxnet")
+    finally:
+        sys.meta_path[:] = finders
+        for name in [name for name in sys.modules if name.partition(".")[0] == "mxnet"]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+# The paths under which MXNet 1.9.1 documents its modules, and those that its import loads, without what is generated.
+PATHS = """
+attribute autograd base callback context contrib.amp contrib.ndarray contrib.svrg_optimization.svrg_module
+contrib.svrg_optimization.svrg_optimizer contrib.symbol engine executor executor_manager initializer io io.io io.utils
+kvstore kvstore.base kvstore.kvstore libinfo log lr_scheduler metric misc mod model module module.base_module
+module.bucketing_module module.executor_group module.module module.python_module module.sequential_module monitor name
+nd nd.contrib nd.image nd.linalg nd.random nd.sparse ndarray ndarray._internal ndarray.ndarray ndarray.op
+ndarray.utils operator optimizer optimizer.contrib optimizer.optimizer random registry runtime sym sym.contrib
+sym.image sym.linalg sym.random sym.sparse symbol symbol._internal symbol.op symbol.symbol test_utils util
+visualization _ndarray_internal _symbol_internal
+"""
+
+# What programs import. (Of Module's insides and of FeedForward more is tested there.)
+NAMES = """
+base._Null base.string_types base.numeric_types base.integer_types base.py_str base.mx_uint base.mx_real_t
+base.MXNetError base._as_list base.c_str base.data_dir
+context.Context context.current_context context.gpu_memory_info
+executor.Executor executor.NDArray executor_manager.DataDesc
+initializer.Xavier initializer.InitDesc io.DataBatch io.io.DataDesc io.io.NDArrayIter io.utils.DataDesc
+kvstore.KVStore kvstore.create log.get_logger lr_scheduler.FactorScheduler metric.EvalMetric metric.np
+misc.FactorScheduler misc.LearningRateScheduler
+model.BatchEndParam model.save_checkpoint model.load_checkpoint model.cpu model.get_updater
+module.BaseModule module.Module module.base_module.BaseModule module.base_module._as_list
+module.base_module._check_input_names module.base_module._parse_data_desc
+module.executor_group.DataParallelExecutorGroup module.module.Module
+module.bucketing_module.BucketingModule module.python_module.PythonLossModule module.sequential_module.SequentialModule
+contrib.svrg_optimization.svrg_module.SVRGModule contrib.svrg_optimization.SVRGModule contrib.amp.init
+executor_manager._split_input_slice executor_manager.DataParallelExecutorManager model.FeedForward
+model._create_kvstore model._initialize_kvstore model._update_params model._update_params_on_kvstore
+model.DataParallelExecutorManager model.LogValidationMetricsCallback monitor.Monitor mon.Monitor
+name.NameManager name.Prefix attribute.AttrScope operator.CustomOp operator.register optimizer.Optimizer
+optimizer.optimizer.SGD optimizer.optimizer.Updater optimizer.get_updater
+registry.get_register_func runtime.Features engine.bulk util.is_np_array util.np_shape
+nd.NDArray nd.uniform nd.argmax_channel ndarray.ndarray.NDArray ndarray.utils.load ndarray.ndarray.array
+sym.sum_axis sym.min_axis sym.broadcast_plus sym.stop_gradient symbol.symbol.Symbol symbol.symbol.Variable
+contrib.sym.MultiBoxPrior contrib.symbol.box_nms contrib.nd.quadratic contrib.ndarray.quadratic
+sym._internal._plus sym._internal._mul _symbol_internal._plus _ndarray_internal._cvimresize nd._internal._plus_scalar
+sym.linalg.gemm2 nd.image.normalize sym.random.uniform visualization.plot_network viz.print_summary mod.Module rnd.seed
+np_shape is_np_array set_np_shape AttrScope MXNetError cpu gpu num_gpus current_context
+"""
+
+
+@pytest.mark.parametrize("path", PATHS.split())
+def test_paths(mx: Any, path: str) -> None:
+    module = importlib.import_module(f"mxnet.{path}")
+    assert isinstance(module, ModuleType)
+    found = mx
+    for part in path.split("."):
+        found = getattr(found, part)  # without an import too
+    assert found is module
+
+
+def test_names(mx: Any) -> None:
+    for name in NAMES.split():
+        path, _, last = name.rpartition(".")
+        holder = importlib.import_module(f"mxnet.{path}" if path else "mxnet")
+        assert getattr(holder, last) is not None, name
+        assert last in dir(holder) or last in compat.SHARED or last in vars(holder), name
+
+
+def test_what_is_found_is_rebinds_own(mx: Any) -> None:
+    from mxnet.io import NDArrayIter
+    from mxnet.module import Module
+    from mxnet.ndarray.ndarray import NDArray
+    from mxnet.symbol.symbol import Symbol
+
+    assert (Module, NDArray) == (rebind.mod.Module, rebind.nd.NDArray)
+    assert (Symbol, NDArrayIter) == (rebind.sym.Symbol, rebind.io.NDArrayIter)
+    assert mx.__version__ == mx.libinfo.__version__ == compat.MXNET_VERSION == "1.9.1"
+    assert rebind.__version__ != "1.9.1"
+    assert mx.nd is mx.ndarray is sys.modules["mxnet.ndarray"]
+    assert mx.viz is mx.visualization
+    assert mx.base.MXNetError is rebind.MXNetError
+    assert pickle.loads(pickle.dumps(mx.base._Null)) is mx.base._Null
+
+
+def test_star_import(mx: Any) -> None:
+    names: dict[str, Any] = {}
+    exec("from mxnet.initializer import *\nfrom mxnet import *", names)
+    assert names["Xavier"] is rebind.init.Xavier
+    assert names["nd"] is mx.nd
+
+
+def test_importing_again_changes_nothing(mx: Any) -> None:
+    finders = list(sys.meta_path)
+    rebind.install_as_mxnet()
+    assert sys.meta_path == finders
+    assert importlib.import_module("mxnet") is mx
+
+
+ABSENT = "gluon gluon.nn gluon.model_zoo.vision np npx numpy numpy.linalg rtc contrib.text.vocab"
+
+
+@pytest.mark.parametrize("path", ABSENT.split())
+def test_absent_modules(mx: Any, path: str) -> None:
+    with pytest.raises(ImportError, match=r"is not part of rebind\. \w.*\.$") as caught:
+        importlib.import_module(f"mxnet.{path}")
+    assert isinstance(caught.value, MXNetError)
+    assert caught.value.name in (f"mxnet.{path}", f"mxnet.{path.partition('.')[0]}", "mxnet.contrib.text")
+
+
+def test_gluon_and_np_say_what_to_use(mx: Any) -> None:
+    with pytest.raises(AbsentNameError, match=r"mxnet\.gluon is not part of rebind\. .*mx\.mod\.Module"):
+        _ = mx.gluon
+    with pytest.raises(AbsentModuleError, match=r"mxnet\.gluon is not part of rebind\. .*mx\.mod\.Module"):
+        from mxnet import gluon  # noqa: F401
+    for name in ("np", "npx"):
+        with pytest.raises(
+            AttributeError, match=rf"mxnet\.(numpy|{name}).* is not part of rebind\. Use mx\.nd"
+        ):
+            getattr(mx, name)
+        with pytest.raises(AttributeError, match=r"is not part of rebind\. Use mx\.nd"):
+            getattr(rebind, name)
+    assert not hasattr(rebind, "gluon")
+    assert not hasattr(mx, "gluon")
+
+
+def test_modules_still_to_come(mx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(compat.TABLE, "rocket", compat.Later("rocket", "Walk."))
+    with pytest.raises(ImportError, match=r"mxnet\.rocket is not part of rebind yet\. Walk\."):
+        importlib.import_module("mxnet.rocket")
+    with pytest.raises(AttributeError, match=r"mxnet\.rocket is not part of rebind yet\. Walk\."):
+        _ = mx.rocket
+    monkeypatch.setitem(compat.TABLE, "rocket", ("rocket",))
+    with pytest.raises(ImportError, match=r"mxnet\.rocket is not part of rebind yet\."):
+        importlib.import_module("mxnet.rocket")
+
+
+def test_an_import_that_a_place_needs_is_not_hidden(mx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def needs_more(name: str) -> None:
+        raise ModuleNotFoundError("No module named 'cv9'", name="cv9")
+
+    monkeypatch.setitem(compat.TABLE, "rocket", ("rocket",))
+    monkeypatch.setattr(compat.importlib, "import_module", needs_more)
+    with pytest.raises(ModuleNotFoundError, match="cv9"):
+        compat.module_at("rocket")
+
+
+def test_unknown_names(mx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(compat.NAMES_TO_COME, "ImageTar", compat.NAMES_TO_COME["CSVIter"])
+    with pytest.raises(ModuleNotFoundError, match=r"mxnet\.rokcet"):
+        importlib.import_module("mxnet.rokcet")
+    with pytest.raises(
+        AttributeError, match=r"mxnet\.module: rebind has no 'Modul' there; did you mean 'Module'"
+    ):
+        _ = mx.module.Modul
+    with pytest.raises(ImportError, match="Modul"):
+        from mxnet.module import Modul  # noqa: F401
+    with pytest.raises(
+        AttributeError, match=r"mxnet\.base\.check_call is not part of rebind\. There is no C library"
+    ):
+        _ = mx.base.check_call
+    with pytest.raises(StateError, match="there is no libmxnet"):
+        mx.libinfo.find_lib_path()
+    with pytest.raises(AttributeError, match="no attribute 'modul'; did you mean 'module'"):
+        _ = rebind.modul
+
+
+def test_another_mxnet_that_is_imported_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Any = SimpleNamespace(__version__="1.9.1", __file__="site-packages/mxnet/__init__.py")
+    monkeypatch.setitem(sys.modules, "mxnet", real)
+    with pytest.raises(
+        StateError, match=r"before the first import of mxnet; got mxnet 1\.9\.1 from site-packages/"
+    ):
+        rebind.install_as_mxnet()
+
+
+def test_rows_lead_somewhere() -> None:
+    for path, row in compat.TABLE.items():
+        if isinstance(row, str):
+            assert row in compat.TABLE, path
+        if isinstance(row, (compat.Absent, compat.Later)):
+            assert row.instead.endswith("."), path
+        parent = path.rpartition(".")[0]
+        assert parent in compat.TABLE, path
+
+
+def test_short_names_of_rebind() -> None:
+    # `import rebind as mx` gives what MXNet has at its top; modules that few programs use come when they are used.
+    assert rebind.rnd is rebind.random
+    assert rebind.engine.__name__ == "rebind.engine"
+    assert rebind.base.string_types == (str,)
+    assert rebind.np_shape is rebind.util.np_shape
+    assert rebind.contrib.sym.MultiBoxPrior is rebind.sym.contrib.MultiBoxPrior
+    assert rebind.libinfo.__version__ == "1.9.1"
+
+
+def test_import_stays_lean_and_leaves_mxnet_alone(tmp_path: Path) -> None:
+    (tmp_path / "mxnet.py").write_text("__version__ = 'real'\n")
+    code = (
+        "import sys, rebind; "
+        "print([m for m in ('compat', 'cli', 'runtime', 'misc') if f'rebind.{m}' in sys.modules]); "
+        "import mxnet; print(mxnet.__version__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == ["[]", "real"]

@@ -1,0 +1,41 @@
+"""The schedules of `mx.misc`; values from MXNet 1.9.1."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import rebind as mx
+from rebind.misc import FactorScheduler, LearningRateScheduler
+
+
+def test_factor_scheduler(caplog: pytest.LogCaptureFixture) -> None:
+    schedule = FactorScheduler(5, 0.5)
+    with caplog.at_level(logging.INFO):
+        rates = [schedule(i) for i in (0, 4, 5, 6, 9, 10, 11, 20)]
+    assert rates == [0.01, 0.01, 0.005, 0.005, 0.005, 0.0025, 0.0025, 0.000625]
+    assert schedule.old_lr == 0.000625
+    assert len(caplog.records) == 3
+    assert schedule(0) == 0.01  # the number alone decides
+
+
+def test_an_optimizer_takes_it() -> None:
+    optimizer = mx.optimizer.create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(2, 0.5))
+    updater = mx.optimizer.get_updater(optimizer)
+    weight = mx.nd.zeros((1,))
+    moves = []
+    for _ in range(5):
+        before = weight.asscalar()
+        updater(0, mx.nd.ones((1,)), weight)
+        moves.append(round(float(before - weight.asscalar()), 5))
+    assert moves == [0.4, 0.2, 0.2, 0.1, 0.1]
+
+
+def test_mistakes() -> None:
+    with pytest.raises(ValueError, match="FactorScheduler: step must be at least 1; got 0"):
+        FactorScheduler(0)
+    with pytest.raises(ValueError, match=r"FactorScheduler: factor must be less than 1.*; got 1\.5"):
+        FactorScheduler(2, 1.5)
+    with pytest.raises(NotImplementedError, match="LearningRateScheduler must define"):
+        LearningRateScheduler()(1)
