@@ -153,7 +153,11 @@ def test_parameters_alone(tmp_path):
 
 def test_module_checkpoint():
     saved = []
-    module = SimpleNamespace(save_checkpoint=lambda *given: saved.append(given))
+    module = SimpleNamespace(
+        save_checkpoint=lambda prefix, epoch, save_optimizer_states: saved.append(
+            (prefix, epoch, save_optimizer_states)
+        )
+    )
     every_second = callback.module_checkpoint(module, "net", 2, save_optimizer_states=True)
     for epoch in range(4):
         every_second(epoch, None, None, None)

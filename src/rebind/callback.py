@@ -81,7 +81,7 @@ def module_checkpoint(
 
     def save(epoch: int, symbol: Any = None, arg_params: Any = None, aux_params: Any = None) -> None:
         if (epoch + 1) % period == 0:
-            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
+            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
     return save
 

@@ -478,6 +478,24 @@ def test_outputs_of_unlike_shapes_cannot_be_joined():
     assert [out[0].shape[1] for out in mod.predict(data, merge_batches=False)] == [8, 4]
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_padding_is_not_counted_where_time_steps_have_become_rows(devices):
+    def gen(key):
+        net = S.FullyConnected(S.reshape(S.var("data"), shape=(-1, 2)), num_hidden=3)
+        label = S.reshape(S.var("softmax_label"), shape=(-1,))
+        return S.SoftmaxOutput(net, label, name="softmax"), ["data"], ["softmax_label"]
+
+    mod = BucketingModule(gen, 8, context=[mx.cpu(k) for k in range(devices)])
+    mod.bind([("data", (ROWS, 8, 2))], [("softmax_label", (ROWS, 8))])
+    mod.init_params(mx.init.Uniform())
+    values = np.random.RandomState(0).rand(ROWS, 4, 2)
+    one = DataBatch([nd.array(values)], [nd.zeros((ROWS, 4))], pad=1, bucket_key=4)
+    metric = mx.metric.create("perplexity", ignore_label=None)
+    mod.score([one], metric)
+    assert metric.num_inst == 12
+    assert mod.predict([one]).shape == (12, 3)
+
+
 @pytest.mark.parametrize("lengths", [(8, 4, 2, 4), (2, 2, 8, 2)])
 def test_accumulated_gradients_of_all_buckets_count(lengths):
     settings = {"learning_rate": 0.1}
@@ -555,6 +573,12 @@ def test_networks_of_a_file_are_those_that_run(tmp_path):
         again.forward(batch(length))
         outputs.append(np.ptp(again.get_outputs()[0].asnumpy()))
     assert outputs[0] > 0 and outputs[1] == 0
+
+
+def test_the_callback_saves_the_optimizers_states(tmp_path):
+    """MXNet takes its third argument for `remove_amp_cast` here."""
+    mx.callback.module_checkpoint(module(), str(tmp_path / "net"), save_optimizer_states=True)(0)
+    assert (tmp_path / "net-0001.states").exists()
 
 
 @pytest.mark.parametrize("missing", ["sym_dict", "sym_gen", "default_bucket_key", "arg_params"])

@@ -816,7 +816,7 @@ def test_a_shared_module_must_have_all_parameters():
             other.bind([("data", (8, 3))], shared_module=one)
         assert not other.binded
     one.init_optimizer()
-    with pytest.raises(ValueError, match="shared_module must have all parameters.*it lacks 'fc_weight'"):
+    with pytest.raises(ValueError, match=r"shared_module must have all parameters.*it lacks 'fc_weight'"):
         module().borrow_optimizer(one)
 
 

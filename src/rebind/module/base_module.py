@@ -541,13 +541,28 @@ class BaseModule:
             desc.name: _without_padding(label, pad, batch_axis(desc.layout))
             for desc, label in zip(descs, given, strict=False)
         }
-        outputs = dict(zip(self.output_names, self._outputs_without_padding(pad), strict=True))
+        outputs = dict(zip(self.output_names, self._outputs_without_padding(batch), strict=True))
         eval_metric.update_dict(labels, outputs)
 
-    def _outputs_without_padding(self, pad: int) -> list[NDArray]:
-        """Return copies of the outputs, which the next batch does not change."""
-        axes = self._output_axes()
-        return [_without_padding(out, pad, axis) for out, axis in zip(self.get_outputs(), axes, strict=True)]
+    def _outputs_without_padding(self, batch: Any) -> list[NDArray]:
+        """Return copies of the outputs for a batch, which the next one does not change."""
+        pad, axes = _padding(batch), self._output_axes()
+        size = self._batch_size_of(batch) if pad else 0
+        return [
+            _without_padding(out, pad * _rows_of_a_sample(out, axis, size), axis)
+            for out, axis in zip(self.get_outputs(), axes, strict=True)
+        ]
+
+    def _batch_size_of(self, batch: Any) -> int:
+        """Return how many samples a batch has, those that only fill it up too; 0 when no input tells."""
+        try:
+            layouts = [desc.layout for desc in read_descs(self.data_shapes, "data_shapes")]
+        except StateError:  # a module by a user, who does not describe its inputs
+            layouts = [None] * len(batch.data)
+        for layout, value in zip(layouts, batch.data, strict=False):
+            if (axis := batch_axis(layout)) >= 0:
+                return value.shape[axis]
+        return 0
 
     def _output_axes(self) -> list[int]:
         """Return the batch axis of each output."""
@@ -567,7 +582,7 @@ class BaseModule:
         for nbatch, batch in enumerate(_first(eval_data, num_batch)):
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
-            yield self._outputs_without_padding(_padding(batch)), nbatch, batch
+            yield self._outputs_without_padding(batch), nbatch, batch
 
     def predict(
         self,
@@ -696,6 +711,12 @@ def _first(batches: Iterable[Any], count: int | None) -> Iterator[Any]:
 def _padding(batch: Any) -> int:
     """Return how many rows at the end of a batch only fill it up."""
     return getattr(batch, "pad", None) or 0
+
+
+def _rows_of_a_sample(output: NDArray, axis: int, batch_size: int) -> int:
+    """Return how many rows of an output a sample has: more than one where time steps have become rows."""
+    rows = output.shape[axis] if axis >= 0 and output.shape else 0
+    return rows // batch_size if batch_size and rows % batch_size == 0 else 1
 
 
 def _without_padding(value: Any, pad: int, axis: int) -> NDArray:

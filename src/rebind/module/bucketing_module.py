@@ -30,8 +30,8 @@ class BucketingModule(BaseModule):
     and kept. All work on the very arrays of the default bucket's parameters and gradients, so that the default bucket's
     network must have every parameter; others may have fewer. A batch without a `bucket_key` is for the default bucket.
 
-    What a network computes on the way is freed as soon as another bucket's turn comes: the memory taken is that of the
-    largest bucket, and besides it only each bucket's own inputs, labels and outputs.
+    What a network computes is freed as soon as another bucket's turn comes, outputs too unless somebody holds them: the
+    memory taken is that of the largest bucket, and besides it only each bucket's own inputs, labels and states.
 
     Parameters
     ----------

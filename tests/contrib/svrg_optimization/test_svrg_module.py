@@ -329,6 +329,23 @@ def test_a_step(devices, grad_req):
     assert_same(weights(mod), expected)
 
 
+def test_forward_and_backward_in_one_or_two_calls():
+    found = []
+    for together in (True, False):
+        mod, data = ready()
+        mod.update_full_grads(data)
+        mod.set_params({name: mx.nd.array(value) for name, value in moved().items()}, {})
+        batch = next(batches())
+        if together:
+            mod.forward_backward(batch)
+        else:
+            mod.forward(batch)
+            mod.backward()
+        mod.update()
+        found.append(weights(mod))
+    assert_same(found[0], found[1], rtol=0)
+
+
 def test_gradients_are_raw_until_the_update():
     mod, data = ready()
     mod.update_full_grads(data)

@@ -298,16 +298,11 @@ class SVRGModule(Module):
         is_train
             The mode; None means `for_training`.
         """
-        trains = self.for_training and (is_train is None or bool(is_train))
-        if trains and self._has_params and not self._mod_aux.params_initialized:
-            raise StateError(
-                "SVRGModule.forward(is_train=True) needs update_full_grads() first; fit() calls it. "
-                "For outputs alone, give is_train=False."
-            )
+        both = self._needs_both(is_train)
         super().forward(data_batch, is_train)
-        if trains:
+        if both:
             self._mod_aux.forward(data_batch, is_train)
-        self._both_ran = trains
+        self._both_ran = both
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients for the last batch, as they are before the rule; see `update`.
@@ -317,6 +312,33 @@ class SVRGModule(Module):
         super().backward(out_grads)
         if self._both_ran:
             self._mod_aux.backward(out_grads)
+        self._after_backward()
+
+    def forward_backward(self, data_batch: Any) -> None:
+        """Compute outputs and gradients for a batch, with one module after the other.
+
+        So only one of them holds what its backward needs, which is half of the memory and easier on caches.
+        """
+        both = self._needs_both(True)
+        super().forward(data_batch, is_train=True)
+        super().backward()
+        if both:
+            self._mod_aux.forward_backward(data_batch)
+        self._both_ran = both
+        self._after_backward()
+
+    def _needs_both(self, is_train: bool | None) -> bool:
+        """Tell whether a forward in this mode is one of both modules; it is an error without a snapshot."""
+        both = self.for_training and (is_train is None or bool(is_train))
+        if both and self._has_params and not self._mod_aux.params_initialized:
+            raise StateError(
+                "SVRGModule.forward(is_train=True) needs update_full_grads() first; fit() calls it. "
+                "For outputs alone, give is_train=False."
+            )
+        return both
+
+    def _after_backward(self) -> None:
+        if self._both_ran:
             self._update_svrg_gradients("add")
         self._raw = True if self._both_ran else None
 
