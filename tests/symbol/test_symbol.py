@@ -224,5 +224,7 @@ def test_many_variables_of_unknown_type_are_bound_in_the_default_type() -> None:
     ["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "gradient", "wait_to_read"],
 )
 def test_what_only_arrays_can_do_says_so(name: str) -> None:
-    with pytest.raises(NotImplementedForSymbol, match=rf"Symbol\.{name}: only an array can do this; 'x' has no values"):
+    with pytest.raises(
+        NotImplementedForSymbol, match=rf"Symbol\.{name}: only an array can do this; 'x' has no values"
+    ):
         getattr(mx.sym.var("x"), name)()

@@ -21,8 +21,8 @@ from ..kvstore import KVStoreBase, choose_store
 from ..metric import EvalMetric
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from . import state
 from .base_module import BaseModule, check_names, read_descs
-from .run import optimizer_progress, set_optimizer_progress
 
 __all__ = ["Module"]
 
@@ -669,78 +669,22 @@ class Module(BaseModule):
 
     def run_state(self) -> dict[str, Any]:
         """Return all that training needs to go on: every device's arrays, and the optimizer's states and counts."""
-        optimizer = self._need_optimizer("run_state()")
-        return {
-            **self.arrays_state(),
-            "gradients": self._held_gradients(),
-            "optimizer": optimizer_progress(optimizer),
-            "updater": self._in_use_updater().states,
-            "loss scale": None if self._loss_scaler is None else self._loss_scaler.state_dict(),
-        }
+        return state.run_state(self)
 
-    def load_run_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `run_state` returned; the module is bound alike and has an optimizer of the same kind."""
-        optimizer = self._need_optimizer("load_run_state()")
-        self.load_arrays_state(state)
-        self._hold_gradients(state["gradients"])
-        self._give_weights_to_store()
-        set_optimizer_progress(optimizer, state["optimizer"])
-        updater = self._in_use_updater()
-        updater.states, updater.states_synced = dict(state["updater"]), {}
-        if self._loss_scaler is not None and state["loss scale"] is not None:
-            self._loss_scaler.load_state_dict(state["loss scale"])
+    def load_run_state(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what `run_state` returned; on another number of devices too."""
+        state.load_run_state(self, kept)
 
     def arrays_state(self) -> dict[str, Any]:
         """Return the arrays of all devices: parameters, auxiliary states, states."""
-        group = self._need_group("arrays_state()")
-        return {
-            "args": dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True)),
-            "aux": dict(zip(self._aux_names, (list(arrays) for arrays in group.aux_arrays), strict=True)),
-            "states": [list(arrays) for arrays in group.state_arrays],
-        }
+        return state.arrays_state(self)
 
-    def load_arrays_state(self, state: Mapping[str, Any]) -> None:
+    def load_arrays_state(self, kept: Mapping[str, Any]) -> None:
         """Take arrays that `arrays_state` returned; the module is bound alike, and has parameters then."""
-        group = self._need_group("load_arrays_state()")
-        for names, arrays, kept in (
-            (self._param_names, group.param_arrays, state["args"]),
-            (self._aux_names, group.aux_arrays, state["aux"]),
-        ):
-            for name, targets in zip(names, arrays, strict=True):
-                sources = kept[name] if isinstance(kept[name], list) else [kept[name]] * len(targets)
-                if len(sources) != len(targets):
-                    raise StateError(
-                        f"Module.load_run_state: the run was on {len(sources)} devices; got {len(targets)}. "
-                        "Go on with as many."
-                    )
-                for source, target in zip(sources, targets, strict=True):
-                    target._write(_fitting(name, source, target)._tensor.to(target._tensor.device))
-        for targets, sources in zip(group.state_arrays, state["states"], strict=True):
-            for target, source in zip(targets, sources, strict=True):
-                target._write(source._tensor.to(target._tensor.device))
-        self._has_params = True
-
-    def _in_use_updater(self) -> opt.Updater:
-        updater = self._kvstore._updater if self._update_on_kvstore and self._kvstore else self._updater
-        if not isinstance(updater, opt.Updater):
-            raise StateError(f"Module: only a run that an Updater updates can be kept; got {updater!r}")
-        return updater
-
-    def _held_gradients(self) -> list[list[NDArray | None]] | None:
-        """Return the gradients that wait for an update, when they are added up over several batches."""
-        group = self._need_group("gradients")
-        return None if self.batches_per_update == 1 or group.grad_arrays is None else group.grad_arrays
-
-    def _hold_gradients(self, kept: Sequence[Sequence[NDArray | None]] | None) -> None:
-        for targets, sources in zip(
-            self._need_group("gradients").grad_arrays or (), kept or (), strict=False
-        ):
-            for target, source in zip(targets, sources, strict=True):
-                if target is not None and source is not None:
-                    target._write(source._tensor.to(target._tensor.device))
+        state.load_arrays_state(self, kept)
 
     def _optimizer_in_use(self) -> opt.Optimizer:
-        return self._in_use_updater().optimizer
+        return state.in_use_updater(self).optimizer
 
     def clear_gradients(self) -> None:
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""

@@ -229,8 +229,5 @@ def set_optimizer_progress(optimizer: Any, progress: dict[str, Any]) -> None:
             old.update(value)
         else:
             setattr(optimizer, name, value)
-    counts = getattr(optimizer, "_all_index_update_counts", None)
-    if isinstance(counts, dict) and 0 in counts:  # the counts of the first device are those in use
-        optimizer._index_update_count = counts[0]
     if progress["schedule"] is not None and getattr(optimizer, "lr_scheduler", None) is not None:
         vars(optimizer.lr_scheduler).update(progress["schedule"])

@@ -267,7 +267,9 @@ class Operator:
         """Whether there is a form that writes results over inputs."""
         return bool(self._in_place) or self._in_place_all is not None
 
-    def kernel_over(self, inputs: Sequence[Any], targets: Sequence[Any], p: Params) -> Callable[..., Any] | None:
+    def kernel_over(
+        self, inputs: Sequence[Any], targets: Sequence[Any], p: Params
+    ) -> Callable[..., Any] | None:
         """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order."""
         if self._in_place_all is not None:
             repeated, function = self._in_place_all

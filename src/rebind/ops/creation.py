@@ -95,7 +95,9 @@ def arange(
     count = math.ceil((stop - start) / step)
     end = start + count * step
     if dtype is torch.float32 and start % 1 == step % 1 == 0 and max(abs(start), abs(end)) < 2**24:
-        numbers = torch.arange(start, end, step, dtype=dtype, device=device)  # whole numbers that float32 holds
+        numbers = torch.arange(
+            start, end, step, dtype=dtype, device=device
+        )  # whole numbers that float32 holds
     else:
         # computed in float64 and cut to the type at the end, as MXNet does: 0.3 steps end where they should
         numbers = torch.arange(count, dtype=torch.float64, device=_wide(device)) * step + start

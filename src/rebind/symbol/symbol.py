@@ -642,9 +642,7 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
                 entry.node.attributes.setdefault("__init__", op.inits[input_name])
     rules = active_rules()
     if rules is not None:
-        node = node.with_inputs(
-            cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind))
-        )
+        node = node.with_inputs(cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind)))
     return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
 
 
