@@ -52,12 +52,12 @@ visualization = viz
 name = attribute = scope
 
 __all__ = [
-    "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__", "attribute",
-    "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned", "current_context",
-    "current_device", "errors", "executor", "executor_manager", "gpu", "init", "initializer",
-    "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "name", "nd", "ndarray",
-    "num_gpus", "operator", "optimizer", "random", "scope", "sym", "symbol", "test_utils", "util",
-    "visualization", "viz",
+    "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__",
+    "attribute", "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned",
+    "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
+    "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
+    "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
+    "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
 ]  # fmt: skip
 
 

@@ -156,9 +156,8 @@ def _held_gradients(module: Module) -> list[list[NDArray | None]] | None:
     return None if module.batches_per_update == 1 else group.grad_arrays
 
 
-def _hold_gradients(module: Module, kept: Sequence[Sequence[NDArray | None]] | None) -> None:
+def _hold_gradients(module: Module, kept: Sequence[Sequence[Any]] | None) -> None:
     group = module._need_group("gradients")
-    sources: Sequence[Any]
     for targets, sources in zip(group.grad_arrays or (), kept or (), strict=False):
         if len(targets) != len(sources) and sources[0] is not None:  # what counts is their sum
             total = sum(sources[1:], sources[0])

@@ -49,10 +49,11 @@ from .serialization import load, load_frombuffer, save
 
 __all__ = [
     "NDArray", "add", "arange", "array", "concatenate", "divide", "empty", "equal", "eye", "from_dlpack",
-    "from_numpy", "from_torch", "full", "greater", "greater_equal", "histogram", "imdecode", "invoke", "lesser",
-    "lesser_equal", "linspace", "load", "load_frombuffer", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
-    "modulo", "moveaxis", "multiply", "not_equal", "onehot_encode", "ones", "power", "random", "save", "split_v2", "subtract",
-    "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
+    "from_numpy", "from_torch", "full", "greater", "greater_equal", "histogram", "imdecode", "invoke",
+    "lesser", "lesser_equal", "linspace", "load", "load_frombuffer", "logical_and", "logical_or",
+    "logical_xor", "maximum", "minimum", "modulo", "moveaxis", "multiply", "not_equal", "onehot_encode",
+    "ones", "power", "random", "save", "split_v2", "subtract", "to_dlpack_for_read", "to_dlpack_for_write",
+    "true_divide", "waitall", "zeros",
 ]  # fmt: skip
 
 _functions = make_functions(make_function)
