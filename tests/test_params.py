@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rebind import dtypes
 from rebind.errors import ParameterError
 from rebind.params import AtLeast, Between, Parameter, format_value
 
@@ -87,3 +90,40 @@ def test_refuse(annotation, value, says) -> None:
 def test_an_annotation_without_a_rule() -> None:
     with pytest.raises(TypeError, match="no rule"):
         Parameter.from_annotation("p", dict)
+
+
+PRINTED = {
+    "int": (int, st.integers(-(2**40), 2**40)),
+    "float": (float, st.floats(allow_nan=False)),
+    "bool": (bool, st.booleans()),
+    "text": (str, st.text()),
+    "word": (Literal["valid", "full", "same"], st.sampled_from(["valid", "full", "same"])),
+    "type": (torch.dtype, st.sampled_from([row.torch for row in dtypes.DTYPES])),
+    "ints": (tuple[int, ...], st.lists(st.integers(-99, 99), max_size=4).map(tuple)),
+    "floats": (tuple[float, ...], st.lists(st.floats(-1e9, 1e9), max_size=4).map(tuple)),
+    "ends": (tuple[int | None, ...], st.lists(st.none() | st.integers(-99, 99), max_size=4).map(tuple)),
+    "optional": (int | None, st.none() | st.integers(-99, 99)),
+    "bounded": (Annotated[int, AtLeast(1)], st.integers(1, 99)),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_what_is_printed_is_parsed_again(name: str, data: Any) -> None:
+    annotation, values = PRINTED[name]
+    parameter = Parameter.from_annotation("p", annotation)
+    value = data.draw(values)
+    assert parameter.parse(format_value(value), "op") == value
+    assert parameter.parse(parameter.parse(value, "op"), "op") == value
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@settings(deadline=None, max_examples=50)
+@given(junk=st.text() | st.floats() | st.lists(st.text(), max_size=2) | st.binary())
+def test_junk_is_a_sentence_or_a_value(name: str, junk: Any) -> None:
+    parameter = Parameter.from_annotation("p", PRINTED[name][0])
+    try:
+        parameter.parse(junk, "op")
+    except ParameterError as error:
+        assert str(error).startswith("op: p must be ")
