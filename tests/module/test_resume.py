@@ -17,6 +17,8 @@ import pytest
 
 import rebind as mx
 from rebind.checkpoint import Checkpoint, Place
+from rebind.contrib.amp import init_trainer
+from rebind.contrib.amp.loss_scaler import LossScaler
 from rebind.errors import FormatError, MXNetError, ParameterError, StateError
 
 from .training_script import iterator, network, train
@@ -58,6 +60,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "two devices": {"devices": 2},
     "two devices, store updates": {"devices": 2, "kvstore": "local"},
     "accumulated": {"accumulate": 3},
+    "scaled losses": {
+        "prepare": lambda mod: init_trainer(mod, LossScaler(2.0**20, scale_window=3))
+    },
 }
 
 

@@ -45,6 +45,7 @@ def train(checkpoint: Any, devices: int = 1, **changed: Any) -> tuple[Any, Any]:
         **changed,
     }
     data = settings.pop("train_data", None) or iterator()
+    settings.pop("prepare", lambda module: None)(mod)
     history = mod.fit(data, eval_data=iterator(7), checkpoint=checkpoint, **settings)
     return mod, history
 
