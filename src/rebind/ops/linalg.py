@@ -227,7 +227,8 @@ def syrk(A: Tensor, *, transpose: bool = False, alpha: float = 1.0) -> Tensor:
     out : (B..., M, M)     with ``transpose``: (B..., N, N)
     """
     _matrices("_linalg_syrk", A)
-    return alpha * torch.matmul(*((A.mT, A) if transpose else (A, A.mT)))
+    product = torch.matmul(*((A.mT, A) if transpose else (A, A.mT)))
+    return product if alpha == 1 else alpha * product
 
 
 # ---- factors ------------------------------------------------------------------------------------------
