@@ -26,12 +26,16 @@ COLUMNS = (
 CHOOSING = ("dtype", "out_dtype", "dtype_o", "ret_typ", "is_int", "get_prob", "output_mean_var", "cast_mode")
 
 
+#: MXNet's operator reads memory that is not its own: some runs kill the process, and no two need give the same record.
+UNSTEADY = ("image.flip_left_right",)
+
+
 def _rows() -> dict[str, Case]:
     """Return the first case for each operator and choice of types."""
     found: dict[tuple[Any, ...], Case] = {}
     for cases in CASES.values():
         for case in cases.values():
-            if {spec.dtype for spec in case.inputs.values()} != {"float32"}:
+            if case.operator in UNSTEADY or {spec.dtype for spec in case.inputs.values()} != {"float32"}:
                 continue  # nothing comes in, or inputs of types that are their own: the recorded cases have them
             chosen = {name: str(case.parameters[name]) for name in CHOOSING if name in case.parameters}
             found.setdefault((case.operator, *chosen.items()), case)
