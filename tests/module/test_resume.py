@@ -60,9 +60,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "two devices": {"devices": 2},
     "two devices, store updates": {"devices": 2, "kvstore": "local"},
     "accumulated": {"accumulate": 3},
-    "scaled losses": {
-        "prepare": lambda mod: init_trainer(mod, LossScaler(2.0**20, scale_window=3))
-    },
+    "scaled losses": {"prepare": lambda mod: init_trainer(mod, LossScaler(2.0**20, scale_window=3))},
 }
 
 

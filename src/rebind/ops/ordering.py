@@ -50,7 +50,9 @@ def topk(
     if k > size:
         raise ShapeError(f"topk: k must be at most {size}, the size of the axis; got {k}")
     count = k if k > 0 else size
-    if ret_typ == "value" and not values.requires_grad:  # which of equal elements is meant makes no difference
+    if (
+        ret_typ == "value" and not values.requires_grad
+    ):  # which of equal elements is meant makes no difference
         return torch.topk(values, count, dim=along, largest=not is_ascend)[0]
     ordered, positions = torch.sort(values, dim=along, descending=not is_ascend, stable=True)
     positions = positions.narrow(along, 0, count)
