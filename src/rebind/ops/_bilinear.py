@@ -11,18 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..errors import DTypeError
-
-__all__ = ["check_floating", "corners", "taps", "weighted_rows"]
-
-
-def check_floating(who: str, data: Tensor) -> None:
-    """Raise a DTypeError for data of whole numbers, which has nothing between its pixels."""
-    if not data.is_floating_point():
-        raise DTypeError(
-            f"{who}: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}. "
-            "Convert it with astype()."
-        )
+__all__ = ["corners", "taps", "weighted_rows"]
 
 
 def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:

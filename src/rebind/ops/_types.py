@@ -1,4 +1,4 @@
-"""Types that an operator does not compute with, where torch would answer in another type."""
+"""Types that an operator does not compute with, where torch would answer in another type or not at all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from ..errors import DTypeError
 __all__ = ["require_floating"]
 
 
-def require_floating(who: str, data: Tensor) -> None:
-    """Raise a DTypeError unless `data` is of a floating type."""
-    if not data.is_floating_point():
+def require_floating(who: str, array: Tensor, name: str = "data") -> None:
+    """Raise a DTypeError unless an input is of a floating type."""
+    if not array.is_floating_point():
         raise DTypeError(
-            f"{who}: cannot compute with arrays of this type; got data {dtypes.name(data.dtype)}. "
-            "Convert with astype()."
+            f"{who}: {name} must be of a floating type; got {dtypes.name(array.dtype)}. Convert it with astype()."
         )

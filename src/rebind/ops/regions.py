@@ -15,8 +15,9 @@ from torch import Tensor
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._bilinear import check_floating, corners, taps, weighted_rows
+from ._bilinear import corners, taps, weighted_rows
 from ._spec import Shapes, operator
+from ._types import require_floating
 from .unary import round_
 
 __all__ = ["deformable_psroi_pooling", "psroi_pooling", "roi_align", "roi_pooling", "rroi_align"]
@@ -108,7 +109,7 @@ def roi_pooling(
     tensor([[[[14., 16.],
               [26., 28.]]]])
     """
-    check_floating("ROIPooling", data)
+    require_floating("ROIPooling", data)
     _check("ROIPooling", data.shape, rois.shape)
     n, channels, height, width = data.shape
     image, inside, box = _boxes(rois, n)
@@ -292,7 +293,7 @@ def roi_align(
     >>> roi_align(image, torch.tensor([[0.0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0)
     tensor([[[[5.]]]])
     """
-    check_floating("_contrib_ROIAlign", data)
+    require_floating("_contrib_ROIAlign", data)
     _check("_contrib_ROIAlign", data.shape, rois.shape)
     n, channels, height, width = data.shape
     h, w = pooled_size
@@ -382,7 +383,7 @@ def rroi_align(
     ----------
     Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals.
     """
-    check_floating("_contrib_RROIAlign", data)
+    require_floating("_contrib_RROIAlign", data)
     _check("_contrib_RROIAlign", data.shape, rois.shape, 6)
     n, channels, height, width = data.shape
     h, w = pooled_size
@@ -490,7 +491,7 @@ def psroi_pooling(
     Dai et al., R-FCN: Object Detection via Region-based Fully Convolutional Networks.
     """
     who = "_contrib_PSROIPooling"
-    check_floating(who, data)
+    require_floating(who, data)
     _check(who, data.shape, rois.shape)
     group = group_size or pooled_size
     _check_groups(who, data.shape, output_dim, group)
@@ -576,7 +577,7 @@ def deformable_psroi_pooling(
     Dai et al., Deformable Convolutional Networks.
     """
     who = "_contrib_DeformablePSROIPooling"
-    check_floating(who, data)
+    require_floating(who, data)
     _check(who, data.shape, rois.shape)
     _check_groups(who, data.shape, output_dim, group_size)
     if not (data.numel() and len(rois)):

@@ -12,8 +12,8 @@ from torch import Tensor
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._bilinear import check_floating
 from ._spec import Shapes, operator
+from ._types import require_floating
 
 __all__ = ["correlation", "crop"]
 
@@ -75,7 +75,7 @@ def correlation(
         raise ShapeError(
             f"Correlation: data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
         )
-    check_floating("Correlation", data1)
+    require_floating("Correlation", data1)
     rows, columns = _places(data1.shape, kernel_size, max_displacement, stride1, pad_size)
     if not (rows and columns):
         raise ShapeError(f"Correlation: data1 must have rows and columns; got shape {tuple(data1.shape)}")

@@ -63,7 +63,7 @@ def test_names_and_documentation(op):
 def test_whole_numbers_are_refused(op):
     p = op.parse({"threshold": 0.5} if op.name == "_contrib_bipartite_matching" else {})
     arrays = [torch.zeros(1, 1, 1, 1, dtype=torch.int32) for _ in op.inputs]
-    with pytest.raises(DTypeError, match="must be of floating type; got int32"):
+    with pytest.raises(DTypeError, match="must be of a floating type; got int32"):
         op(*arrays, **p)
 
 

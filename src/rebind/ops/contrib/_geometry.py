@@ -15,19 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from ...errors import DTypeError
-
 #: About how many pairs of boxes are compared in one piece.
 _PAIRS_AT_ONCE = 2**19
-
-
-def check_floating(who: str, name: str, array: Tensor) -> None:
-    """Raise a DTypeError unless `array` is of floating type."""
-    if not array.is_floating_point():
-        raise DTypeError(
-            f"{who}: {name} must be of floating type; got {str(array.dtype).removeprefix('torch.')}. "
-            "Convert it with astype()."
-        )
 
 
 def widened(array: Tensor) -> Tensor:

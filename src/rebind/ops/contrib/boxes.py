@@ -12,8 +12,8 @@ from ...errors import ParameterError, ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._spec import Shapes, operator
+from .._types import require_floating
 from ._geometry import (
-    check_floating,
     decode,
     encode,
     keep_best,
@@ -51,7 +51,7 @@ def box_iou(lhs: Tensor, rhs: Tensor, *, format: Format = "corner") -> Tensor:
     tensor([[0.5000, 0.0000]])
     """
     for name, boxes in (("lhs", lhs), ("rhs", rhs)):
-        check_floating("_contrib_box_iou", name, boxes)
+        require_floating("_contrib_box_iou", boxes, name)
         if boxes.ndim < 2 or boxes.shape[-1] != 4:
             raise ShapeError(
                 f"_contrib_box_iou: {name} must have at least two axes, the last of size 4; "
@@ -164,7 +164,7 @@ def _(
 
 def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: int) -> None:
     who = "_contrib_box_nms"
-    check_floating(who, "data", data)
+    require_floating(who, data)
     if data.ndim < 2:
         raise ShapeError(
             f"{who}: data must have shape (..., boxes, numbers of a box); got {tuple(data.shape)}"
@@ -213,7 +213,7 @@ def bipartite_matching(
     >>> bipartite_matching(torch.tensor([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=1e-12)
     (tensor([ 1., -1.,  0.]), tensor([2., 0.]))
     """
-    check_floating("_contrib_bipartite_matching", "data", data)
+    require_floating("_contrib_bipartite_matching", data)
     if data.ndim < 2:
         raise ShapeError(
             f"_contrib_bipartite_matching: data must have shape (..., rows, columns); got {tuple(data.shape)}"
@@ -273,7 +273,7 @@ def box_encode(
     tensor([[[0.5000, 0.0000, 0.0000, 0.0000]]])
     """
     who = "_contrib_box_encode"
-    check_floating(who, "samples", samples)
+    require_floating(who, samples, "samples")
     if samples.ndim != 2 or refs.ndim != 3 or refs.shape[::2] != (samples.shape[0], 4):
         raise ShapeError(
             f"{who}: samples must have shape (B, N) and refs (B, M, 4); "
@@ -342,7 +342,7 @@ def box_decode(
     tensor([[[1., 0., 3., 2.]]])
     """
     who = "_contrib_box_decode"
-    check_floating(who, "data", data)
+    require_floating(who, data)
     if data.ndim != 3 or data.shape[2] != 4 or anchors.shape != (1, *data.shape[1:]):
         raise ShapeError(
             f"{who}: data must have shape (B, N, 4) and anchors (1, N, 4); got {tuple(data.shape)} and "

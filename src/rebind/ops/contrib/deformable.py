@@ -10,8 +10,9 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._bilinear import check_floating, corners, weighted_rows
+from .._bilinear import corners, weighted_rows
 from .._spec import Operator, Shapes, operator
+from .._types import require_floating
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 
@@ -89,7 +90,7 @@ def deformable_convolution(
     tensor([[[[1.5000, 3.0000, 4.0000]]]])
     """
     who = "_contrib_DeformableConvolution"
-    check_floating(who, data)
+    require_floating(who, data)
     window = _Window(
         who, data.shape, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group
     )
@@ -153,7 +154,7 @@ def modulated_deformable_convolution(
     tensor([[[[0.7500, 1.5000, 1.0000]]]])
     """
     who = "_contrib_ModulatedDeformableConvolution"
-    check_floating(who, data)
+    require_floating(who, data)
     window = _Window(
         who, data.shape, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group
     )

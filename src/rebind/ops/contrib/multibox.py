@@ -11,7 +11,8 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._spec import Shapes, operator
-from ._geometry import check_floating, decode, encode, keep_best, match_best, overlaps, to_centers, widened
+from .._types import require_floating
+from ._geometry import decode, encode, keep_best, match_best, overlaps, to_centers, widened
 
 #: Objects that overlap an anchor by no more than this are not matched with it.
 _TOUCHES = 1e-6
@@ -57,7 +58,7 @@ def multi_box_prior(
              [0.6250, 0.2500, 0.8750, 0.7500]]])
     """
     who = "_contrib_MultiBoxPrior"
-    check_floating(who, "data", data)
+    require_floating(who, data)
     if data.ndim < 4:
         raise ShapeError(f"{who}: data must have shape (B, C, H, W); got {tuple(data.shape)}")
     height, width = data.shape[2:4]
@@ -194,7 +195,7 @@ def _hardest(cls_pred: Tensor, candidates: Tensor, positive: Tensor, ratio: floa
 
 def _check_target(anchor: Tensor, label: Tensor, cls_pred: Tensor) -> None:
     who = "_contrib_MultiBoxTarget"
-    check_floating(who, "anchor", anchor)
+    require_floating(who, anchor, "anchor")
     if anchor.ndim != 3 or anchor.shape[0] != 1 or anchor.shape[2] != 4:
         raise ShapeError(f"{who}: anchor must have shape (1, N, 4); got {tuple(anchor.shape)}")
     if label.ndim != 3 or label.shape[2] < 5:
@@ -306,7 +307,7 @@ def multi_box_detection(
 
 def _check_detection(cls_prob: Tensor, loc_pred: Tensor, anchor: Tensor) -> None:
     who = "_contrib_MultiBoxDetection"
-    check_floating(who, "cls_prob", cls_prob)
+    require_floating(who, cls_prob, "cls_prob")
     if cls_prob.ndim != 3:
         raise ShapeError(f"{who}: cls_prob must have shape (B, classes, N); got {tuple(cls_prob.shape)}")
     images, _, count = cls_prob.shape

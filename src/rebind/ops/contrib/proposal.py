@@ -14,7 +14,8 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from .._spec import Operator, Shapes, operator
-from ._geometry import check_floating, keep_best, widened
+from .._types import require_floating
+from ._geometry import keep_best, widened
 
 
 @torch.no_grad()
@@ -141,7 +142,7 @@ def _moved(boxes: Tensor, offsets: Tensor, iou_loss: bool) -> Tensor:
 
 def _check_arrays(cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor, anchors: int, wanted: int) -> None:
     who = "Proposal and MultiProposal"
-    check_floating(who, "cls_prob", cls_prob)
+    require_floating(who, cls_prob, "cls_prob")
     if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * anchors:
         raise ShapeError(
             f"{who}: cls_prob must have shape (B, {2 * anchors}, H, W), two numbers for each ratio and scale; "

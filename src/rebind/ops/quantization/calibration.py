@@ -71,7 +71,7 @@ def calibrate_entropy(
             f"got {tuple(hist_edges.shape)}"
         )
     if not hist_edges.is_floating_point():
-        raise DTypeError(f"{who}: hist_edges must be of floating type; got {hist_edges.dtype}")
+        raise DTypeError(f"{who}: hist_edges must be of a floating type; got {hist_edges.dtype}")
     if hist.is_meta:
         return hist.new_empty((1,), dtype=torch.float32), hist.new_empty((1,), dtype=torch.float32)
     counts = hist.detach().double()
