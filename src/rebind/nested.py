@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from .errors import ArgumentError
 
-__all__ = ["Form", "flatten", "restore"]
+__all__ = ["Form", "flatten", "pair", "restore"]
 
 #: The shape of nested lists: None for a thing itself, a list of forms for a list.
 Form: TypeAlias = "list[Any] | None"
@@ -45,3 +45,10 @@ def restore(things: Sequence[Any], form: Form) -> Any:
         return next(rest) if form is None else [build(rest, inner) for inner in form]
 
     return build(iter(things), form)
+
+
+def pair(value: Any, who: str) -> tuple[Any, Any]:
+    """Return the two things that a loop's body must give: outputs and new values."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
+    return value[0], value[1]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, ParameterError, ShapeError
-from ..nested import flatten, restore
+from ..nested import flatten, pair, restore
 from ..ops import find
 from .creation import zeros
 from .ndarray import NDArray, call
@@ -51,7 +51,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     steps: list[list[NDArray]] = []
     form: Any = None
     for i in range(counts.pop()):
-        outputs, new = _pair(
+        outputs, new = pair(
             body(restore([each[i] for each in arrays], data_form), restore(states, state_form)),
             "foreach: body",
         )
@@ -110,7 +110,7 @@ def while_loop(
         return [values[0]] if single else restore(values, form)
 
     while len(steps) < limit and _truth(cond(*arguments()), "while_loop: cond"):
-        outputs, new = _pair(func(*arguments()), "while_loop: func")
+        outputs, new = pair(func(*arguments()), "while_loop: func")
         found, output_form = flatten(
             [] if outputs is None else outputs, NDArray, "while_loop: an output of func"
         )
@@ -135,12 +135,6 @@ def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], An
     """
     chosen = then_func() if _truth(pred, "cond: pred") else else_func()
     return restore(*flatten(chosen, NDArray, "cond: an output"))
-
-
-def _pair(value: Any, who: str) -> tuple[Any, Any]:
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
-    return value[0], value[1]
 
 
 def _truth(value: Any, who: str) -> bool:

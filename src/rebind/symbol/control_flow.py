@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ArgumentError, ParameterError
 from ..graph import Entry, Graph, Node
 from ..graph.control_flow import control_flow_operator
-from ..nested import flatten, restore
+from ..nested import flatten, pair, restore
 from ..ops import find
 from ..params import format_value
 from ..scope import AttrScope, NameManager
@@ -54,7 +54,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     states, state_form = flatten(init_states, Symbol, "foreach: init_states")
     with _Part(name) as part:
         slices, kept = part.stand_ins(arrays), part.stand_ins(states)
-        outputs, new = _pair(body(restore(slices, data_form), restore(kept, state_form)), "foreach: body")
+        outputs, new = pair(body(restore(slices, data_form), restore(kept, state_form)), "foreach: body")
         found, form = flatten(outputs, Symbol, "foreach: the body's output")
         new_states, new_form = flatten(new, Symbol, "foreach: the body's new states")
         if new_form != state_form:
@@ -127,7 +127,7 @@ def while_loop(
         condition_graph, condition_outside = condition.cut([holds], [])
     with _Part(f"{name}_func") as step:
         stand_ins = step.stand_ins(values)
-        outputs, new = _pair(
+        outputs, new = pair(
             func(*(stand_ins if form is None else restore(stand_ins, form))), "while_loop: func"
         )
         found, output_form = flatten(
@@ -299,12 +299,6 @@ def _entry(symbol: Symbol) -> Entry:
     if len(symbol._graph.outputs) != 1:
         raise ArgumentError(f"a loop or a branch takes symbols of one output each; got {symbol!r}")
     return symbol._graph.outputs[0]
-
-
-def _pair(value: Any, who: str) -> tuple[Any, Any]:
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
-    return value[0], value[1]
 
 
 def _apply(
