@@ -41,6 +41,12 @@ OPTIONS: dict[str, Option] = {
             "the store, when a parameter has more elements than this.",
         ),
         Option(
+            "REBIND_CHECK_GRAPHS",
+            int,
+            0,
+            "1 checks after each pass that the graph is well-formed. The tests set it.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

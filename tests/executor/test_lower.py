@@ -6,7 +6,7 @@ import pytest
 import rebind as mx
 from rebind import nd
 from rebind import sym as S
-from rebind.executor import lower
+from rebind.executor import Target, lower
 
 NET = S.Dropout(
     S.Activation(S.FullyConnected(S.var("x"), num_hidden=2, name="fc"), act_type="relu"), name="drop"
@@ -15,16 +15,16 @@ NET = S.Dropout(
 
 def test_a_graph_is_lowered_once_for_each_mode():
     graph = NET._graph
-    plan = lower(graph, True, mx.cpu())
-    assert lower(graph, True, mx.cpu()) is plan and lower(graph, True, mx.cpu(1)) is plan
-    assert lower(graph, False, mx.cpu()) is not plan
+    plan = lower(graph, Target(training=True))
+    assert lower(graph, Target(training=True)) is plan and lower(graph, Target.at(mx.cpu(1), training=True)) is plan
+    assert lower(graph, Target()) is not plan
 
 
 def test_executors_of_other_shapes_share_the_plan():
     executors = [NET.simple_bind(mx.cpu(), x=(rows, 3)) for rows in (2, 5)]
     for exe in executors:
         exe.forward()
-    assert executors[0]._plan(NET._graph, False) is executors[1]._plan(NET._graph, False)
+    assert executors[0]._plan(False) is executors[1]._plan(False)
 
 
 def test_a_plan_lives_as_long_as_its_graph():
@@ -40,7 +40,7 @@ def test_what_no_output_needs_is_not_computed():
     x = S.var("x")
     wanted = S.SliceChannel(x, num_outputs=2, name="cut")[0]
     kernels = [
-        step for step in lower(wanted._graph, False, mx.cpu()).code.graph.nodes if step.op == "call_function"
+        step for step in lower(wanted._graph, Target()).code.graph.nodes if step.op == "call_function"
     ]
     assert len(kernels) == 2  # the operator and the choice of its first output
 

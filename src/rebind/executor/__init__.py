@@ -1,23 +1,34 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
 from .allocate import ArraySpec, Sharing, allocate
-from .arguments import arrays_by_name, read_grad_req
+from ..graph import Target
+from .arguments import GradReq, GradReqs, arrays_by_name, read_grad_req
+from .backward import Backward, Record
 from .executor import Executor
 from .group import DataParallelExecutorGroup
 from .lower import Plan, lower
 from .split import batch_axis, join, split_batch
+from .step import Step, compiled, make_step
 
 __all__ = [
     "ArraySpec",
+    "Backward",
     "DataParallelExecutorGroup",
     "Executor",
+    "GradReq",
+    "GradReqs",
     "Plan",
+    "Record",
     "Sharing",
+    "Step",
+    "Target",
     "allocate",
     "arrays_by_name",
     "batch_axis",
+    "compiled",
     "join",
     "lower",
+    "make_step",
     "read_grad_req",
     "split_batch",
 ]

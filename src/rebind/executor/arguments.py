@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import torch
-from torch import Tensor
 
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from ..shapes import Shape, size
 
-__all__ = ["GRAD_REQS", "Arrays", "Slot", "arrays_by_name", "in_shape", "read_grad_req"]
+__all__ = ["GRAD_REQS", "Arrays", "GradReq", "GradReqs", "arrays_by_name", "in_shape", "read_grad_req"]
 
-Arrays: TypeAlias = "Mapping[str, NDArray] | Sequence[NDArray | None] | None"
-GRAD_REQS = ("write", "add", "null")
+GradReq: TypeAlias = Literal["write", "add", "null"]
+GRAD_REQS: tuple[GradReq, ...] = get_args(GradReq)
+#: What a caller may give: one word for all arguments, a list in their order, or a dict (absent names: ``'null'``).
+GradReqs: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+#: Arrays as a caller gives them: by name, or in the order of the names.
+Arrays: TypeAlias = "Mapping[str, NDArray | None] | Sequence[NDArray | None] | None"
 
 
-def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the request for each argument from one word, a list, or a dict (absent names: ``'null'``)."""
+def read_grad_req(grad_req: GradReqs, names: Sequence[str]) -> dict[str, GradReq]:
+    """Return the request for each argument.
+
+    >>> read_grad_req({"w": "add"}, ["x", "w"])
+    {'x': 'null', 'w': 'add'}
+    """
     if isinstance(grad_req, str):
-        requests = dict.fromkeys(names, grad_req)
+        requests: dict[str, str] = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, Mapping):
         requests = {name: grad_req.get(name, "null") for name in names}
     elif isinstance(grad_req, (list, tuple)):
@@ -33,68 +39,23 @@ def read_grad_req(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
         requests = dict(zip(names, grad_req, strict=True))
     else:
         raise ArgumentError(f"grad_req: must be a word, a list or a dict; got {grad_req!r}")
-    for name, word in requests.items():
-        if word not in GRAD_REQS:
-            raise ParameterError(
-                f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}"
-            )
-    return requests
+    return {name: _checked(name, word) for name, word in requests.items()}
 
 
-@dataclass
-class Slot:
-    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
-
-    array: NDArray | None
-    request: str = "null"
-    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
-    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
-    leaf: Tensor | None = None
-    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
-    nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's place during backward
-
-    def tensor(self) -> Tensor:
-        """Return the tensor to run on."""
-        assert self.array is not None
-        current = self.array._tensor
-        if self.grad is None:
-            return current
-        if current is not self.source:
-            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-            self.leaf, self.source = current.data.requires_grad_(), current
-        assert self.leaf is not None
-        return self.leaf
-
-    def prepare_gradient(self) -> None:
-        """Get ready for `backward`: an old gradient that will be replaced gives its memory to the new ones."""
-        assert self.leaf is not None and self.grad is not None
-        if self.request == "add":
-            self.leaf.grad = self.grad._plain()
-            return
-        self.leaf.grad = None
-        if not self.grad._viewed:
-            if self.nothing is None:
-                old = self.grad._tensor
-                self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            self.grad._tensor = self.nothing
-
-    def take_gradient(self) -> None:
-        """Show what `backward` computed, or zeros where it did not come by."""
-        assert self.leaf is not None and self.grad is not None
-        found, self.leaf.grad = self.leaf.grad, None
-        if self.request == "add":
-            if found is not None and found is not self.grad._tensor:
-                self.grad._write(found)
-        elif found is not None:
-            self.grad._exchange(found)
-        elif self.grad._tensor is self.nothing:
-            self.grad._tensor = torch.zeros_like(self.nothing, memory_format=torch.contiguous_format)
-        else:
-            self.grad._plain().zero_()
+def _checked(name: str, word: str) -> GradReq:
+    for known in GRAD_REQS:
+        if word == known:
+            return known
+    raise ParameterError(f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}")
 
 
 def in_shape(old: NDArray, shape: Shape) -> NDArray:
-    """Return `old` itself if it has the shape, its memory in that shape if it is large enough, else zeros."""
+    """Return `old` itself if it has the shape, its memory in that shape if it is large enough, else zeros.
+
+    >>> import rebind as mx
+    >>> in_shape(mx.nd.ones((2, 3)), (2, 2)).shape
+    (2, 2)
+    """
     if old.shape == shape:
         return old
     wanted = size(shape)
@@ -104,7 +65,12 @@ def in_shape(old: NDArray, shape: Shape) -> NDArray:
 
 
 def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, NDArray]:
-    """Return arrays by name from a list in the order of `names` or a dict; extra names are left out."""
+    """Return arrays by name from a list in the order of `names` or a dict; extra names are left out.
+
+    >>> import rebind as mx
+    >>> list(arrays_by_name("bind: args", [mx.nd.ones((1,)), None], ["x", "w"]))
+    ['x']
+    """
     if arrays is None:
         return {}
     if isinstance(arrays, Mapping):

@@ -1,41 +1,40 @@
 """From a graph to straight-line code: one `torch.fx` graph, made once and run for every batch.
 
-The code does not depend on shapes, so that an executor that is reshaped, a bucket that comes again, and each device of
-a data-parallel group share it. It is the one seam to compilers, exporters and profilers.
+The code does not depend on shapes unless a pass used them, so that an executor that is reshaped, a bucket that comes
+again, and each device of a data-parallel group share it. It is the one seam to compilers, exporters and profilers.
 """
 
 from __future__ import annotations
 
-import functools
 import operator
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import torch
 from torch import Tensor, fx
 
-from ..device import Device
-from ..errors import MXNetError, ShapeError, UserCodeError
-from ..graph import Entry, Graph, Inferred, Node, infer_shapes
-from ..graph.passes import join_layers
-from ..ndarray.compute import explain
-from ..ops.control_flow import RUNNERS
-from ..shapes import Shape, is_known
+from ..draws import Source, derive
+from ..graph import Entry, Facts, Graph, Node, Target
+from ..graph.control_flow import needs_randomness
+from ..graph.passes import optimize
+from .control_flow import ControlFlow, Kernels
+from .failure import failure_of
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Kernels", "Plan", "lower"]
+__all__ = ["Kernels", "Loss", "Plan", "Values", "lower", "needs_head_gradient"]
 
-#: What operators keep between runs, by their place in the graph; for one that runs parts of a graph, a dict again.
-Kernels: TypeAlias = dict[int, Any]
+#: What a plan returns: outputs, new auxiliary values (None: the state stays), and inputs of the outputs that are losses.
+Values: TypeAlias = """tuple[
+    tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor | None, ...] | None, ...]
+]"""
 
 
 class Loss(NamedTuple):
-    """An output whose gradient does not depend on what stands behind it.
+    """An output whose gradient does not depend on what is computed from it.
 
-    `reuse` tells whether the memory of its first input is free for the gradient: nothing else needs it.
+    `reuse`: whether the memory of its first input is free for the gradient, since nothing else needs it.
     """
 
     node: Node
@@ -44,82 +43,93 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A graph as code for one mode. It does not hold the graph, which it is kept with and must not keep alive.
+    """The forward part of a step: a graph as code for one target. It is pure: arrays go in and come out.
+
+    It does not hold the graph, which it is kept with and must not keep alive.
 
     Attributes
     ----------
-    training
-        The mode.
+    target
+        What it is for.
     code
         The `torch.fx` module.
-    run
-        Its code: ``run(generator, *arguments, *auxiliary) -> (outputs, new auxiliary values, inputs of losses)``. Pure:
-        arrays go in and come out; a new auxiliary value is None where the state stays as it is.
+    draws
+        Whether it draws random numbers; its first argument is then what they come from.
     losses
-        For each output that is a loss, its node: `backward` starts from the loss's inputs, with the operator's own
-        gradient. None for other outputs.
+        For each output that is a loss, its node: the backward part starts from the loss's inputs, with the operator's
+        own gradient. None for other outputs.
+    outputs
+        The entries of the outputs.
     """
 
-    training: bool
+    target: Target
     code: fx.GraphModule
-    run: Callable[
-        ..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor, ...] | None, ...]]
-    ]
+    draws: bool
     losses: tuple[Loss | None, ...]
+    outputs: tuple[Entry, ...]
 
-    def blame(self, error: Exception, generator: Any, tensors: Sequence[Tensor]) -> Exception:
-        """Return `error`, which `run` raised, as one that names the node that failed and its inputs."""
-        return _find_failure(self.code, error, (generator, *tensors))
+    def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
+        """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
+
+        `source` is where random numbers come from: a generator, or a seed where a compiler traces.
+        """
+        run = self.code.forward
+        return run(source, *tensors) if self.draws else run(*tensors)
+
+    def explain(self, error: Exception) -> Exception:
+        """Return `error`, which a run raised, as one that names the node that failed and its inputs."""
+        return failure_of(self.code, error)
 
 
-_plans: weakref.WeakKeyDictionary[Graph, dict[Any, Plan]] = weakref.WeakKeyDictionary()
+PlanKey: TypeAlias = tuple[Target, tuple[Node, ...], tuple[Node, ...]]
+_plans: weakref.WeakKeyDictionary[Graph, dict[PlanKey, Plan]] = weakref.WeakKeyDictionary()
 
 
 def lower(
-    graph: Graph,
-    training: bool,
-    device: Device,
-    groups: Mapping[str, Device] | None = None,
-    sizes: Mapping[int, Shape] | None = None,
-    kernels: Kernels | None = None,
+    graph: Graph, target: Target, facts: Facts | None = None, kernels: Kernels | None = None
 ) -> Plan:
-    """Return the plan of `graph`; made at the first call for a mode, then kept as long as the graph.
+    """Return the plan of `graph` for a target; made once, then kept as long as the graph.
 
     Parameters
     ----------
     graph
-        What to run.
-    training
-        The mode of operators such as `Dropout` and `BatchNorm`.
-    device
-        Where it runs.
-    groups
-        For a node with the attribute ``ctx_group``, the device that its group runs on.
-    sizes
-        By the id of a node that makes an array of a shape that it does not wholly know (``zeros(shape=(0, 200))``), the
-        shape.
+        What to run: the user's graph. The passes of the target's backend are run on it first.
+    target
+        The mode, the devices, and what the code is for.
+    facts
+        Shapes and types, for the passes that use them.
     kernels
-        For operators that keep something between runs (`Custom`): the executor's own kernels, by their place in the
+        For operators that keep something between runs (`Custom`): the executor's own kernels, by their position in the
         graph. They are made here when they are not there yet, and a plan with them is not shared.
+
+    Examples
+    --------
+    >>> import torch, rebind as mx
+    >>> plan = lower((mx.sym.var("x") * 2).graph, Target())
+    >>> outputs, _, _ = plan(None, [torch.ones(2)])
+    >>> outputs[0].tolist()
+    [2.0, 2.0]
     """
-    plans = _plans.setdefault(graph, {})
-    places = tuple(sorted((group, str(place.torch)) for group, place in (groups or {}).items()))
-    key = (training, device.torch, places, tuple((sizes or {}).items()))
-    plan = plans.get(key) if kernels is None else None
+    best, known = optimize(graph, facts or Facts(), target)
+    if kernels is not None:
+        return _make_plan(graph, best, known, target, kernels)
+    plans = _plans.setdefault(best, {})
+    # Two graphs may be optimized to one, but take their arguments in another order.
+    key = (target, graph.arguments, graph.auxiliary)
+    plan = plans.get(key)
     if plan is None:
-        variables = (*graph.arguments, *graph.auxiliary)
-        better = join_layers(graph)
-        losses = _losses(better)
-        code = fx.GraphModule(
-            {}, _trace(better, variables, training, device, groups or {}, sizes or {}, losses, kernels)
-        )
-        plan = Plan(training, code, code.forward, losses)
-        if kernels is None:
-            plans[key] = plan
+        plan = plans[key] = _make_plan(graph, best, known, target, None)
     return plan
 
 
-def _losses(graph: Graph) -> tuple[Loss | None, ...]:
+def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
+    losses = tuple(_losses(best))
+    draws = needs_randomness(best)
+    code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
+    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs)
+
+
+def _losses(graph: Graph) -> list[Loss | None]:
     """Return, for each output, its node if it is a loss whose value nothing else uses."""
     uses = count_uses(graph)
 
@@ -135,226 +145,137 @@ def _losses(graph: Graph) -> tuple[Loss | None, ...]:
             return None
         source = node.inputs[0]
         producer = source.node.operator
-        return Loss(
-            node, producer is not None and producer.owns_output and source.index == 0 and uses[source] == 1
-        )
+        owned = producer is not None and producer.owns_output and source.index == 0
+        return Loss(node, owned and uses[source] == 1)
 
-    return tuple(map(loss, graph.outputs))
-
-
-def _trace(
-    graph: Graph,
-    variables: Sequence[Node],
-    training: bool,
-    device: Device,
-    groups: Mapping[str, Device],
-    sizes: Mapping[int, Shape],
-    losses: Sequence[Loss | None],
-    kernels: Kernels | None,
-) -> fx.Graph:
-    code = fx.Graph()
-    generator = code.placeholder("generator")
-    several_devices = len({device.torch, *(d.torch for d in groups.values())}) > 1
-    values: dict[tuple[int, int], fx.Node | None] = {}
-    for i, node in enumerate(variables):
-        # Names of variables need not be names in Python, nor unlike each other: "stage1/conv:0", "lambda".
-        values[id(node), 0] = code.placeholder(f"input{i}_{re.sub(r'[^A-Za-z0-9_]', '_', node.name)}")
-    new_aux: dict[int, fx.Node] = {}
-    loss_ids = {id(loss.node) for loss in losses if loss is not None}
-    loss_inputs: dict[int, tuple[Any, ...]] = {}
-    kept = 0  # how many operators so far keep something between runs
-    overwriting = {} if several_devices else overwriting_kernels(graph)
-    for node in graph.nodes:
-        op = node.operator
-        if op is None:
-            continue
-        place = groups.get(node.attributes.get("__ctx_group__", ""), device)
-        inputs = [values[id(entry.node), entry.index] for entry in node.inputs]
-        if several_devices:
-            inputs = [code.call_method("to", (value, place.torch)) for value in inputs]
-        keywords: dict[str, Any] = dict(op.keywords(node.params))
-        if id(node) in sizes:
-            keywords.update(op.size_keywords(node.params, sizes[id(node)]))
-        keywords.update(op.mode_keywords(training, generator, place.torch))
-        arguments = tuple(_all_inputs(node, inputs))
-        if id(node) in loss_ids:
-            loss_inputs[id(node)] = arguments
-        kernel: Callable[..., Any]
-        if op.subgraphs:
-            own = None if kernels is None else kernels.setdefault(kept, {})
-            kernel = _ControlFlow(node, training, place, groups, own)
-            kept += 1
-        elif op.make_kernel is not None and kernels is not None:
-            kernel = kernels.setdefault(kept, op.make_kernel())
-            kept += 1
-        elif id(node) in loss_ids:
-            kernel = op.forward_kernel
-        else:
-            kernel = overwriting.get(id(node), op.kernel)
-        result = code.call_function(kernel, arguments, keywords)
-        result.meta["node"] = node
-        names = op.outputs_for(node.params)
-        if len(names) + len(op.returned_aux) == 1:
-            values[id(node), 0] = result
-            continue
-        for i in range(len(names)):
-            values[id(node), i] = code.call_function(operator.getitem, (result, i))
-        if op.returned_aux:
-            states = [
-                e for name, e in zip(node.input_names, node.inputs, strict=True) if op.is_auxiliary(name)
-            ]
-            for i, entry in enumerate(states, start=len(names)):
-                new_aux[id(entry.node)] = code.call_function(operator.getitem, (result, i))
-
-    outputs = tuple(values[id(entry.node), entry.index] for entry in graph.outputs)
-    sources = tuple(None if loss is None else loss_inputs[id(loss.node)] for loss in losses)
-    code.output((outputs, tuple(new_aux.get(id(node)) for node in graph.auxiliary), sources))
-    code.eliminate_dead_code()
-    return code
+    return list(map(loss, graph.outputs))
 
 
-class _ControlFlow:
-    """Runs a loop or a branch: the code of its parts, as often as needed."""
-
-    def __init__(
-        self,
-        node: Node,
-        training: bool,
-        device: Device,
-        groups: Mapping[str, Device],
-        kernels: Kernels | None,
-    ) -> None:
-        op = node.operator
-        assert op is not None
-        self.__name__ = op.name.strip("_")  # what the plan's code calls it
-        self._run, self._params = RUNNERS[op.name], node.params
-        self._parts = [
-            _Part(graph, training, device, groups, None if kernels is None else kernels.setdefault(i, {}))
-            for i, graph in enumerate(op.subgraphs)
-        ]
-        self._states = [i for i, name in enumerate(op.input_names) if op.is_auxiliary(name)]
-
-    def __call__(self, *tensors: Tensor, generator: Any = None, **parameters: Any) -> Any:
-        bodies = [functools.partial(part, generator) for part in self._parts]
-        outputs, moved = self._run(bodies, tensors, self._params)
-        results = (*outputs, *(moved.get(i) for i in self._states))
-        return results if len(results) > 1 else results[0]
-
-
-class _Part:
-    """One part of a graph as code, made at its first run."""
+class _Code:
+    """Writes the code of a graph."""
 
     def __init__(
         self,
         graph: Graph,
-        training: bool,
-        device: Device,
-        groups: Mapping[str, Device],
+        facts: Facts,
+        target: Target,
+        losses: Sequence[Loss | None],
         kernels: Kernels | None,
+        draws: bool,
     ) -> None:
-        self._graph = graph
-        self._how = training, device, groups
-        self._kernels = kernels
-        self._codes: dict[Any, fx.GraphModule] = {}
-        self._has_open_sizes = any(
-            node.operator is not None and node.operator.has_open_size(node.params) for node in graph.nodes
-        )
-        place = {id(node): i for i, node in enumerate(graph.variables)}
-        self._order = [place[id(node)] for node in (*graph.arguments, *graph.auxiliary)]
-        self._states = [place[id(node)] for node in graph.auxiliary]
+        self.graph, self.facts, self.target, self.kernels = graph, facts, target, kernels
+        self.losses = losses
+        self.loss_nodes = {loss.node for loss in losses if loss is not None}
+        # A compiler chooses memory itself; across devices `.to` may hand on an array that others use.
+        in_place = not (target.traced or target.spans_devices)
+        self.overwriting = overwriting_kernels(graph) if in_place else {}
+        self.code = fx.Graph()
+        self.source = self.code.placeholder("source") if draws else None
+        self.values: dict[Entry, fx.Node] = {}
+        self.new_aux: dict[Node, fx.Node] = {}
+        self.loss_inputs: dict[Node, tuple[fx.Node | None, ...]] = {}
+        self.stateful = 0  # how many operators so far keep something between runs
+        self.drawn = 0  # how many operators so far draw
 
-    def _code(self, tensors: Sequence[Tensor]) -> fx.GraphModule:
-        key = tuple(tensor.shape for tensor in tensors) if self._has_open_sizes else None
-        code = self._codes.get(key)
-        if code is None:
-            graph, (training, device, groups) = self._graph, self._how
-            named = zip((node.name for node in graph.variables), tensors, strict=True)
-            shapes = {name: tuple(tensor.shape) for name, tensor in named}
-            sizes = open_sizes(graph, infer_shapes(graph, shapes)) if self._has_open_sizes else {}
-            variables = (*graph.arguments, *graph.auxiliary)
-            losses = [None] * len(graph.outputs)  # a loss in a part is an operator like any other
-            traced = _trace(graph, variables, training, device, groups, sizes, losses, self._kernels)
-            code = self._codes[key] = fx.GraphModule({}, traced)
-        return code
+    def write(self, arguments: Sequence[Node], auxiliary: Sequence[Node]) -> fx.Graph:
+        """Write the code, with its inputs in the order in which the user's graph has them."""
+        for i, node in enumerate((*arguments, *auxiliary)):
+            # Names of variables need not be names in Python, nor differ from each other: "stage1/conv:0", "lambda".
+            name = re.sub(r"[^A-Za-z0-9_]", "_", node.name)
+            self.values[Entry(node)] = self.code.placeholder(f"input{i}_{name}")
+        for node in self.graph.nodes:
+            if node.operator is not None:
+                self._call(node)
+        outputs = tuple(self.values[entry] for entry in self.graph.outputs)
+        new_aux = tuple(self.new_aux.get(node) for node in auxiliary)
+        sources = tuple(None if loss is None else self.loss_inputs[loss.node] for loss in self.losses)
+        self.code.output((outputs, new_aux, sources))
+        self.code.eliminate_dead_code()
+        return self.code
 
-    def __call__(self, generator: Any, *tensors: Tensor) -> tuple[Sequence[Tensor], dict[int, Tensor]]:
-        code, arguments = self._code(tensors), [tensors[i] for i in self._order]
-        try:
-            outputs, new_aux, _ = code.forward(generator, *arguments)
-        except UserCodeError:
-            raise
-        except Exception as error:
-            raise _find_failure(code, error, (generator, *arguments)) from None
-        moved = zip(self._states, new_aux, strict=True)
-        return outputs, {place: value for place, value in moved if value is not None}
+    def _call(self, node: Node) -> None:
+        op = node.operator
+        assert op is not None
+        device = self.facts.devices.get(Entry(node), self.target.device)
+        inputs = [self.values[entry] for entry in node.inputs]
+        if self.target.spans_devices:
+            inputs = [self.code.call_method("to", (value, device)) for value in inputs]
+        arguments = _all_inputs(node, inputs)
+        keywords = {
+            **op.keywords(node.params),
+            **op.mode_keywords(self.target.training, self._source_for(node), device),
+        }
+        if node in self.loss_nodes:
+            self.loss_inputs[node] = arguments
+        result = self.code.call_function(self._kernel(node), arguments, keywords)
+        result.meta["node"] = node
+        count = len(op.outputs_for(node.params))
+        if count + len(op.returned_aux) == 1:
+            self.values[Entry(node)] = result
+            return
+        for i in range(count):
+            self.values[Entry(node, i)] = self.code.call_function(operator.getitem, (result, i))
+        if op.returned_aux:
+            named = zip(node.input_names, node.inputs, strict=True)
+            states = [entry.node for name, entry in named if op.is_auxiliary(name)]
+            for i, state in enumerate(states, start=count):
+                self.new_aux[state] = self.code.call_function(operator.getitem, (result, i))
+
+    def _source_for(self, node: Node) -> fx.Node | None:
+        """Return where a node's random numbers come from: under a compiler each node has a seed of its own."""
+        assert node.operator is not None
+        if "generator" not in node.operator.modes:
+            return None
+        if not self.target.traced:
+            return self.source
+        self.drawn += 1
+        return self.code.call_function(derive, (self.source, self.drawn))
+
+    def _kernel(self, node: Node) -> Callable[..., Any]:
+        """Return the function that computes a node."""
+        op = node.operator
+        assert op is not None
+        if op.subgraphs or (op.make_kernel is not None and self.kernels is not None):
+            number, self.stateful = self.stateful, self.stateful + 1
+            if op.subgraphs:
+                own = None if self.kernels is None else self.kernels.setdefault(number, {})
+                return ControlFlow(node, self.target, own, _body_code)
+            assert self.kernels is not None and op.make_kernel is not None
+            return self.kernels.setdefault(number, op.make_kernel())
+        if node in self.loss_nodes:
+            return op.forward_kernel
+        return self.overwriting.get(node, op.kernel)
 
 
-def open_sizes(graph: Graph, inferred: Inferred) -> dict[int, Shape]:
-    """Return, by the id of each node that makes an array of a size that its consumers know, the shape.
-
-    Raises
-    ------
-    ShapeError
-        When a shape does not follow; it names the node.
-    """
-    sizes = {}
-    for node in graph.nodes:
-        if node.operator is not None and node.operator.has_open_size(node.params):
-            shape = inferred.of(Entry(node))
-            if not is_known(shape):
-                raise ShapeError(
-                    f"{node.operator.name} {node.name!r}: its shape does not follow from the arrays (known is "
-                    f"{shape}); give it in full"
-                )
-            sizes[id(node)] = shape
-    return sizes
+def _body_code(graph: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> tuple[fx.GraphModule, bool]:
+    """Return the code of a loop's body or a branch, and whether it draws."""
+    best, known = optimize(graph, facts, target)
+    draws = needs_randomness(best)
+    no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other
+    code = _Code(best, known, target, no_losses, kernels, draws)
+    return fx.GraphModule({}, code.write(graph.arguments, graph.auxiliary)), draws
 
 
-def _all_inputs(node: Node, present: Sequence[Any]) -> list[Any]:
-    """Return the inputs with None in the places of absent optional ones, as the function takes them."""
+def _all_inputs(node: Node, present: Sequence[fx.Node]) -> tuple[fx.Node | None, ...]:
+    """Return the inputs with None for absent optional ones, as the function takes them."""
     op = node.operator
     assert op is not None
     if op.variadic:
-        return list(present)
+        return tuple(present)
     values = dict(zip(node.input_names, present, strict=True))
     found = [values.get(name) for name in op.input_names]
-    while found and found[-1] is None:  # what is absent at the end need not be said
+    while found and found[-1] is None:  # what is absent at the end can be left out
         found.pop()
-    return found
+    return tuple(found)
 
 
-def _find_failure(code: fx.GraphModule, error: Exception, arguments: Sequence[Any]) -> Exception:
-    """Run a plan's code again, node by node, and return what fails as an error that names the node."""
-    values: dict[fx.Node, Any] = {}
-    rest = iter(arguments)
-    for step in code.graph.nodes:
-        if step.op == "output":
-            break
-        if step.op == "placeholder":
-            values[step] = next(rest)
-            continue
-        args = fx.map_arg(step.args, values.__getitem__)
-        keywords = fx.map_arg(step.kwargs, values.__getitem__)
-        try:
-            with torch.no_grad():
-                if step.op == "call_method":
-                    values[step] = getattr(args[0], step.target)(*args[1:], **keywords)
-                else:
-                    values[step] = step.target(*args, **keywords)
-        except Exception as found:
-            node: Node | None = step.meta.get("node")
-            if node is None or node.operator is None:
-                return found
-            who = f"{node.operator.name} {node.name!r}"
-            if isinstance(found, MXNetError):
-                return type(found)(str(found).replace(node.operator.name, who, 1))
-            if isinstance(found, (RuntimeError, IndexError)):
-                return explain(node.operator, who, args, node.params, found)
-            return found
-    return error
+def needs_head_gradient(entry: Entry) -> bool:
+    """Whether `backward` must be given a gradient for this output.
 
-
-def entry_needs_head_gradient(entry: Entry) -> bool:
-    """Tell whether `backward` must be given a gradient for this output."""
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> [needs_head_gradient(net.graph.outputs[0]) for net in (x * 2, mx.sym.MakeLoss(x))]
+    [True, False]
+    """
     op = entry.node.operator
     return op is None or op.needs_head_gradient(entry.node.params)

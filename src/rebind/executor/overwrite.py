@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+
+from torch import Tensor
 
 from ..graph import Entry, Graph, Node
 
@@ -12,29 +13,36 @@ __all__ = ["count_uses", "overwriting_kernels"]
 
 
 def count_uses(graph: Graph) -> Counter[Entry]:
-    """Return how often each entry is an input of a node or an output of the graph."""
+    """Return how often each entry is an input of a node or an output of the graph.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> count_uses((x * x).graph)[x.graph.outputs[0]]
+    2
+    """
     uses = Counter(entry for node in graph.nodes for entry in node.inputs)
     uses.update(graph.outputs)
     return uses
 
 
-def overwriting_kernels(graph: Graph) -> dict[int, Callable[..., Any]]:
-    """Return, by the id of a node, the kernel to use in place of its operator's own.
+def overwriting_kernels(graph: Graph) -> dict[Node, Callable[..., Tensor]]:
+    """Return, for nodes that may overwrite an input, the kernel to use in place of their operator's own.
 
     A node may overwrite an input that nothing else uses (no other node, no output of the graph), whose producer made it
-    in memory of its own and does not need it for its gradient: the activation behind a convolution or a batch norm, the
+    in memory of its own and does not need it for its gradient: the activation after a convolution or a batch norm, the
     sum at the end of a residual block.
+
+    >>> import rebind as mx
+    >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
+    >>> [node.name for node in overwriting_kernels(mx.sym.Activation(layer, act_type="relu", name="relu").graph)]
+    ['relu']
     """
     uses = count_uses(graph)
-    found: dict[int, Callable[..., Any]] = {}
-    for node in graph.nodes:
-        kernel = _kernel(node, uses)
-        if kernel is not None:
-            found[id(node)] = kernel
-    return found
+    found = {node: _kernel(node, uses) for node in graph.nodes}
+    return {node: kernel for node, kernel in found.items() if kernel is not None}
 
 
-def _kernel(node: Node, uses: Counter[Entry]) -> Callable[..., Any] | None:
+def _kernel(node: Node, uses: Counter[Entry]) -> Callable[..., Tensor] | None:
     op = node.operator
     if op is None:
         return None

@@ -1,8 +1,8 @@
-"""A run of a plan that is watched: step by step, telling what each operator computes, forward and backward."""
+"""A run of a plan that is watched: node by node, reporting what each operator computes, forward and backward."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,29 @@ import torch
 from torch import Tensor, fx
 
 from ..device import Device
+from ..draws import Source
 from ..graph import Node
 from ..ndarray import NDArray
+from .lower import Plan, Values
 
 __all__ = ["Watch"]
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told what."""
+    """Who is told about what.
+
+    Attributes
+    ----------
+    callback
+        Called as ``callback(name, array)``.
+    inputs_too
+        Whether inputs are reported too, beside outputs (``monitor_all``).
+    active
+        Asked before each run whether it is to be watched; None: always.
+    device
+        The device of the arrays that are reported.
+    """
 
     callback: Callable[[str, NDArray], Any]
     inputs_too: bool
@@ -26,61 +40,62 @@ class Watch:
     device: Device
 
     def is_active(self) -> bool:
-        """Tell whether the next run is to be watched."""
+        """Whether the next run is to be watched."""
         return self.active is None or bool(self.active())
 
-    def run(self, code: fx.GraphModule, *arguments: Any) -> Any:
-        """Run a plan's code; what its operators' gradients are is told when `backward` computes them."""
-        values: dict[fx.Node, Any] = {}
-        rest = iter(arguments)
-        for step in code.graph.nodes:
-            if step.op == "placeholder":
-                values[step] = next(rest)
-                continue
-            args = fx.map_arg(step.args, values.__getitem__)
-            keywords = fx.map_arg(step.kwargs, values.__getitem__)
-            if step.op == "output":
-                return args[0]
-            node: Node | None = step.meta.get("node")
-            if node is not None:
-                args = self._enter(node, args)
-            if step.op == "call_method":
-                values[step] = getattr(args[0], step.target)(*args[1:], **keywords)
-            else:
-                values[step] = step.target(*args, **keywords)
-            if node is not None:
-                self._leave(node, values[step])
-        raise AssertionError("a plan's code ends with its outputs")
+    def run(self, plan: Plan, source: Source | None, tensors: Sequence[Tensor]) -> Values:
+        """Run a plan; what its operators' gradients are is reported when `backward` computes them."""
+        return _WatchedRun(plan.code, self).run(*([source] if plan.draws else []), *tensors)
 
-    def _tell(self, name: str, tensor: Tensor) -> None:
+    def report(self, name: str, tensor: Tensor) -> None:
+        """Call the callback with a tensor as an array."""
         self.callback(name, NDArray(tensor.detach(), self.device))
 
-    def _tell_gradient_of(self, tensor: Tensor, name: str) -> None:
-        """Tell the gradient of a tensor when `backward` has it; zeros where the operator's rule says nothing."""
+    def report_gradient_of(self, tensor: Tensor, name: str) -> None:
+        """Report the gradient of a tensor when `backward` has it; zeros where the operator's rule gives none."""
         shape, nothing = tensor.shape, tensor.detach().new_zeros(())
 
-        def tell(gradient: Tensor | None) -> None:
+        def report(gradient: Tensor | None) -> None:
             # A copy: the memory may be that of a parameter's gradient, which goes on changing.
-            self._tell(name, nothing.expand(shape).clone() if gradient is None else gradient.clone())
+            self.report(name, nothing.expand(shape).clone() if gradient is None else gradient.clone())
 
-        tensor.register_hook(tell)
+        tensor.register_hook(report)
+
+
+class _WatchedRun(fx.Interpreter):
+    """Runs a plan's code node by node, with a report before and after each operator."""
+
+    def __init__(self, code: fx.GraphModule, watch: Watch) -> None:
+        super().__init__(code)
+        self.extra_traceback = False  # errors are explained by who runs the plan
+        self.watch = watch
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one step, and report it if it is an operator: others pick one of several results."""
+        node: Node | None = self._step.meta.get("node")
+        if node is None:
+            return super().call_function(target, args, kwargs)
+        result = super().call_function(target, self._enter(node, args), kwargs)
+        self._leave(node, result)
+        return result
+
+    def run_node(self, n: fx.Node) -> Any:
+        """Run one step."""
+        self._step = n
+        return super().run_node(n)
 
     def _enter(self, node: Node, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Tell an operator's inputs, and return them so that each one's gradient will be told."""
+        """Report an operator's inputs, and return them so that each one's gradient will be reported."""
         op = node.operator
         assert op is not None
         names = node.input_names if op.variadic else op.input_names
-        sources = dict(zip(node.input_names, node.inputs, strict=True))
         present = [
             (i, name, value)
             for i, (name, value) in enumerate(zip(names, args, strict=False))
             if value is not None
         ]
-        if self.inputs_too:
-            for _, name, value in present:
-                if sources[name].node.is_variable:
-                    self._tell(sources[name].name, value)
-                self._tell(f"{node.name}_{name}", value)
+        if self.watch.inputs_too:
+            self._report_inputs(node, present)
         if not torch.is_grad_enabled():
             return tuple(args)
         watched = list(args)
@@ -90,15 +105,26 @@ class Watch:
                 number = differentiable.index(name) if len(differentiable) > 1 else ""
                 # An alias of its own: another operator's gradient for the same array is not mixed in.
                 watched[i] = value.view_as(value)
-                self._tell_gradient_of(watched[i], f"{node.name}_backward_output{number}")
+                self.watch.report_gradient_of(watched[i], f"{node.name}_backward_output{number}")
         return tuple(watched)
 
+    def _report_inputs(self, node: Node, present: Sequence[tuple[int, str, Tensor]]) -> None:
+        sources = dict(zip(node.input_names, node.inputs, strict=True))
+        for _, name, value in present:
+            if sources[name].node.is_variable:
+                self.watch.report(sources[name].name, value)
+            self.watch.report(f"{node.name}_{name}", value)
+
     def _leave(self, node: Node, result: Any) -> None:
-        """Tell an operator's outputs."""
-        outputs = result if isinstance(result, (tuple, list)) else (result,)
-        for i, (name, value) in enumerate(zip(node.output_names, outputs, strict=False)):
+        """Report an operator's outputs."""
+        for i, (name, value) in enumerate(_named(node, result)):
             if value is None:  # hidden outputs need not be there in every mode
                 continue
-            self._tell(name, value)
-            if self.inputs_too and value.requires_grad and torch.is_grad_enabled():
-                self._tell_gradient_of(value, f"{node.name}_backward_input{i}")
+            self.watch.report(name, value)
+            if self.watch.inputs_too and value.requires_grad and torch.is_grad_enabled():
+                self.watch.report_gradient_of(value, f"{node.name}_backward_input{i}")
+
+
+def _named(node: Node, result: Any) -> Iterator[tuple[str, Tensor | None]]:
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    return zip(node.output_names, outputs, strict=False)

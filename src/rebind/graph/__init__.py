@@ -1,17 +1,22 @@
 """How a network is understood: nodes, traversal, inference of shapes and types, JSON."""
 
-from .graph import Entry, Graph, Node, check, depth_first, input_variable, rewrite
+from .facts import EntryFacts, Facts, Target
+from .graph import Entry, Graph, Node, check, depth_first, input_variable, rewrite, rewrite_with_map
 from .inference import Inferred, infer_shapes, infer_types
 
 __all__ = [
     "Entry",
+    "EntryFacts",
+    "Facts",
     "Graph",
     "Inferred",
     "Node",
+    "Target",
     "check",
     "depth_first",
     "infer_shapes",
     "infer_types",
     "input_variable",
     "rewrite",
+    "rewrite_with_map",
 ]

@@ -15,7 +15,7 @@ from ..errors import MXNetError
 from ..ops import Operator
 from ..params import Params
 
-__all__ = ["Entry", "Graph", "Node", "check", "depth_first", "input_variable", "rewrite"]
+__all__ = ["Entry", "Graph", "Node", "check", "depth_first", "input_variable", "rewrite", "rewrite_with_map"]
 
 T = TypeVar("T")
 
@@ -191,17 +191,29 @@ def rewrite(graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[
     """Return a graph in which `replace` was asked for every node.
 
     `replace` gets a node and its inputs in the new graph, and returns the entries that take the place of its
-    outputs, or None to keep the node. Nodes that nothing changes are shared with the old graph.
+    outputs, or None to keep the node. Nodes that nothing changes are shared with the old graph, and a graph in which
+    nothing changes is returned as it is.
     """
-    new: dict[int, Sequence[Entry]] = {}
+    return rewrite_with_map(graph, replace)[0]
+
+
+def rewrite_with_map(
+    graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
+) -> tuple[Graph, dict[Entry, Entry]]:
+    """As `rewrite`; and return, for each entry of the old graph that changed, the new one: for `Facts.after`."""
+    new: dict[Entry, Entry] = {}
     for node in graph.nodes:
-        inputs = tuple(new[id(entry.node)][entry.index] for entry in node.inputs)
+        inputs = tuple(new.get(entry, entry) for entry in node.inputs)
         entries = replace(node, inputs)
         if entries is None:
-            kept = node if inputs == node.inputs else node.with_inputs(inputs)
-            entries = [Entry(kept, i) for i in range(len(node.output_names))]
-        new[id(node)] = entries
-    return Graph(new[id(entry.node)][entry.index] for entry in graph.outputs)
+            if inputs == node.inputs:
+                continue
+            same = node.with_inputs(inputs)
+            entries = [Entry(same, i) for i in range(len(node.output_names))]
+        new |= {Entry(node, i): entry for i, entry in enumerate(entries)}
+    if not new:
+        return graph, new
+    return Graph(new.get(entry, entry) for entry in graph.outputs), new
 
 
 def check(graph: Graph) -> Graph:

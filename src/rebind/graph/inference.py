@@ -27,7 +27,6 @@ from .graph import Entry, Graph, Node
 
 __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
-Key: TypeAlias = tuple[int, int]  # (id of the node, number of the output)
 # They stand for an unknown size, and are divisible by all small numbers, so that splits go through.
 _FILLERS = (5040, 10080)
 
@@ -39,18 +38,18 @@ class Inferred:
     arguments: tuple[Any, ...]
     outputs: tuple[Any, ...]
     auxiliary: tuple[Any, ...]
-    entries: Mapping[Key, Any]
+    entries: Mapping[Entry, Any]
 
     def of(self, entry: Entry) -> Any:
         """Return what is known of one entry."""
-        return self.entries.get((id(entry.node), entry.index))
+        return self.entries.get(entry)
 
 
-def _collect(graph: Graph, known: Mapping[Key, Any]) -> Inferred:
+def _collect(graph: Graph, known: Mapping[Entry, Any]) -> Inferred:
     def of(nodes: Sequence[Node]) -> tuple[Any, ...]:
-        return tuple(known.get((id(node), 0)) for node in nodes)
+        return tuple(known.get(Entry(node)) for node in nodes)
 
-    outputs = tuple(known.get((id(entry.node), entry.index)) for entry in graph.outputs)
+    outputs = tuple(known.get(entry) for entry in graph.outputs)
     return Inferred(of(graph.arguments), outputs, of(graph.auxiliary), known)
 
 
@@ -68,19 +67,19 @@ def infer_types(graph: Graph, given: Mapping[str, Any], default: torch.dtype | N
     DTypeError
         When two inputs that must agree do not; it names the node and both.
     """
-    known: dict[Key, torch.dtype] = {}
+    known: dict[Entry, torch.dtype] = {}
     for node in graph.variables:
         dtype = given.get(node.name)
         if dtype is not None:
-            known[id(node), 0] = dtypes.torch_dtype(dtype)
+            known[Entry(node)] = dtypes.torch_dtype(dtype)
         elif "__dtype__" in node.attributes:
-            known[id(node), 0] = _declared_type(node)
+            known[Entry(node)] = _declared_type(node)
     applications = [node for node in graph.nodes if node.operator is not None]
     _settle(applications, known)
     if default is not None:
         for node in graph.variables:
-            if (id(node), 0) not in known:
-                known[id(node), 0] = default
+            if Entry(node) not in known:
+                known[Entry(node)] = default
                 _settle(applications, known)
     return _collect(graph, known)
 
@@ -95,7 +94,7 @@ def _declared_type(node: Node) -> torch.dtype:
         ) from None
 
 
-def _settle(applications: list[Node], known: dict[Key, torch.dtype]) -> None:
+def _settle(applications: list[Node], known: dict[Entry, torch.dtype]) -> None:
     for order in _sweeps(applications):
         changed = False
         for node in order:
@@ -111,18 +110,17 @@ def _sweeps(nodes: list[Node]) -> Any:
         yield nodes[::-1]
 
 
-def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
+def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
     op, p = node.operator, node.params
     assert op is not None
     slots = op.type_slots(p)
-    places: list[tuple[str, Key]] = [
-        (name, (id(entry.node), entry.index))
-        for name, entry in zip(node.input_names, node.inputs, strict=True)
+    places: list[tuple[str, Entry]] = [
+        *zip(node.input_names, node.inputs, strict=True)
     ]
     outputs = op.outputs_for(p)
-    places += [(name, (id(node), i)) for i, name in enumerate(outputs)]
+    places += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
     bound: dict[str, tuple[str, torch.dtype]] = {}
-    resolved: list[tuple[str, Key, TypeSlot]] = []
+    resolved: list[tuple[str, Entry, TypeSlot]] = []
     count = len(node.inputs)
     for i, (name, key) in enumerate(places):
         slot = slots.get(name, slots.get("*" if i < count else "output", "T"))
@@ -144,8 +142,8 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
             dtype_here = slot
         else:
             dtype_here = slot(bound["T"][1]) if "T" in bound else None
-        if dtype_here is None and slot == "any" and key[0] == id(node):
-            dtype_here = _computed_type(node, key[1], known)
+        if dtype_here is None and slot == "any" and key.node is node:
+            dtype_here = _computed_type(node, key.index, known)
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
@@ -163,9 +161,9 @@ def _unify_types(node: Node, known: dict[Key, torch.dtype]) -> bool:
     return changed
 
 
-def _computed_type(node: Node, output: int, known: Mapping[Key, torch.dtype]) -> torch.dtype | None:
+def _computed_type(node: Node, output: int, known: Mapping[Entry, torch.dtype]) -> torch.dtype | None:
     """Return the type of an output that nothing is declared of, from running an element-wise operator."""
-    types = [known.get((id(entry.node), entry.index)) for entry in node.inputs]
+    types = [known.get(entry) for entry in node.inputs]
     if node.operator is None or not node.operator.alike or None in types:
         return None
     found = run_on_meta(
@@ -187,7 +185,7 @@ def infer_shapes(
     ShapeError
         When shapes contradict each other; it names the node, its operator, the input and both shapes.
     """
-    known: dict[Key, Shape] = {}
+    known: dict[Entry, Shape] = {}
     for node in graph.variables:
         shape = given.get(node.name)
         # What is given wins over what was declared: a network made for one batch size runs with another.
@@ -196,7 +194,7 @@ def infer_shapes(
             with contextlib.suppress(ValueError):
                 shape = merge(shape, declared)
         if shape is not None:
-            known[id(node), 0] = shape
+            known[Entry(node)] = shape
     inference = _ShapeInference(known, types or infer_types(graph, {}))
     applications = [node for node in graph.nodes if node.operator is not None]
     for order in _sweeps(applications):
@@ -223,19 +221,19 @@ def _declared_shape(node: Node) -> Shape | None:
 class _ShapeInference:
     """What is known so far, and how one node adds to it."""
 
-    def __init__(self, known: dict[Key, Shape], types: Inferred) -> None:
+    def __init__(self, known: dict[Entry, Shape], types: Inferred) -> None:
         self.known = known
         self.types = types
-        self.seen: dict[int, tuple] = {}  # what was known around a node when it was last visited
+        self.seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
 
     def visit(self, node: Node) -> bool:
         """Learn from one node; tell whether anything was new."""
         op, p = node.operator, node.params
         assert op is not None
-        keys = [(id(entry.node), entry.index) for entry in node.inputs]
-        out_keys = [(id(node), i) for i in range(len(op.outputs_for(p)))]
+        keys = node.inputs
+        out_keys = [Entry(node, i) for i in range(len(op.outputs_for(p)))]
         before = tuple(self.known.get(key) for key in (*keys, *out_keys))
-        if self.seen.get(id(node)) == before:
+        if self.seen.get(node) == before:
             return False
         names = node.input_names
         shapes = dict(zip(names, before, strict=False))
@@ -251,14 +249,14 @@ class _ShapeInference:
         if all(shape is not None for shape in inputs):
             self._forward(node, inputs, out_keys)
         after = tuple(self.known.get(key) for key in (*keys, *out_keys))
-        self.seen[id(node)] = after
+        self.seen[node] = after
         return after != before
 
     def _learn(
         self,
         node: Node,
         names: Sequence[str],
-        keys: Sequence[Key],
+        keys: Sequence[Entry],
         found: Mapping[str, Shape | None],
         have: Mapping,
     ) -> None:
@@ -284,10 +282,10 @@ class _ShapeInference:
         assert node.operator is not None
         return ShapeError(
             f"{node.operator.name} {node.name!r}: {name} ({entry.name!r}) must have shape {wanted}{match}; "
-            f"got {self.known[id(entry.node), entry.index]}"
+            f"got {self.known[entry]}"
         )
 
-    def _forward(self, node: Node, inputs: Sequence[Shape | None], out_keys: Sequence[Key]) -> None:
+    def _forward(self, node: Node, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]) -> None:
         op, p = node.operator, node.params
         assert op is not None
         dtypes_ = [self.types.of(entry) for entry in node.inputs]

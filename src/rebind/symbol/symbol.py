@@ -80,6 +80,15 @@ class Symbol:
         symbol._graph = graph
         return symbol
 
+    @property
+    def graph(self) -> Graph:
+        """The graph that the symbol is a handle of."""
+        return self._graph
+
+    def with_graph(self, graph: Graph) -> Symbol:
+        """Return a symbol on another graph."""
+        return Symbol._of(graph)
+
     # ---- what it is --------------------------------------------------------------------------------------
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +11,9 @@ import pytest
 import rebind as mx
 from rebind.executor import lower
 from rebind.executor.lower import Plan
-from rebind.graph import Graph, check
-from rebind.graph.passes import join_layers
-
-# The package shows the function of that name.
-LOWER = importlib.import_module("rebind.executor.lower")
+from rebind.graph import Facts, Graph, Target, check
+from rebind.graph.passes import BACKENDS
+from rebind.graph.passes.join_layers import join_layers
 
 
 def shared(num_hidden: int = 3, *, bias: bool = True) -> Callable[..., Any]:
@@ -97,7 +94,7 @@ def layers(graph: Graph) -> list[str]:
 def test_joins_what_does_not_wait(name: str) -> None:
     make, left = NETWORKS[name]
     before = make()._graph
-    after = check(join_layers(before))
+    after = check(join_layers(before, Facts(), Target())[0])
     assert len(layers(after)) == left
     assert [node.name for node in after.variables] and set(after.variables) == set(before.variables)
 
@@ -122,7 +119,7 @@ def test_same_outputs_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) 
         return [array.asnumpy() for array in (*outputs, *executor.grad_arrays)]
 
     joined = run()
-    monkeypatch.setattr(LOWER, "join_layers", lambda graph: graph)
+    monkeypatch.setitem(BACKENDS, "default", BACKENDS["plain"])
     symbol = NETWORKS[name][0]()  # plans are kept for a graph: this one is lowered without the pass
     for one, other in zip(joined, run(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
@@ -132,11 +129,11 @@ def test_layers_along_the_last_axis_stay_apart() -> None:
     """With ``flatten=False`` arrays of other shapes than rows are allowed, which cannot be laid behind each other."""
     layer = shared()
     group = mx.sym.Group([layer(x, f"fc{i}", flatten=False) for i, x in enumerate(inputs(2))])
-    assert len(layers(join_layers(group._graph))) == 2
+    assert len(layers(join_layers(group._graph, Facts(), Target())[0])) == 2
 
 
 def test_plan_keeps_the_order_of_arguments() -> None:
     symbol = recurrent()
-    plan: Plan = lower(symbol._graph, True, mx.cpu())
+    plan: Plan = lower(symbol._graph, Target(training=True))
     places = [node.name for node in plan.code.graph.nodes if node.op == "placeholder"]
-    assert len(places) == 1 + len(symbol.list_arguments())
+    assert len(places) == len(symbol.list_arguments())

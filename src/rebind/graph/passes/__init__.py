@@ -1,15 +1,25 @@
-"""Passes: functions from graph to graph, one idea a file. They run when a graph is lowered or bound."""
+"""Passes: functions from graph to graph, one idea a file.
+
+Those of `pipeline` run when a graph is made ready for a target, and are functions ``(graph, facts, target) -> (graph,
+facts)``. The others change what a network computes, at the user's word.
+"""
 
 from .freeze_statistics import freeze_statistics
-from .join_layers import join_layers
 from .mixed_precision import cast_inputs, mixed_precision, without_casts
+from .pipeline import BACKENDS, DEFAULT, Pass, optimize, passes_of, register_backend, uses_shapes
 from .scale_losses import scale_losses
 
 __all__ = [
+    "BACKENDS",
+    "DEFAULT",
+    "Pass",
     "cast_inputs",
     "freeze_statistics",
-    "join_layers",
     "mixed_precision",
+    "optimize",
+    "passes_of",
+    "register_backend",
     "scale_losses",
+    "uses_shapes",
     "without_casts",
 ]

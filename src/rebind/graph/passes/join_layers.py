@@ -7,78 +7,88 @@ the weight is one product too instead of a sum of as many.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ...ops import find
+from ..facts import Facts, Target
 from ..graph import Entry, Graph, Node, depth_first
 
 __all__ = ["join_layers"]
 
 
-def join_layers(graph: Graph) -> Graph:
-    """Return a graph in which independent `FullyConnected` nodes with the same weights are one node."""
-    groups = _groups(graph)
-    for names in groups:
+def join_layers(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Make independent `FullyConnected` nodes with the same weights, on one device, one node."""
+    for names in _groups(graph, facts):
         # Joining one group can make the members of another wait for each other: each is judged on the newest graph.
         members = [node for node in graph.nodes if node.name in names and node.operator is not None]
         if len(members) == len(names) and _are_independent(graph, members):
-            graph = _join(graph, members)
-    return graph
+            graph, replaced = _join(graph, members)
+            facts = facts.after(replaced)
+    return graph, facts
 
 
-def _groups(graph: Graph) -> list[set[str]]:
+def _groups(graph: Graph, facts: Facts) -> list[set[str]]:
     """Return the names of nodes that do the same with the same weights, for each such set of two or more."""
-    found: dict[tuple, list[str]] = defaultdict(list)
-    times: dict[str, int] = defaultdict(int)
+    found: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    times = Counter(node.name for node in graph.nodes)
     for node in graph.nodes:
-        times[node.name] += 1
         if node.operator is not None and node.operator.name == "FullyConnected" and node.params.flatten:
-            weights = tuple((id(entry.node), entry.index) for entry in node.inputs[1:])
-            found[weights, tuple(node.params.items())].append(node.name)
+            device = facts.devices.get(Entry(node))
+            found[device, node.inputs[1:], tuple(node.params.items())].append(node.name)
     return [
         set(names) for names in found.values() if len(names) > 1 and all(times[name] == 1 for name in names)
     ]
 
 
 def _are_independent(graph: Graph, members: Sequence[Node]) -> bool:
-    """Tell whether no member is computed from another."""
-    bits = {id(node): 1 << i for i, node in enumerate(members)}
-    reached: dict[int, int] = {}  # for each node, the members that it is or is computed from
+    """Whether no member is computed from another."""
+    bits = {node: 1 << i for i, node in enumerate(members)}
+    reached: dict[Node, int] = {}  # for each node, the members that it is or is computed from
     for node in graph.nodes:
         before = 0
         for entry in node.inputs:
-            before |= reached[id(entry.node)]
-        own = bits.get(id(node), 0)
+            before |= reached[entry.node]
+        own = bits.get(node, 0)
         if own and before:
             return False
-        reached[id(node)] = before | own
+        reached[node] = before | own
     return True
 
 
-def _join(graph: Graph, members: Sequence[Node]) -> Graph:
+def _join(graph: Graph, members: Sequence[Node]) -> tuple[Graph, dict[Entry, Entry]]:
     op = find("_joint_fully_connected")
     first = members[0]
-    places = {id(node): i for i, node in enumerate(members)}
+    position = {node: i for i, node in enumerate(members)}
     inputs = [node.inputs[0] for node in members] + list(first.inputs[1:])
-    p = op.parse(
-        {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
-    )
-    joint = Node(op, f"{first.name} and {len(members) - 1} more", inputs, p)
-    new: dict[int, Node] = {}
+    given = {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
+    name = f"{first.name} and {len(members) - 1} more"
+    texts = {key: str(value) for key, value in given.items()}
+    joint = Node(op, name, inputs, op.parse(given), texts, _common_attributes(members))
+    replaced: dict[Entry, Entry] = {}
 
-    def stands_for(node: Node) -> Node:
-        return joint if id(node) in places else node
+    def in_place_of(node: Node) -> Node:
+        return joint if node in position else node
 
-    def renewed(entry: Entry) -> Entry:
-        place = places.get(id(entry.node))
-        return Entry(new[id(stands_for(entry.node))], entry.index if place is None else place)
-
-    # The order of the old graph will not do: the joint node's inputs can stand behind the first member's consumers.
+    # The order of the old graph will not do: the joint node's inputs can come after the first member's consumers.
     for node in depth_first(
-        (stands_for(entry.node) for entry in graph.outputs),
-        lambda node: [stands_for(entry.node) for entry in node.inputs],
+        (in_place_of(entry.node) for entry in graph.outputs),
+        lambda node: [in_place_of(entry.node) for entry in node.inputs],
     ):
-        renewed_inputs = tuple(map(renewed, node.inputs))
-        new[id(node)] = node if renewed_inputs == node.inputs else node.with_inputs(renewed_inputs)
-    return Graph(map(renewed, graph.outputs))
+        renewed = tuple(replaced.get(entry, entry) for entry in node.inputs)
+        new = node if renewed == node.inputs else node.with_inputs(renewed)
+        if node is joint:
+            replaced |= {Entry(member): Entry(new, i) for member, i in position.items()}
+        elif new is not node:
+            replaced |= {Entry(node, i): Entry(new, i) for i in range(len(node.output_names))}
+    return Graph(replaced.get(entry, entry) for entry in graph.outputs), replaced
+
+
+def _common_attributes(members: Sequence[Node]) -> dict[str, str]:
+    """Return what all members say: the context group above all."""
+    first, *others = members
+    return {
+        key: value
+        for key, value in first.attributes.items()
+        if all(other.attributes.get(key) == value for other in others)
+    }

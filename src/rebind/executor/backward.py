@@ -1,0 +1,185 @@
+"""The backward part of a step: from what forward left to the gradients of the arguments. It is a pure function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import StateError
+from ..grad_mode import grad_mode
+from ..graph import Entry
+from .lower import Loss, Plan, needs_head_gradient
+
+__all__ = ["Backward", "Record"]
+
+
+class Record(NamedTuple):
+    """What forward leaves for backward."""
+
+    outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
+    loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class Backward:
+    """Gradients of a plan's outputs with respect to tensors that forward was run on.
+
+    An output that is a loss needs no head gradient: its operator's own rule gives the gradients of the loss's inputs,
+    and those are what autograd starts from.
+
+    Attributes
+    ----------
+    outputs
+        The entries of the plan's outputs.
+    losses
+        For each of them its loss, or None.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> plan = lower((mx.sym.var("x") ** 2).graph, Target(training=True))
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> outputs, _, loss_inputs = plan(None, [x])
+    >>> Backward.of(plan)(Record(outputs, loss_inputs), [x], [torch.ones(1)])
+    (tensor([6.]),)
+    """
+
+    outputs: tuple[Entry, ...]
+    losses: tuple[Loss | None, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Backward:
+        """Return the backward part that belongs to a forward part."""
+        return cls(plan.outputs, plan.losses)
+
+    def __call__(
+        self,
+        record: Record,
+        leaves: Sequence[Tensor],
+        head_grads: Sequence[Tensor | None] | None = None,
+        added_to: Sequence[Tensor | None] | None = None,
+    ) -> tuple[Tensor | None, ...]:
+        """Return the gradients of `leaves`; None for one that no output with a gradient depends on.
+
+        Parameters
+        ----------
+        record
+            What forward left; autograd's record in it is freed.
+        leaves
+            Tensors that forward was run on, which require gradients.
+        head_grads
+            The gradients of the outputs. None for one that needs none.
+        added_to
+            For each leaf a gradient that the new one is added to, or None (``grad_req='add'``). In the default mode it
+            is added to in place, and returned.
+
+        Raises
+        ------
+        StateError
+            When an output that needs a head gradient has none; it names the output.
+        """
+        roots, gradients = self._starts(record, head_grads or [None] * len(self.outputs))
+        before = added_to or [None] * len(leaves)
+        if torch.compiler.is_compiling():
+            return _traced(roots, gradients, leaves, before)
+        return _accumulated(roots, gradients, leaves, before)
+
+    def _starts(
+        self, record: Record, head_grads: Sequence[Tensor | None]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Return the tensors that autograd starts from, and their gradients."""
+        roots: list[Tensor] = []
+        gradients: list[Tensor] = []
+        # A monitored run has further outputs, which nobody differentiates.
+        given = zip(self.outputs, record.outputs, self.losses, record.loss_inputs, head_grads, strict=False)
+        for entry, output, loss, inputs, head_grad in given:
+            if loss is not None and inputs is not None:
+                for tensor, gradient in zip(inputs, _loss_gradients(loss, inputs, output), strict=False):
+                    if tensor is not None and gradient is not None and tensor.requires_grad:
+                        roots.append(tensor)
+                        gradients.append(gradient)
+                continue
+            if not output.requires_grad:
+                continue
+            if head_grad is None:
+                if needs_head_gradient(entry):
+                    raise StateError(
+                        f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
+                        "gradient; it is missing"
+                    )
+                head_grad = _ones_like(output)
+            roots.append(output)
+            gradients.append(head_grad)
+        return roots, gradients
+
+
+def _loss_gradients(
+    loss: Loss, inputs: Sequence[Tensor | None], output: Tensor
+) -> Sequence[Tensor | None]:
+    """Return the gradients of a loss's inputs, by the operator's own rule."""
+    op = loss.node.operator
+    assert op is not None and op.gradient_rule is not None
+    if not any(tensor is not None and tensor.requires_grad for tensor in inputs):
+        return ()
+    first = inputs[0]
+    memory = {}
+    if loss.reuse and op.gradient_takes_memory and first is not None and not torch.compiler.is_compiling():
+        memory = {"into": first.detach()}
+    with grad_mode(False):
+        return op.gradient_rule(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
+
+
+def _accumulated(
+    roots: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    before: Sequence[Tensor | None],
+) -> tuple[Tensor | None, ...]:
+    """Let autograd accumulate into the leaves, and take from them what it left there.
+
+    Unlike `torch.autograd.grad` this gives each gradient memory of its own: it copies what is shared (the gradient of
+    ``x + y`` is the head gradient itself, twice), and nothing else.
+    """
+    for leaf, gradient in zip(leaves, before, strict=True):
+        leaf.grad = gradient
+    try:
+        if roots:
+            torch.autograd.backward(roots, gradients)
+        return tuple(leaf.grad for leaf in leaves)
+    finally:
+        for leaf in leaves:
+            leaf.grad = None
+
+
+def _traced(
+    roots: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    before: Sequence[Tensor | None],
+) -> tuple[Tensor | None, ...]:
+    """The same in a form that a compiler traces; it gives each of its results memory of its own."""
+    if not roots:
+        return tuple(before)
+    found = torch.autograd.grad(roots, leaves, gradients, allow_unused=True)
+    return tuple(
+        new if old is None else old if new is None else old + new
+        for old, new in zip(before, found, strict=True)
+    )
+
+
+def _ones_like(output: Tensor) -> Tensor:
+    """Return a head gradient for a loss, which does not look at it: no memory but for one element."""
+    if torch.compiler.is_compiling():
+        return torch.ones_like(output)
+    return _ones(output.shape, output.dtype, output.device)
+
+
+@functools.lru_cache(64)
+def _ones(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.ones((), dtype=dtype, device=device).expand(shape)

@@ -1,0 +1,303 @@
+"""The arrays that a graph is bound to: arguments with their gradients, and auxiliary states.
+
+This is where arrays become tensors that a plan runs on, and where what backward computes goes into arrays again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..device import Device
+from ..errors import (
+    ArgumentError,
+    NameLookupError,
+    ShapeError,
+    UnknownArgumentError,
+    near_names,
+)
+from ..graph import Facts, Graph, infer_shapes, infer_types
+from ..ndarray import NDArray, array
+from ..shapes import Shape, size
+from .arguments import GradReq, in_shape
+
+__all__ = ["BoundArrays", "Slot"]
+
+
+@dataclass
+class Slot:
+    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
+
+    array: NDArray | None
+    request: GradReq = "null"
+    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
+    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
+    leaf: Tensor | None = None
+    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
+    nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's stead during backward
+
+    def tensor(self) -> Tensor:
+        """Return the tensor to run on."""
+        assert self.array is not None
+        current = self.array._tensor
+        if self.grad is None:
+            return current
+        if current is not self.source:
+            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+            self.leaf, self.source = current.data.requires_grad_(), current
+        assert self.leaf is not None
+        return self.leaf
+
+    def prepare_gradient(self) -> Tensor | None:
+        """Get ready for backward: an old gradient that will be replaced gives its memory to the new ones.
+
+        Returns the gradient that the new one is added to, if there is one.
+        """
+        assert self.grad is not None
+        if self.request == "add":
+            return self.grad._plain()
+        if not self.grad._viewed:
+            if self.nothing is None:
+                old = self.grad._tensor
+                self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            self.grad._tensor = self.nothing
+        return None
+
+    def take_gradient(self, found: Tensor | None) -> None:
+        """Show what backward computed, or zeros where nothing came."""
+        assert self.grad is not None
+        if self.request == "add":
+            if found is not None and found is not self.grad._tensor:
+                self.grad._write(found)
+        elif found is not None:
+            self.grad._exchange(found)
+        elif self.grad._tensor is self.nothing:
+            self.grad._tensor = torch.zeros_like(self.nothing, memory_format=torch.contiguous_format)
+        else:
+            self.grad._plain().zero_()
+
+
+class BoundArrays:
+    """The arrays of one executor, by name.
+
+    Parameters
+    ----------
+    graph
+        What is run.
+    device
+        Where arrays that come in later are put.
+    args, grads, aux
+        The arrays that there are; a gradient may be None.
+    requests
+        What is to be done with the gradient of each argument.
+
+    Attributes
+    ----------
+    slots
+        The arguments by name. Two variables may share a name, and then share the slot.
+    order
+        The slots in the order of ``list_arguments()``.
+    aux
+        The auxiliary states by name.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        device: Device,
+        args: Mapping[str, NDArray],
+        grads: Mapping[str, NDArray | None],
+        requests: Mapping[str, GradReq],
+        aux: Mapping[str, NDArray],
+    ) -> None:
+        self.graph, self.device, self.requests = graph, device, dict(requests)
+        self.slots = {
+            node.name: _slot(node.name, args.get(node.name), grads.get(node.name), requests[node.name])
+            for node in graph.arguments
+        }
+        self.order = [self.slots[node.name] for node in graph.arguments]
+        self.aux: dict[str, NDArray | None] = {node.name: aux.get(node.name) for node in graph.auxiliary}
+
+    # What there is, and what follows from it.
+
+    @property
+    def missing(self) -> str:
+        """The names of arrays that are not there yet, as text."""
+        names = [name for name, slot in self.slots.items() if slot.array is None]
+        names += [name for name, state in self.aux.items() if state is None]
+        return ", ".join(map(repr, names))
+
+    @property
+    def wanted(self) -> list[Slot]:
+        """The arguments that get gradients."""
+        return [slot for slot in self.slots.values() if slot.grad is not None]
+
+    @property
+    def present(self) -> dict[str, NDArray]:
+        """All arrays that are there: arguments and auxiliary states."""
+        args = {name: slot.array for name, slot in self.slots.items()}
+        return {name: value for name, value in {**args, **self.aux}.items() if value is not None}
+
+    def infer(self) -> Facts:
+        """Return all shapes and types that follow; a contradiction is an error that names the node."""
+        types = infer_types(self.graph, self.types())
+        shapes = {name: value.shape for name, value in self.present.items()}
+        return Facts.of(infer_shapes(self.graph, shapes, types), types)
+
+    def types(self) -> dict[str, torch.dtype]:
+        """Return the types of the arrays that are there."""
+        return {name: value._tensor.dtype for name, value in self.present.items()}
+
+    def tensors(self) -> list[Tensor]:
+        """Return what a plan runs on: arguments, then auxiliary states."""
+        tensors = [slot.tensor() for slot in self.order]
+        return tensors + [state._tensor for state in self.aux.values() if state is not None]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all arrays, gradients too, in bytes."""
+        arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
+        return sum(each._tensor.nbytes for each in arrays if each is not None)
+
+    # Arrays come in.
+
+    def make_gradients(self) -> None:
+        """Make the gradients of arguments that came without one."""
+        for slot in self.slots.values():
+            assert slot.array is not None
+            if slot.request == "null" or not slot.array._tensor.is_floating_point():
+                slot.grad = None
+            elif slot.grad is None:
+                slot.grad = slot.bound_grad = NDArray(torch.zeros_like(slot.array._tensor), slot.array.device)
+
+    def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
+        """Copy arguments in, in the types that were bound; all are looked at before the first is copied.
+
+        Raises
+        ------
+        UnknownArgumentError
+            For a name that is no argument.
+        ShapeError
+            When an array's shape is not the one that was bound.
+        """
+        for slot, value in [(self._slot(name), self._read(name, inputs[name])) for name in inputs]:
+            if slot.array is None:
+                slot.array = value.copyto(self.device)
+            elif value is not slot.array:
+                slot.array._write(value._tensor)
+
+    def _slot(self, name: str) -> Slot:
+        slot = self.slots.get(name)
+        if slot is None:
+            raise UnknownArgumentError(
+                f"Executor.forward: no argument {name!r}{near_names(name, self.slots)} "
+                f"Arguments: {', '.join(self.slots)}."
+            )
+        return slot
+
+    def _read(self, name: str, value: NDArray | np.ndarray | Tensor) -> NDArray:
+        bound = self.slots[name].array
+        if not isinstance(value, NDArray):
+            if not isinstance(value, (np.ndarray, Tensor)):
+                raise ArgumentError(
+                    f"Executor.forward: {name} must be an NDArray or a NumPy array; got {value!r}"
+                )
+            value = array(value, self.device, self._type_of(name) if bound is None else value.dtype)
+        if bound is not None and value.shape != bound.shape:
+            raise ShapeError(f"Executor.forward: {name} must have shape {bound.shape}; got {value.shape}")
+        return value
+
+    def _type_of(self, name: str) -> torch.dtype:
+        """Return the type that an argument must have to go with those that are there."""
+        found = infer_types(self.graph, self.types()).arguments
+        types = dict(zip(self.graph.arguments, found, strict=True))
+        return next((t for node, t in types.items() if node.name == name and t is not None), torch.float32)
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None,
+        allow_extra_params: bool,
+    ) -> None:
+        """As `Executor.copy_params_from`."""
+        args = {name: slot.array for name, slot in self.slots.items() if slot.array is not None}
+        aux = {name: state for name, state in self.aux.items() if state is not None}
+        pairs: list[tuple[NDArray, NDArray]] = []
+        for kind, given, have in (
+            ("argument", arg_params, args),
+            ("auxiliary state", aux_params or {}, aux),
+        ):
+            for name, value in given.items():
+                target = have.get(name)
+                if target is not None:
+                    pairs.append((target, _checked_parameter(name, value, target.shape)))
+                elif not allow_extra_params:
+                    raise NameLookupError(
+                        f"Executor.copy_params_from: no {kind} {name!r}{near_names(name, have)} "
+                        "Set allow_extra_params=True to leave such names out."
+                    )
+        for target, value in pairs:
+            target[:] = value
+
+    # Other shapes.
+
+    def reshaped(
+        self, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
+    ) -> BoundArrays:
+        """Return the arrays for other shapes of inputs; what keeps its shape is shared. As `Executor.reshape`."""
+        for name in wanted:
+            if name not in self.slots:
+                raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self.slots)}")
+        inferred = infer_shapes(self.graph, wanted, infer_types(self.graph, self.types()))
+        args: dict[str, NDArray] = {}
+        grads: dict[str, NDArray | None] = {}
+        for node, shape in zip(self.graph.arguments, inferred.arguments, strict=True):
+            slot = self.slots[node.name]
+            assert slot.array is not None
+            if shape is None or 0 in shape:
+                raise ShapeError(
+                    f"Executor.reshape: the shape of {node.name!r} does not follow from {dict(wanted)}"
+                )
+            if slot.array.shape != shape:
+                _check_new_shape(
+                    node.name, slot.array, shape, node.name in wanted or partial_shaping, allow_up_sizing
+                )
+            args[node.name] = in_shape(slot.array, shape)
+            if slot.bound_grad is not None:
+                grads[node.name] = in_shape(slot.bound_grad, shape)
+        aux = {name: value for name, value in self.aux.items() if value is not None}
+        return BoundArrays(self.graph, self.device, args, grads, self.requests, aux)
+
+
+def _slot(name: str, value: NDArray | None, grad: NDArray | None, request: GradReq) -> Slot:
+    if value is not None and grad is not None and grad.shape != value.shape:
+        raise ShapeError(f"bind: args_grad of {name!r} must have shape {value.shape}; got {grad.shape}")
+    wanted = request != "null" and (value is None or value._tensor.is_floating_point())
+    return Slot(value, request, grad if wanted else None, grad)
+
+
+def _checked_parameter(name: str, value: NDArray, shape: Shape) -> NDArray:
+    if not isinstance(value, (NDArray, np.ndarray)):
+        raise ArgumentError(f"Executor.copy_params_from: {name} must be an NDArray; got {value!r}")
+    if tuple(value.shape) != shape:
+        raise ShapeError(
+            f"Executor.copy_params_from: {name} must have shape {shape}; got {tuple(value.shape)}"
+        )
+    return value
+
+
+def _check_new_shape(name: str, old: NDArray, shape: Shape, may_change: bool, may_grow: bool) -> None:
+    if not may_change:
+        raise ShapeError(
+            f"Executor.reshape: the shape of {name!r} would change from {old.shape} to {shape}; "
+            "set partial_shaping=True to allow that"
+        )
+    if size(shape) > old.size and not may_grow:
+        raise ShapeError(
+            f"Executor.reshape: {name!r} would grow from {old.shape} to {shape}; "
+            "set allow_up_sizing=True to allow that"
+        )

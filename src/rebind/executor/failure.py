@@ -1,0 +1,66 @@
+"""Which node of a plan failed: read from the traceback, so that nothing is run a second time.
+
+The code of a plan has one line for each node, ``fc1 = linear(input0_data, input1_weight, ...)``. The frame of that code
+in an error's traceback knows the line, and its local variables are what the node was given.
+"""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+from torch import fx
+
+from ..errors import MXNetError
+from ..graph import Node
+from ..ndarray.compute import explain
+
+__all__ = ["failed_step", "failure_of"]
+
+
+def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, FrameType] | None:
+    """Return the step of a plan's code that raised `error`, and the frame that holds its inputs.
+
+    None when the error does not come from a step.
+
+    Examples
+    --------
+    >>> import torch, rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> plan = lower(mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product").graph, Target())
+    >>> try:
+    ...     plan(None, [torch.ones(2, 3), torch.ones(2, 3)])
+    ... except Exception as error:
+    ...     step, frame = failed_step(plan.code, error)
+    >>> step.meta["node"]
+    <dot 'product'>
+    """
+    steps = {step.name: step for step in code.graph.nodes}
+    written = type(code).forward.__code__
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is written:
+            line = code.code.splitlines()[trace.tb_lineno - 1]
+            step = steps.get(line.partition("=")[0].partition(":")[0].strip())
+            found = None if step is None else (step, trace.tb_frame)
+        trace = trace.tb_next
+    return found
+
+
+def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
+    """Return `error`, which a plan's code raised, as one that names the node that failed and its inputs."""
+    failed = failed_step(code, error)
+    if failed is None:
+        return error
+    step, frame = failed
+    node: Node | None = step.meta.get("node")
+    if node is None or node.operator is None:
+        return error
+    who = f"{node.operator.name} {node.name!r}"
+    if isinstance(error, MXNetError):
+        return type(error)(str(error).replace(node.operator.name, who, 1))
+    if isinstance(error, (RuntimeError, IndexError)):
+        inputs: tuple[Any, ...] = fx.map_arg(step.args, lambda each: frame.f_locals[each.name])
+        return explain(node.operator, who, inputs, node.params, error)
+    return error

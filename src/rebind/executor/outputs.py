@@ -1,0 +1,73 @@
+"""The outputs of an executor: handles that stay, and show the newest values."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..device import Device
+from ..graph import Entry, Facts
+from ..ndarray import NDArray
+
+__all__ = ["OutputHandles"]
+
+
+class OutputHandles:
+    """One array for each output. Who takes one once sees in it what each later `forward` computes.
+
+    Parameters
+    ----------
+    entries
+        The outputs.
+    facts
+        Their shapes and types: before the first run the arrays hold zeros.
+    device
+        The device that they are on.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = (mx.sym.var("x") * 2).bind(mx.cpu(), {"x": mx.nd.ones((1,))})
+    >>> output = exe.outputs[0]
+    >>> before = output.item()
+    >>> _ = exe.forward()
+    >>> before, output.item()
+    (0.0, 2.0)
+    """
+
+    def __init__(self, entries: Sequence[Entry], facts: Facts, device: Device) -> None:
+        known = [facts[entry] for entry in entries]
+        self._kinds = [(fact.shape or (), fact.dtype or torch.float32) for fact in known]
+        self._device = device
+        self._handles = [self._new(i) for i in range(len(self._kinds))]
+        self._released: tuple[weakref.ref[NDArray], ...] = ()
+
+    def _new(self, i: int) -> NDArray:
+        shape, dtype = self._kinds[i]
+        # Zeros are taken lazily by the system; the first forward exchanges them.
+        return NDArray(torch.zeros(shape, dtype=dtype, device=self._device.torch), self._device)
+
+    @property
+    def arrays(self) -> list[NDArray]:
+        """The handles; after `release` those that somebody still holds, and new ones of zeros."""
+        if self._released:
+            held = [handle() for handle in self._released]
+            self._handles = [self._new(i) if handle is None else handle for i, handle in enumerate(held)]
+            self._released = ()
+        return self._handles
+
+    def show(self, values: Sequence[Tensor]) -> list[NDArray]:
+        """Show new values through the handles, and return these."""
+        arrays = self.arrays
+        for handle, value in zip(arrays, values, strict=True):
+            handle._exchange(value)
+        return arrays
+
+    def release(self) -> None:
+        """Let go of the handles; those that nobody else holds free their memory."""
+        if self._handles:
+            self._released = tuple(weakref.ref(handle) for handle in self._handles)
+            self._handles = []

@@ -1,0 +1,166 @@
+"""What a pass is given beside a graph: facts about its entries, and the target that it is made ready for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+import torch
+
+from ..device import Device
+from ..shapes import Shape
+from .graph import Entry, Graph, Node
+from .inference import Inferred
+
+__all__ = ["EntryFacts", "Facts", "Target"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a graph is made ready for: a mode, devices and a backend. Equal targets share plans.
+
+    Attributes
+    ----------
+    training
+        The mode of operators such as `Dropout` and `BatchNorm`.
+    device
+        Where a node runs whose context group has no device of its own.
+    groups
+        Context groups and their devices (``group2ctx``), sorted by name.
+    backend
+        The name of the list of passes; see `rebind.graph.passes`.
+    traced
+        Whether a compiler traces the code. Nothing is written in place then, and random numbers come from a seed that is
+        an input of the code, rather than from a generator.
+    """
+
+    training: bool = False
+    device: torch.device = torch.device("cpu")
+    groups: tuple[tuple[str, torch.device], ...] = ()
+    backend: str = "default"
+    traced: bool = False
+
+    @classmethod
+    def at(
+        cls,
+        device: Device,
+        training: bool = False,
+        groups: Mapping[str, Device] | None = None,
+        backend: str = "default",
+        traced: bool = False,
+    ) -> Target:
+        """Return the target for MXNet's devices.
+
+        >>> import rebind as mx
+        >>> Target.at(mx.cpu(0), training=True) == Target.at(mx.cpu(1), training=True)
+        True
+        """
+        devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
+        return cls(bool(training), device.torch, devices, backend, traced)
+
+    def device_of(self, node: Node) -> torch.device:
+        """Return the device that a node runs on: that of its context group, if it has one."""
+        group = node.attributes.get("__ctx_group__", "")
+        return dict(self.groups).get(group, self.device) if self.groups else self.device
+
+    @property
+    def spans_devices(self) -> bool:
+        """Whether nodes run on more than one device, so that values travel between them."""
+        return any(device != self.device for _, device in self.groups)
+
+
+class EntryFacts(NamedTuple):
+    """What is known of one entry; None where nothing is."""
+
+    shape: Shape | None
+    dtype: torch.dtype | None
+    storage: str
+    layout: str | None
+    device: torch.device | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a graph's entries. What is not known is absent.
+
+    Attributes
+    ----------
+    shapes, types
+        As inference found them; a size that is not known is 0.
+    storage
+        The storage type, where it is not ``'default'``.
+    layouts
+        The order of axes in memory (``'NHWC'``), where a pass chose another one than the symbol says.
+    devices
+        Where an entry is computed, for a target that spans several devices.
+    origins
+        The entry of the user's graph whose value this one has, where a pass made a new one.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_shapes, infer_types
+    >>> graph = (mx.sym.var("x") * 2).graph
+    >>> facts = Facts.of(infer_shapes(graph, {"x": (3, 4)}), infer_types(graph, {"x": "float32"}))
+    >>> facts[graph.outputs[0]].shape
+    (3, 4)
+    """
+
+    shapes: Mapping[Entry, Shape] = field(default_factory=dict)
+    types: Mapping[Entry, torch.dtype] = field(default_factory=dict)
+    storage: Mapping[Entry, str] = field(default_factory=dict)
+    layouts: Mapping[Entry, str] = field(default_factory=dict)
+    devices: Mapping[Entry, torch.device] = field(default_factory=dict)
+    origins: Mapping[Entry, Entry] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, shapes: Inferred | None, types: Inferred | None = None) -> Facts:
+        """Return the facts that inference found."""
+        return cls(
+            {} if shapes is None else shapes.entries,
+            {} if types is None else types.entries,
+        )
+
+    def __getitem__(self, entry: Entry) -> EntryFacts:
+        return EntryFacts(
+            self.shapes.get(entry),
+            self.types.get(entry),
+            self.storage.get(entry, "default"),
+            self.layouts.get(entry),
+            self.devices.get(entry),
+        )
+
+    def after(self, replaced: Mapping[Entry, Entry]) -> Facts:
+        """Return the facts for a rewritten graph: what was known of an entry holds for what took its place.
+
+        `replaced` maps entries of the old graph to those of the new one, as `rewrite_with_map` returns it. A pass that
+        changes a value (its layout, its type) corrects the facts of that entry afterwards.
+        """
+
+        def carried(known: Mapping[Entry, T]) -> Mapping[Entry, T]:
+            # An old entry may still be in the new graph, as an input of what replaced it, and keeps its facts.
+            return {**{new: known[old] for old, new in replaced.items() if old in known}, **known}
+
+        origins = {**{new: self.origins.get(old, old) for old, new in replaced.items()}, **self.origins}
+        values = (self.shapes, self.types, self.storage, self.layouts, self.devices)
+        return Facts(*(carried(known) if known else known for known in values), origins)
+
+    def from_origins(self, known: Mapping[Entry, T]) -> Mapping[Entry, T]:
+        """Return for the entries of a rewritten graph what is known of their origins."""
+        if not self.origins or not known:
+            return known
+        return {**{new: known[old] for new, old in self.origins.items() if old in known}, **known}
+
+    def on(self, graph: Graph, target: Target) -> Facts:
+        """Return the facts with the device of each node; unchanged for a target on one device."""
+        if not target.spans_devices:
+            return self
+        devices = {
+            Entry(node, i): target.device_of(node)
+            for node in graph.nodes
+            for i in range(len(node.output_names))
+        }
+        return replace(self, devices=devices)

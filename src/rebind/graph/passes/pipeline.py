@@ -1,0 +1,174 @@
+"""Which passes a graph goes through before it is run, for each backend: one list, read in one place.
+
+A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default list:
+
+=================  ====================================================================================
+`join_layers`      independent layers with the same weights become one matrix product
+`fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
+=================  ====================================================================================
+
+What passes make is kept as long as the graph that they were given, for each target. Passes that use no shapes run once
+for all shapes; what follows the first one that does is kept by the shapes of the graph's variables. A pass that changes
+nothing returns the graph itself, so that all shapes share one plan where no pass has anything to do with them.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ... import config
+from ...errors import NameLookupError, ParameterError, near_names
+from ..facts import Facts, Target
+from ..graph import Entry, Graph, check
+from .fill_sizes import fill_sizes, has_open_sizes
+from .join_layers import join_layers
+
+__all__ = ["BACKENDS", "DEFAULT", "Pass", "optimize", "passes_of", "register_backend", "uses_shapes"]
+
+PassFunction: TypeAlias = Callable[[Graph, Facts, Target], tuple[Graph, Facts]]
+
+#: What passes made of a graph, as long as it lives; None for a graph that they left as it was.
+_made: weakref.WeakKeyDictionary[Graph, dict[Hashable, tuple[Graph | None, Facts]]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step from graph to graph, and what it needs to know.
+
+    Attributes
+    ----------
+    run
+        The function ``(graph, facts, target) -> (graph, facts)``. It returns the graph itself where it changes nothing,
+        and carries the facts over (`rebind.graph.rewrite_with_map`, `Facts.after`).
+    uses_shapes
+        Whether it reads `Facts.shapes`. It is then run for each combination of shapes of the variables.
+    applies
+        Whether it has something to do on a graph, as far as that can be seen without shapes; None: always.
+    """
+
+    run: PassFunction
+    uses_shapes: bool = False
+    applies: Callable[[Graph], bool] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.run.__name__
+
+
+DEFAULT: tuple[Pass, ...] = (
+    Pass(join_layers),
+    Pass(fill_sizes, uses_shapes=True, applies=has_open_sizes),
+)
+
+#: The passes of each backend, by its name.
+BACKENDS: dict[str, tuple[Pass, ...]] = {
+    "default": DEFAULT,
+    # Node by node, as the user wrote them: for monitors.
+    "plain": DEFAULT[1:],
+}
+
+
+def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, override: bool = False) -> None:
+    """Register a list of passes, which ``symbol.optimize_for(name)`` and ``bind(..., backend=name)`` run.
+
+    Parameters
+    ----------
+    name
+        The backend's name.
+    passes
+        What to run, in order: functions ``(graph, facts, target) -> (graph, facts)``, or `Pass` records for those that
+        use shapes. To add to what is done anyway, start from `DEFAULT`.
+    override
+        Whether a backend of this name may be there already.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.graph import rewrite_with_map
+    >>> def without_dropout(graph, facts, target):
+    ...     drops = lambda node: node.operator is not None and node.operator.name == "Dropout"
+    ...     graph, replaced = rewrite_with_map(graph, lambda node, inputs: [*inputs, *inputs] if drops(node) else None)
+    ...     return graph, facts.after(replaced)
+    >>> register_backend("no-dropout", [*DEFAULT, without_dropout])
+    >>> net = mx.sym.Dropout(mx.sym.var("x") * 2, name="drop")
+    >>> net.optimize_for("no-dropout").get_internals().list_outputs()
+    ['x', '_mulscalar0_output']
+    """
+    if name in BACKENDS and not override:
+        raise ParameterError(
+            f"register_backend: there is a backend {name!r} already; set override=True to replace it"
+        )
+    BACKENDS[name] = tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
+    _made.clear()
+
+
+def passes_of(backend: str) -> tuple[Pass, ...]:
+    """Return the passes of a backend; NameLookupError when there is none of that name."""
+    found = BACKENDS.get(backend)
+    if found is None:
+        raise NameLookupError(
+            f"backend: no backend {backend!r}{near_names(backend, BACKENDS)} Registered: {', '.join(BACKENDS)}."
+        )
+    return found
+
+
+def uses_shapes(graph: Graph, target: Target) -> bool:
+    """Whether a pass for `target` needs the shapes in this graph: its plan then holds for these shapes only."""
+    return any(
+        each.uses_shapes and (each.applies is None or each.applies(graph)) for each in passes_of(target.backend)
+    )
+
+
+def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Return the graph that is run for `target`, and what is known of its entries.
+
+    The same graph object is returned for the same input, so that what is made from it can be kept with it.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> weight = mx.sym.var("w")
+    >>> layers = [mx.sym.FullyConnected(mx.sym.var(x), weight, num_hidden=2, no_bias=True) for x in "ab"]
+    >>> graph = mx.sym.Group(layers).graph
+    >>> [node.operator.name for node in optimize(graph, Facts(), Target())[0].nodes if node.operator]
+    ['_joint_fully_connected']
+    """
+    passes = passes_of(target.backend)
+    first = next((i for i, each in enumerate(passes) if each.uses_shapes), len(passes))
+    facts = facts.on(graph, target)
+    types = tuple((facts.types.get(entry), facts.storage.get(entry)) for entry in map(Entry, graph.variables))
+    # A pass that does not say that it uses shapes is shown none: what it makes holds for all.
+    graph, known = _once(graph, (target, types), passes[:first], replace(facts, shapes={}), target)
+    facts = replace(known, shapes=known.from_origins(facts.shapes))
+    rest = [each for each in passes[first:] if each.applies is None or each.applies(graph)]
+    if not rest:
+        return graph, facts
+    shapes = tuple(facts.shapes.get(Entry(node)) for node in graph.variables)
+    return _once(graph, (target, types, shapes), rest, facts, target)
+
+
+def _once(
+    graph: Graph, key: Hashable, passes: Sequence[Pass], facts: Facts, target: Target
+) -> tuple[Graph, Facts]:
+    """Run passes, or return what they made of the graph before for this key."""
+    made = _made.setdefault(graph, {})
+    if key not in made:
+        new, known = _run(passes, graph, facts, target)
+        # A graph must not be held by its own entry here, or it would live for ever.
+        made[key] = (None if new is graph else new, known)
+    new_or_none, known = made[key]
+    return (graph if new_or_none is None else new_or_none), known
+
+
+def _run(passes: Sequence[Pass], graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    checks = config.get("REBIND_CHECK_GRAPHS")
+    for each in passes:
+        if each.applies is None or each.applies(graph):
+            graph, facts = each.run(graph, facts, target)
+            if checks:
+                check(graph)
+    return graph, facts
