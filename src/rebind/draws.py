@@ -2,12 +2,12 @@
 
 In the default mode operators draw from the `torch.Generator` of their device, one after the other. Where a compiler
 traces a step, the order in which operators run is its own, and a generator cannot be an input. There each operator
-draws from a `Seed` of its own, which is derived from one seed that is an input of the step: the same seed gives the same
+draws from a `Seed` of its own, derived from one seed that is an input of the step: the same seed gives the same
 numbers, whatever the compiler does.
 
 The numbers of a seed are those of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators,
-2014) in counter mode: element ``i`` is a hash of ``seed + (i + 1) * gamma``, so that all elements are computed at once, in
-operations that any compiler fuses.
+2014) in counter mode: element ``i`` is a hash of ``seed + (i + 1) * gamma``, so that all elements are computed at once,
+in operations that any compiler fuses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Seed(NamedTuple):
 
 
 #: Where random numbers come from. None is torch's own generator.
-Source: TypeAlias = "torch.Generator | Seed | Tensor"
+Source: TypeAlias = torch.Generator | Seed | Tensor
 
 # The constants of SplitMix64, as signed numbers.
 _GAMMA = 0x9E37_79B9_7F4A_7C15 - 2**64
@@ -86,7 +86,9 @@ def uniform(
     True
     """
     if not isinstance(source, Seed):
-        return torch.empty(tuple(shape), dtype=dtype, device=device).uniform_(low, high, generator=_generator(source))
+        return torch.empty(tuple(shape), dtype=dtype, device=device).uniform_(
+            low, high, generator=_generator(source)
+        )
     count = _BITS[dtype]
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     share = _bits(source, shape, torch.device(device), count).to(wide) * 2.0**-count
@@ -108,11 +110,11 @@ def normal(
     0.9...
     """
     if not isinstance(source, Seed):
-        return torch.empty(tuple(shape), dtype=dtype, device=device).normal_(mean, std, generator=_generator(source))
+        return torch.empty(tuple(shape), dtype=dtype, device=device).normal_(
+            mean, std, generator=_generator(source)
+        )
     wide = torch.float64 if dtype is torch.float64 else torch.float32
-    radius, angle = (
-        uniform(shape, derive(source, number), dtype=wide, device=device) for number in (1, 2)
-    )
+    radius, angle = (uniform(shape, derive(source, number), dtype=wide, device=device) for number in (1, 2))
     drawn = (-2.0 * torch.log1p(-radius)).sqrt() * torch.cos(2.0 * math.pi * angle)
     return (drawn * std + mean).to(dtype)
 

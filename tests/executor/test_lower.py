@@ -16,7 +16,10 @@ NET = S.Dropout(
 def test_a_graph_is_lowered_once_for_each_mode():
     graph = NET._graph
     plan = lower(graph, Target(training=True))
-    assert lower(graph, Target(training=True)) is plan and lower(graph, Target.at(mx.cpu(1), training=True)) is plan
+    assert (
+        lower(graph, Target(training=True)) is plan
+        and lower(graph, Target.at(mx.cpu(1), training=True)) is plan
+    )
     assert lower(graph, Target()) is not plan
 
 
@@ -39,9 +42,7 @@ def test_a_plan_lives_as_long_as_its_graph():
 def test_what_no_output_needs_is_not_computed():
     x = S.var("x")
     wanted = S.SliceChannel(x, num_outputs=2, name="cut")[0]
-    kernels = [
-        step for step in lower(wanted._graph, Target()).code.graph.nodes if step.op == "call_function"
-    ]
+    kernels = [step for step in lower(wanted._graph, Target()).code.graph.nodes if step.op == "call_function"]
     assert len(kernels) == 2  # the operator and the choice of its first output
 
 

@@ -1,7 +1,7 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
-from .allocate import ArraySpec, Sharing, allocate
 from ..graph import Target
+from .allocate import ArraySpec, Sharing, allocate
 from .arguments import GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .executor import Executor

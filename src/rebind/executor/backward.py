@@ -119,9 +119,7 @@ class Backward:
         return roots, gradients
 
 
-def _loss_gradients(
-    loss: Loss, inputs: Sequence[Tensor | None], output: Tensor
-) -> Sequence[Tensor | None]:
+def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor) -> Sequence[Tensor | None]:
     """Return the gradients of a loss's inputs, by the operator's own rule."""
     op = loss.node.operator
     assert op is not None and op.gradient_rule is not None

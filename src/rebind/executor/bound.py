@@ -5,7 +5,7 @@ This is where arrays become tensors that a plan runs on, and where what backward
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -25,7 +25,7 @@ from .overwrite import count_uses, overwriting_kernels
 
 __all__ = ["Kernels", "Loss", "Plan", "Values", "lower", "needs_head_gradient"]
 
-#: What a plan returns: outputs, new auxiliary values (None: the state stays), and inputs of the outputs that are losses.
+#: What a plan returns: outputs, new auxiliary values (None: the state stays), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
     tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor | None, ...] | None, ...]
 ]"""
@@ -85,9 +85,7 @@ PlanKey: TypeAlias = tuple[Target, tuple[Node, ...], tuple[Node, ...]]
 _plans: weakref.WeakKeyDictionary[Graph, dict[PlanKey, Plan]] = weakref.WeakKeyDictionary()
 
 
-def lower(
-    graph: Graph, target: Target, facts: Facts | None = None, kernels: Kernels | None = None
-) -> Plan:
+def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Kernels | None = None) -> Plan:
     """Return the plan of `graph` for a target; made once, then kept as long as the graph.
 
     Parameters
@@ -247,7 +245,9 @@ class _Code:
         return self.overwriting.get(node, op.kernel)
 
 
-def _body_code(graph: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> tuple[fx.GraphModule, bool]:
+def _body_code(
+    graph: Graph, facts: Facts, target: Target, kernels: Kernels | None
+) -> tuple[fx.GraphModule, bool]:
     """Return the code of a loop's body or a branch, and whether it draws."""
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best)

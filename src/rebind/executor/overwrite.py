@@ -34,7 +34,10 @@ def overwriting_kernels(graph: Graph) -> dict[Node, Callable[..., Tensor]]:
 
     >>> import rebind as mx
     >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
-    >>> [node.name for node in overwriting_kernels(mx.sym.Activation(layer, act_type="relu", name="relu").graph)]
+    >>> [
+    ...     node.name
+    ...     for node in overwriting_kernels(mx.sym.Activation(layer, act_type="relu", name="relu").graph)
+    ... ]
     ['relu']
     """
     uses = count_uses(graph)

@@ -171,9 +171,7 @@ class Step:
         return StepResult(outputs, gradients, new_aux, new_weights, new_states)
 
 
-def make_step(
-    graph: Graph, target: Target, wanted: Sequence[int] = (), facts: Facts | None = None
-) -> Step:
+def make_step(graph: Graph, target: Target, wanted: Sequence[int] = (), facts: Facts | None = None) -> Step:
     """Return the step of a graph for a target.
 
     Parameters

@@ -16,6 +16,7 @@ from .inference import Inferred
 __all__ = ["EntryFacts", "Facts", "Target"]
 
 T = TypeVar("T")
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class Target:
     backend
         The name of the list of passes; see `rebind.graph.passes`.
     traced
-        Whether a compiler traces the code. Nothing is written in place then, and random numbers come from a seed that is
-        an input of the code, rather than from a generator.
+        Whether a compiler traces the code. Nothing is written in place then, and random numbers come from a seed that
+        is an input of the code, rather than from a generator.
     """
 
     training: bool = False
-    device: torch.device = torch.device("cpu")
+    device: torch.device = _CPU
     groups: tuple[tuple[str, torch.device], ...] = ()
     backend: str = "default"
     traced: bool = False

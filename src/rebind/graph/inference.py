@@ -13,7 +13,7 @@ import contextlib
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 
@@ -114,9 +114,7 @@ def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
     op, p = node.operator, node.params
     assert op is not None
     slots = op.type_slots(p)
-    places: list[tuple[str, Entry]] = [
-        *zip(node.input_names, node.inputs, strict=True)
-    ]
+    places: list[tuple[str, Entry]] = [*zip(node.input_names, node.inputs, strict=True)]
     outputs = op.outputs_for(p)
     places += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
     bound: dict[str, tuple[str, torch.dtype]] = {}

@@ -47,7 +47,8 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         shape = facts.shapes.get(Entry(node))
         if not is_known(shape):
             raise ShapeError(
-                f"{op.name} {node.name!r}: its shape does not follow from the arrays (known is {shape}); give it in full"
+                f"{op.name} {node.name!r}: its shape does not follow from the arrays (known is {shape}); "
+                "give it in full"
             )
         assert shape is not None
         found = op.size_keywords(node.params, shape)

@@ -31,7 +31,9 @@ __all__ = ["BACKENDS", "DEFAULT", "Pass", "optimize", "passes_of", "register_bac
 PassFunction: TypeAlias = Callable[[Graph, Facts, Target], tuple[Graph, Facts]]
 
 #: What passes made of a graph, as long as it lives; None for a graph that they left as it was.
-_made: weakref.WeakKeyDictionary[Graph, dict[Hashable, tuple[Graph | None, Facts]]] = weakref.WeakKeyDictionary()
+_made: weakref.WeakKeyDictionary[Graph, dict[Hashable, tuple[Graph | None, Facts]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, overri
     >>> from rebind.graph import rewrite_with_map
     >>> def without_dropout(graph, facts, target):
     ...     drops = lambda node: node.operator is not None and node.operator.name == "Dropout"
-    ...     graph, replaced = rewrite_with_map(graph, lambda node, inputs: [*inputs, *inputs] if drops(node) else None)
+    ...     graph, replaced = rewrite_with_map(
+    ...         graph, lambda node, inputs: [*inputs, *inputs] if drops(node) else None
+    ...     )
     ...     return graph, facts.after(replaced)
     >>> register_backend("no-dropout", [*DEFAULT, without_dropout])
     >>> net = mx.sym.Dropout(mx.sym.var("x") * 2, name="drop")
@@ -119,7 +123,8 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
 def uses_shapes(graph: Graph, target: Target) -> bool:
     """Whether a pass for `target` needs the shapes in this graph: its plan then holds for these shapes only."""
     return any(
-        each.uses_shapes and (each.applies is None or each.applies(graph)) for each in passes_of(target.backend)
+        each.uses_shapes and (each.applies is None or each.applies(graph))
+        for each in passes_of(target.backend)
     )
 
 

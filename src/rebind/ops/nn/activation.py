@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ... import draws
+from ...draws import Source
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape, normalize_axis
@@ -68,7 +70,7 @@ def leaky_relu(
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,
     training: bool = False,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Rectifiers that let something through below zero.
 
@@ -111,7 +113,9 @@ def leaky_relu(
     if not training:
         return F.leaky_relu(data, (lower_bound + upper_bound) / 2), torch.zeros_like(data)
     with torch.no_grad():
-        slopes = torch.empty_like(data).uniform_(lower_bound, upper_bound, generator=generator)
+        slopes = draws.uniform(
+            data.shape, generator, dtype=data.dtype, device=data.device, low=lower_bound, high=upper_bound
+        )
         slopes.masked_fill_(data > 0, 1.0)
     return data * slopes, slopes
 

@@ -8,6 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from ... import draws
+from ...draws import Source
 from ...params import Params
 from ...shapes import Shape
 from .._spec import Shapes, operator
@@ -24,7 +26,7 @@ def dropout(
     axes: tuple[int, ...] = (),
     cudnn_off: bool | None = False,
     training: bool = False,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """Zeros in place of randomly chosen elements; the others are scaled up so that the mean stays.
 
@@ -55,7 +57,7 @@ def dropout(
         ndim = data.dim()
         shared = {axis % ndim for axis in axes}
         shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
-    mask = data.new_empty(shape).bernoulli_(1.0 - p, generator=generator).div_(1.0 - p)
+    mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device).div_(1.0 - p)
     return data * mask, mask
 
 

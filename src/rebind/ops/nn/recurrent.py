@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from ... import draws
+from ...draws import Source, derive
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
@@ -62,7 +64,7 @@ def rnn(
     lstm_state_clip_nan: bool = False,
     use_sequence_length: bool = False,
     training: bool = False,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
 ) -> Tensor | tuple[Tensor, ...]:
     """Recurrent layers over a sequence, with the parameters of all of them in one vector.
 
@@ -179,7 +181,7 @@ def _stack(
     directions: int,
     at_once: int,
     drop: float,
-    generator: torch.Generator | None,
+    generator: Source | None,
 ) -> tuple[Tensor, States]:
     """Run `at_once` layers in each call, with dropout between the calls."""
     step = at_once * directions
@@ -188,8 +190,11 @@ def _stack(
     after: list[States] = []
     for first in range(0, len(cells), step):
         if first and drop:
-            # Not left to torch's kernels: they draw from the global generator.
-            data = data * torch.empty_like(data).bernoulli_(1.0 - drop, generator=generator).div_(1.0 - drop)
+            # Not left to torch's kernels: they draw from the global generator. Each layer has a mask of its own.
+            mask = draws.bernoulli(
+                data.shape, 1.0 - drop, derive(generator, first), dtype=data.dtype, device=data.device
+            )
+            data = data * mask.div_(1.0 - drop)
         part = slice(first, first + step)
         data, new = run(data, tuple(s[part] for s in states), cells[part])
         after.append(new)
