@@ -34,6 +34,7 @@ Source: TypeAlias = torch.Generator | Seed | Tensor
 # The constants of SplitMix64, as signed numbers.
 _GAMMA = 0x9E37_79B9_7F4A_7C15 - 2**64
 _FIRST, _SECOND = 0xBF58_476D_1CE4_E5B9 - 2**64, 0x94D0_49BB_1331_11EB - 2**64
+_STREAM = 0x632B_E59B_D9B4_E019  # an odd number, so that no two uses of a seed coincide
 #: How many random bits a type's fraction holds.
 _BITS = {torch.float64: 53, torch.float32: 24, torch.bfloat16: 24, torch.float16: 24}
 
@@ -48,7 +49,12 @@ def derive(source: Source | None, number: int) -> Source | None:
     if source is None or isinstance(source, torch.Generator):
         return source
     value = source.value if isinstance(source, Seed) else source
-    return Seed(_hash(value + number * 0x632B_E59B_D9B4_E019))
+    return Seed(_hash(value + _wrapped(number * _STREAM)))
+
+
+def _wrapped(number: int) -> int:
+    """Return the int64 number that a whole number wraps around to."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def _hash(value: Tensor) -> Tensor:
@@ -106,8 +112,8 @@ def normal(
 ) -> Tensor:
     """Return numbers of a normal distribution; from a seed by the method of Box and Muller (1958).
 
-    >>> normal((1000,), Seed(torch.tensor(1))).std().item()  # doctest: +ELLIPSIS
-    0.9...
+    >>> round(normal((1000,), Seed(torch.tensor(1)), mean=5.0, std=0.1).mean().item(), 1)
+    5.0
     """
     if not isinstance(source, Seed):
         return torch.empty(tuple(shape), dtype=dtype, device=device).normal_(

@@ -10,7 +10,7 @@ import torch
 from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
 
-__all__ = ["generator", "load_state_dict", "seed", "state_dict"]
+__all__ = ["generator", "load_state_dict", "seed", "state_dict", "step_seed"]
 
 _lock = threading.Lock()
 _generators: dict[Device, torch.Generator] = {}
@@ -26,6 +26,21 @@ def generator(device: Device | None = None) -> torch.Generator:
             found = _generators.setdefault(device, torch.Generator(device.torch))
             found.manual_seed(_seed_for(device))
     return found
+
+
+def step_seed(device: Device | None = None) -> torch.Tensor:
+    """Return a seed for one step of compiled code: an int64 tensor without axes, on the CPU.
+
+    It comes from the device's generator, so that it follows from `seed`, and from the state of a run that is resumed.
+
+    >>> seed(1)
+    >>> first = step_seed()
+    >>> seed(1)
+    >>> bool(first == step_seed())
+    True
+    """
+    drawn = torch.randint(2**62, (), generator=generator(device), device=generator(device).device)
+    return drawn.cpu()
 
 
 def seed(seed_state: int, ctx: Any = "all") -> None:

@@ -585,3 +585,32 @@ def test_texts_about_an_executor():
     assert int(found.group(1)) == 6  # 4 of weights, 1 of input, 1 of output
     assert exe.get_optimized_symbol().list_outputs() == ["fc_output"]
     assert repr(exe) == "<Executor of fc_output on cpu(0): x (256, 1024), fc_weight (1024, 1024)>"
+
+
+def test_the_optimized_symbol_is_the_one_that_is_run():
+    weight = S.var("w")
+    layers = [S.FullyConnected(S.var(x), weight, num_hidden=2, no_bias=True, name=f"fc_{x}") for x in "ab"]
+    state = S.zeros(shape=(0, 2), name="state")
+    net = S.Group([layers[0] + state, layers[1]])
+    exe = net.simple_bind(mx.cpu(), a=(3, 4), b=(5, 4))
+    optimized = exe.get_optimized_symbol()
+    operators = [node.operator.name for node in optimized.graph.nodes if node.operator is not None]
+    assert operators.count("_joint_fully_connected") == 1 and "FullyConnected" not in operators
+    assert optimized.attr_dict()["state"]["shape"] == "(3, 2)"
+    # Without shapes the size stays open, and what the passes made is a symbol like any other.
+    without = net.get_optimized_symbol()
+    assert without.attr_dict()["state"]["shape"] == "(0, 2)"
+    loaded = mx.sym.load_json(without.tojson())
+    values = {name: nd.ones(array.shape) for name, array in exe.arg_dict.items()}
+    for one, other in zip(
+        loaded.bind(mx.cpu(), values).forward(), net.bind(mx.cpu(), values).forward(), strict=True
+    ):
+        assert one.asnumpy().tolist() == other.asnumpy().tolist()
+
+
+def test_a_symbol_for_a_backend():
+    net = S.tanh(S.var("x"), name="tanh")
+    assert net.optimize_for("MKLDNN").tojson() == net.tojson()
+    assert net.get_backend_symbol("default").list_outputs() == ["tanh_output"]
+    with pytest.raises(mx.base.MXNetError, match="no backend 'nothing'"):
+        net.optimize_for("nothing")

@@ -2,7 +2,7 @@
 
 from ..graph import Target
 from .allocate import ArraySpec, Sharing, allocate
-from .arguments import GradReq, GradReqs, arrays_by_name, read_grad_req
+from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .executor import Executor
 from .group import DataParallelExecutorGroup
@@ -12,6 +12,7 @@ from .step import Step, compiled, make_step
 
 __all__ = [
     "ArraySpec",
+    "Arrays",
     "Backward",
     "DataParallelExecutorGroup",
     "Executor",

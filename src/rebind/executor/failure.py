@@ -6,6 +6,7 @@ in an error's traceback knows the line, and its local variables are what the nod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..errors import MXNetError
 from ..graph import Node
 from ..ndarray.compute import explain
 
-__all__ = ["failed_step", "failure_of"]
+__all__ = ["failed_step", "failure_at", "failure_of"]
 
 
 def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, FrameType] | None:
@@ -54,6 +55,11 @@ def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
     if failed is None:
         return error
     step, frame = failed
+    return failure_at(step, fx.map_arg(step.args, lambda each: frame.f_locals[each.name]), error)
+
+
+def failure_at(step: fx.Node, inputs: Sequence[Any], error: Exception) -> Exception:
+    """Return `error`, which a step raised for these inputs, as one that names the step's node."""
     node: Node | None = step.meta.get("node")
     if node is None or node.operator is None:
         return error
@@ -61,6 +67,5 @@ def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
     if isinstance(error, MXNetError):
         return type(error)(str(error).replace(node.operator.name, who, 1))
     if isinstance(error, (RuntimeError, IndexError)):
-        inputs: tuple[Any, ...] = fx.map_arg(step.args, lambda each: frame.f_locals[each.name])
         return explain(node.operator, who, inputs, node.params, error)
     return error

@@ -11,8 +11,10 @@ from torch import Tensor, fx
 
 from ..device import Device
 from ..draws import Source
+from ..errors import UserCodeError
 from ..graph import Node
 from ..ndarray import NDArray
+from .failure import failure_at
 from .lower import Plan, Values
 
 __all__ = ["Watch"]
@@ -75,7 +77,13 @@ class _WatchedRun(fx.Interpreter):
         node: Node | None = self._step.meta.get("node")
         if node is None:
             return super().call_function(target, args, kwargs)
-        result = super().call_function(target, self._enter(node, args), kwargs)
+        inputs = self._enter(node, args)
+        try:
+            result = super().call_function(target, inputs, kwargs)
+        except UserCodeError:
+            raise
+        except Exception as error:
+            raise failure_at(self._step, inputs, error) from None
         self._leave(node, result)
         return result
 

@@ -145,9 +145,14 @@ class Facts:
             # An old entry may still be in the new graph, as an input of what replaced it, and keeps its facts.
             return {**{new: known[old] for old, new in replaced.items() if old in known}, **known}
 
-        origins = {**{new: self.origins.get(old, old) for old, new in replaced.items()}, **self.origins}
-        values = (self.shapes, self.types, self.storage, self.layouts, self.devices)
-        return Facts(*(carried(known) if known else known for known in values), origins)
+        return Facts(
+            shapes=carried(self.shapes),
+            types=carried(self.types),
+            storage=carried(self.storage),
+            layouts=carried(self.layouts),
+            devices=carried(self.devices),
+            origins={**{new: self.origins.get(old, old) for old, new in replaced.items()}, **self.origins},
+        )
 
     def from_origins(self, known: Mapping[Entry, T]) -> Mapping[Entry, T]:
         """Return for the entries of a rewritten graph what is known of their origins."""

@@ -25,19 +25,21 @@ from ..errors import (
     ShapeError,
     near_names,
 )
-from ..executor import ArraySpec, Executor, Sharing, allocate, arrays_by_name, read_grad_req
+from ..executor import Arrays, ArraySpec, Executor, Sharing, allocate, arrays_by_name, read_grad_req
 from ..graph import (
     Entry,
+    Facts,
     Graph,
     Inferred,
     Node,
+    Target,
     infer_shapes,
     infer_types,
     input_variable,
     rewrite,
     symbol_json,
 )  # fmt: skip
-from ..graph.passes import cast_inputs, without_casts
+from ..graph.passes import cast_inputs, optimize, optimize_without_shapes, without_casts
 from ..ndarray import NDArray
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
@@ -45,7 +47,7 @@ from ..ops.methods import FLUENT_METHODS
 from ..params import NULL, format_value
 from ..precision import active_rules
 from ..scope import AttrScope, NameManager
-from ..shapes import as_shape, is_known
+from ..shapes import Shape, as_shape, is_known
 
 __all__ = ["Group", "Symbol", "Variable", "compose", "fromjson", "load", "load_json", "var"]
 
@@ -544,14 +546,69 @@ class Symbol:
         return self
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """Return the symbol itself: there are no other backends to prepare it for."""
-        return self
+        """Return the symbol after the passes of a backend, as `optimize_for` without arrays."""
+        return self.optimize_for(backend)
+
+    def get_optimized_symbol(self) -> Symbol:
+        """Return the symbol as it is run in training mode, as far as that does not depend on shapes."""
+        return self.optimize_for("default", training=True)
 
     def optimize_for(
-        self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, **kwargs: Any
+        self,
+        backend: str,
+        args: Arrays = None,
+        aux: Arrays = None,
+        ctx: Device | None = None,
+        shape_dict: Mapping[str, Shape] | None = None,
+        type_dict: Mapping[str, Any] | None = None,
+        *,
+        training: bool = False,
+        **kwargs: Any,
     ) -> Symbol:
-        """Return the symbol itself: there are no other backends to prepare it for."""
-        return self
+        """Return the symbol after the passes of a backend.
+
+        Parameters
+        ----------
+        backend
+            ``'default'``, what is done with every symbol when it is run; or a name that
+            `rebind.graph.passes.register_backend` was given. MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is:
+            the executor does what they do.
+        args, aux
+            Arrays, whose shapes and types the passes may use; a list or a dict.
+        ctx
+            The device.
+        shape_dict, type_dict
+            Shapes and types by name, where there are no arrays.
+        training
+            The mode that it is made ready for.
+        **kwargs
+            Options of MXNet's backends; they have no effect.
+
+        Raises
+        ------
+        NameLookupError
+            For a backend that nobody registered.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> weight = mx.sym.var("w")
+        >>> a, b = (mx.sym.FullyConnected(mx.sym.var(x), weight, num_hidden=2, no_bias=True) for x in "ab")
+        >>> mx.sym.Group([a, b]).optimize_for("default").list_arguments()
+        ['a', 'b', 'w']
+        """
+        arrays = {
+            **arrays_by_name("optimize_for: args", args, self.list_arguments()),
+            **arrays_by_name("optimize_for: aux", aux, self.list_auxiliary_states()),
+        }
+        types = {**(type_dict or {}), **{name: value.dtype for name, value in arrays.items()}}
+        shapes = {**(shape_dict or {}), **{name: value.shape for name, value in arrays.items()}}
+        known = infer_types(self._graph, types)
+        facts = Facts.of(infer_shapes(self._graph, shapes, known), known)
+        target = Target.at(as_device(ctx, "Symbol.optimize_for: ctx"), training, backend=backend)
+        # What shapes decide is left for `bind` where none are given.
+        run = optimize if shapes else optimize_without_shapes
+        return Symbol._of(run(self._graph, facts, target)[0])
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Symbol:
         """Return the symbol in another shape; see the operator `Reshape` for the codes."""

@@ -6,7 +6,16 @@ facts)``. The others change what a network computes, at the user's word.
 
 from .freeze_statistics import freeze_statistics
 from .mixed_precision import cast_inputs, mixed_precision, without_casts
-from .pipeline import BACKENDS, DEFAULT, Pass, optimize, passes_of, register_backend, uses_shapes
+from .pipeline import (
+    BACKENDS,
+    DEFAULT,
+    Pass,
+    optimize,
+    optimize_without_shapes,
+    passes_of,
+    register_backend,
+    uses_shapes,
+)
 from .scale_losses import scale_losses
 
 __all__ = [
@@ -17,6 +26,7 @@ __all__ = [
     "freeze_statistics",
     "mixed_precision",
     "optimize",
+    "optimize_without_shapes",
     "passes_of",
     "register_backend",
     "scale_losses",

@@ -26,7 +26,16 @@ from ..graph import Entry, Graph, check
 from .fill_sizes import fill_sizes, has_open_sizes
 from .join_layers import join_layers
 
-__all__ = ["BACKENDS", "DEFAULT", "Pass", "optimize", "passes_of", "register_backend", "uses_shapes"]
+__all__ = [
+    "BACKENDS",
+    "DEFAULT",
+    "Pass",
+    "optimize",
+    "optimize_without_shapes",
+    "passes_of",
+    "register_backend",
+    "uses_shapes",
+]
 
 PassFunction: TypeAlias = Callable[[Graph, Facts, Target], tuple[Graph, Facts]]
 
@@ -71,6 +80,8 @@ BACKENDS: dict[str, tuple[Pass, ...]] = {
     "default": DEFAULT,
     # Node by node, as the user wrote them: for monitors.
     "plain": DEFAULT[1:],
+    # MXNet's own, for programs that name them: what they did is done by the kernels here.
+    **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), DEFAULT[1:]),
 }
 
 
@@ -92,15 +103,16 @@ def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, overri
     >>> import rebind as mx
     >>> from rebind.graph import rewrite_with_map
     >>> def without_dropout(graph, facts, target):
-    ...     drops = lambda node: node.operator is not None and node.operator.name == "Dropout"
-    ...     graph, replaced = rewrite_with_map(
-    ...         graph, lambda node, inputs: [*inputs, *inputs] if drops(node) else None
-    ...     )
+    ...     def replace(node, inputs):
+    ...         if node.operator is not None and node.operator.name == "Dropout":
+    ...             return [inputs[0], inputs[0]]  # its output, and its hidden mask
+    ...
+    ...     graph, replaced = rewrite_with_map(graph, replace)
     ...     return graph, facts.after(replaced)
     >>> register_backend("no-dropout", [*DEFAULT, without_dropout])
-    >>> net = mx.sym.Dropout(mx.sym.var("x") * 2, name="drop")
-    >>> net.optimize_for("no-dropout").get_internals().list_outputs()
-    ['x', '_mulscalar0_output']
+    >>> net = mx.sym.Dropout(mx.sym.tanh(mx.sym.var("x"), name="tanh"), name="drop")
+    >>> net.optimize_for("no-dropout").list_outputs()
+    ['tanh_output']
     """
     if name in BACKENDS and not override:
         raise ParameterError(
@@ -122,10 +134,7 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
 
 def uses_shapes(graph: Graph, target: Target) -> bool:
     """Whether a pass for `target` needs the shapes in this graph: its plan then holds for these shapes only."""
-    return any(
-        each.uses_shapes and (each.applies is None or each.applies(graph))
-        for each in passes_of(target.backend)
-    )
+    return any(each.uses_shapes for each in _passes_for(graph, target))
 
 
 def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -142,18 +151,38 @@ def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     >>> [node.operator.name for node in optimize(graph, Facts(), Target())[0].nodes if node.operator]
     ['_joint_fully_connected']
     """
-    passes = passes_of(target.backend)
-    first = next((i for i, each in enumerate(passes) if each.uses_shapes), len(passes))
     facts = facts.on(graph, target)
-    types = tuple((facts.types.get(entry), facts.storage.get(entry)) for entry in map(Entry, graph.variables))
-    # A pass that does not say that it uses shapes is shown none: what it makes holds for all.
-    graph, known = _once(graph, (target, types), passes[:first], replace(facts, shapes={}), target)
-    facts = replace(known, shapes=known.from_origins(facts.shapes))
-    rest = [each for each in passes[first:] if each.applies is None or each.applies(graph)]
-    if not rest:
+    passes = _passes_for(graph, target)
+    first = next((i for i, each in enumerate(passes) if each.uses_shapes), len(passes))
+    graph, facts = _without_shapes(graph, facts, passes[:first], target)
+    if first == len(passes):
         return graph, facts
     shapes = tuple(facts.shapes.get(Entry(node)) for node in graph.variables)
-    return _once(graph, (target, types, shapes), rest, facts, target)
+    return _once(graph, (target, _types(graph, facts), shapes), passes[first:], facts, target)
+
+
+def optimize_without_shapes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """As `optimize`, but leave out the passes that use shapes: what the others make holds for all shapes."""
+    passes = [each for each in _passes_for(graph, target) if not each.uses_shapes]
+    return _without_shapes(graph, facts.on(graph, target), passes, target)
+
+
+def _passes_for(graph: Graph, target: Target) -> list[Pass]:
+    return [each for each in passes_of(target.backend) if each.applies is None or each.applies(graph)]
+
+
+def _without_shapes(
+    graph: Graph, facts: Facts, passes: Sequence[Pass], target: Target
+) -> tuple[Graph, Facts]:
+    # A pass that does not say that it uses shapes is shown none.
+    key = (target, _types(graph, facts), tuple(passes))
+    graph, known = _once(graph, key, passes, replace(facts, shapes={}), target)
+    return graph, replace(known, shapes=known.from_origins(facts.shapes))
+
+
+def _types(graph: Graph, facts: Facts) -> Hashable:
+    """Return what passes may know of the variables beside their shapes."""
+    return tuple((facts.types.get(entry), facts.storage.get(entry)) for entry in map(Entry, graph.variables))
 
 
 def _once(
@@ -172,8 +201,7 @@ def _once(
 def _run(passes: Sequence[Pass], graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     checks = config.get("REBIND_CHECK_GRAPHS")
     for each in passes:
-        if each.applies is None or each.applies(graph):
-            graph, facts = each.run(graph, facts, target)
-            if checks:
-                check(graph)
+        graph, facts = each.run(graph, facts, target)
+        if checks:
+            check(graph)
     return graph, facts
