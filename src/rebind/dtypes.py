@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 
 from .errors import DTypeError, near_names
 
-__all__ = ["DTYPES", "by_flag", "flag", "name", "numpy_type", "torch_dtype"]
+__all__ = ["DTYPES", "DTypeLike", "by_flag", "flag", "name", "numpy_type", "torch_dtype"]
+
+
+#: What names a type: ``'float32'``, ``np.float32``, ``float``, ``torch.float32``.
+DTypeLike: TypeAlias = "str | type | torch.dtype | np.dtype"
 
 
 class _Row(NamedTuple):
@@ -37,7 +41,7 @@ _BY_FLAG = {row.flag: row for row in DTYPES}
 _BY_NUMPY = {row.numpy: row for row in DTYPES if row.numpy is not None}
 
 
-def torch_dtype(dtype: Any) -> torch.dtype:
+def torch_dtype(dtype: DTypeLike) -> torch.dtype:
     """Return torch's dtype for a name, NumPy type, Python type or torch dtype.
 
     >>> torch_dtype("float16"), torch_dtype(np.int8), torch_dtype(float)

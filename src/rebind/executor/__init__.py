@@ -4,6 +4,7 @@ from ..graph import Target
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
+from .bind import bind, simple_bind
 from .executor import Executor
 from .group import DataParallelExecutorGroup
 from .lower import Plan, lower
@@ -26,10 +27,12 @@ __all__ = [
     "allocate",
     "arrays_by_name",
     "batch_axis",
+    "bind",
     "compiled",
     "join",
     "lower",
     "make_step",
     "read_grad_req",
+    "simple_bind",
     "split_batch",
 ]

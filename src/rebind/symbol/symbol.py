@@ -22,10 +22,9 @@ from ..errors import (
     NameLookupError,
     NotImplementedForSymbol,
     ParameterError,
-    ShapeError,
     near_names,
 )
-from ..executor import Arrays, ArraySpec, Executor, Sharing, allocate, arrays_by_name, read_grad_req
+from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
 from ..graph import (
     Entry,
     Facts,
@@ -383,10 +382,10 @@ class Symbol:
     def bind(
         self,
         ctx: Device,
-        args: Any,
-        args_grad: Any = None,
-        grad_req: Any = "write",
-        aux_states: Any = None,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
         group2ctx: Mapping[str, Device] | None = None,
         shared_exec: Executor | None = None,
     ) -> Executor:
@@ -415,20 +414,12 @@ class Symbol:
             When an array is missing; it is a ValueError and names all that are.
         """
         device = as_device(ctx, "Symbol.bind: ctx")
-        names, aux_names = self.list_arguments(), self.list_auxiliary_states()
-        arguments = arrays_by_name("Symbol.bind: args", args, names)
-        states = arrays_by_name("Symbol.bind: aux_states", aux_states, aux_names)
-        missing = [n for n in names if n not in arguments] + [n for n in aux_names if n not in states]
-        if missing:
-            raise ParameterError(f"Symbol.bind: arrays are missing for {', '.join(map(repr, missing))}")
-        grads = arrays_by_name("Symbol.bind: args_grad", args_grad, names)
-        requests = read_grad_req(grad_req, names)
-        return Executor.bound(self, device, arguments, grads, requests, states, group2ctx)
+        return bind(self, device, args, args_grad, grad_req, aux_states, group2ctx)
 
     def simple_bind(
         self,
         ctx: Device,
-        grad_req: Any = "write",
+        grad_req: GradReqs = "write",
         type_dict: Mapping[str, Any] | None = None,
         stype_dict: Mapping[str, str] | None = None,
         group2ctx: Mapping[str, Device] | None = None,
@@ -464,47 +455,18 @@ class Symbol:
                 raise ParameterError(
                     f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}"
                 )
-        requests = read_grad_req(grad_req, self.list_arguments())
-        groups = dict(group2ctx or {})
-        specs = self._specs(device, groups, kwargs, type_dict or {})
+        shapes = self._named("simple_bind", (), kwargs)
+        types = self._named("simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(kwargs))
-        args, grads, aux = allocate(self._graph, specs, requests, sharing)
-        return Executor.bound(self, device, args, grads, requests, aux, groups)
-
-    def _specs(
-        self,
-        device: Device,
-        groups: Mapping[str, Device],
-        given: Mapping[str, Any],
-        type_dict: Mapping[str, Any],
-    ) -> dict[str, ArraySpec]:
-        """Return what each variable's array must be; an error lists what does not follow."""
-        types = self._types(self._named("simple_bind", (), type_dict))
-        named = self._named("simple_bind", (), given)
-        wanted = {name: tuple(int(n) for n in shape) for name, shape in named.items()}
-        shapes = infer_shapes(self._graph, wanted, types)
-        specs: dict[str, ArraySpec] = {}
-        unknown = []
-        for node in self._graph.variables:
-            shape = shapes.of(Entry(node))
-            if not is_known(shape):
-                unknown.append(f"{node.name} {shape or '?'}")
-            place = groups.get(node.attributes.get("__ctx_group__", ""), device)
-            specs[node.name] = ArraySpec(shape, types.of(Entry(node)), place)
-        if unknown:
-            raise ShapeError(
-                f"Symbol.simple_bind: shapes do not follow from {wanted}: {', '.join(unknown)}. "
-                "Give them as keywords, or in var(shape=...)."
-            )
-        return specs
+        return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing)
 
     def _bind(
         self,
         device: Device,
-        args: Any,
-        args_grad: Any = None,
-        grad_req: Any = "write",
-        aux_states: Any = None,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
         static_alloc: bool = False,
     ) -> Executor:
         """Return an executor as MXNet 2.0 makes it: with copies of the arguments."""

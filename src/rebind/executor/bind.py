@@ -1,0 +1,119 @@
+"""Binding: from a symbol and arrays, or the shapes of its inputs, to an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from ..device import Device
+from ..dtypes import DTypeLike
+from ..errors import ParameterError, ShapeError
+from ..graph import Entry, Facts, Graph, infer_shapes, infer_types
+from ..shapes import Shape, is_known
+from .allocate import ArraySpec, Sharing, allocate
+from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
+from .executor import Executor, GraphHolder
+
+__all__ = ["bind", "simple_bind"]
+
+
+def bind(
+    symbol: GraphHolder,
+    device: Device,
+    args: Arrays,
+    args_grad: Arrays = None,
+    grad_req: GradReqs = "write",
+    aux_states: Arrays = None,
+    groups: Mapping[str, Device] | None = None,
+) -> Executor:
+    """Return an executor that works on the caller's own arrays; the parameters are those of `Symbol.bind`.
+
+    Raises
+    ------
+    ParameterError
+        When an array is missing; it names all that are.
+    """
+    names = [node.name for node in symbol.graph.arguments]
+    aux_names = [node.name for node in symbol.graph.auxiliary]
+    arguments = arrays_by_name("Symbol.bind: args", args, names)
+    states = arrays_by_name("Symbol.bind: aux_states", aux_states, aux_names)
+    missing = [n for n in names if n not in arguments] + [n for n in aux_names if n not in states]
+    if missing:
+        raise ParameterError(f"Symbol.bind: arrays are missing for {', '.join(map(repr, missing))}")
+    grads = arrays_by_name("Symbol.bind: args_grad", args_grad, names)
+    return Executor.bound(symbol, device, arguments, grads, read_grad_req(grad_req, names), states, groups)
+
+
+def simple_bind(
+    symbol: GraphHolder,
+    device: Device,
+    shapes: Mapping[str, Sequence[int]],
+    types: Mapping[str, DTypeLike] | None = None,
+    grad_req: GradReqs = "write",
+    groups: Mapping[str, Device] | None = None,
+    sharing: Sharing | None = None,
+) -> Executor:
+    """Return an executor with new arrays, or shared ones, from the shapes of the inputs.
+
+    Parameters
+    ----------
+    symbol
+        What to run.
+    device
+        Where.
+    shapes, types
+        By name of argument; a type that does not follow from `types` is float32.
+    grad_req
+        ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+    groups
+        The device of each ``ctx_group``.
+    sharing
+        Whose arrays to use where they fit.
+
+    Raises
+    ------
+    ShapeError
+        When a shape does not follow; it lists all that do not.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+    >>> simple_bind(net, mx.cpu(), {"x": (4, 3)}).arg_dict["fc_weight"].shape
+    (2, 3)
+    """
+    graph = symbol.graph
+    wanted = {name: tuple(int(n) for n in shape) for name, shape in shapes.items()}
+    requests = read_grad_req(grad_req, [node.name for node in graph.arguments])
+    specs = _specs(graph, device, groups or {}, wanted, types or {})
+    args, grads, aux = allocate(graph, specs, requests, sharing or Sharing(inputs=frozenset(wanted)))
+    return Executor.bound(symbol, device, args, grads, requests, aux, groups)
+
+
+def _specs(
+    graph: Graph,
+    device: Device,
+    groups: Mapping[str, Device],
+    shapes: Mapping[str, Shape],
+    types: Mapping[str, DTypeLike],
+) -> dict[str, ArraySpec]:
+    """Return what each variable's array must be; an error lists what does not follow."""
+    known = infer_types(graph, types, default=torch.float32)
+    facts = Facts.of(infer_shapes(graph, shapes, known), known)
+    specs: dict[str, ArraySpec] = {}
+    unknown = []
+    for node in graph.variables:
+        fact = facts[Entry(node)]
+        if not is_known(fact.shape):
+            unknown.append(f"{node.name} {fact.shape or '?'}")
+            continue
+        assert fact.shape is not None and fact.dtype is not None  # a type defaults to float32
+        found = groups.get(node.attributes.get("__ctx_group__", ""), device)
+        specs[node.name] = ArraySpec(fact.shape, fact.dtype, found)
+    if unknown:
+        raise ShapeError(
+            f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "
+            "Give them as keywords, or in var(shape=...)."
+        )
+    return specs
