@@ -12,9 +12,9 @@ from torch import Tensor
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Entry, Node, depth_first
 from .ndarray import NDArray
+from .ndarray.gradients import again_is_an_error, head_gradient, run_backward
 from .ndarray.history import Step, source_of
 from .ndarray.mode import mode
-from .ndarray.ndarray import again_is_an_error, head_gradient, run_backward
 from .params import format_value
 from .symbol import Symbol
 
@@ -117,7 +117,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
             f"{len(gradients)} and {len(requests)}"
         )
     for variable, gradient, request in zip(variables, gradients, requests, strict=True):
-        variable._mark(gradient, request)
+        variable.mark(gradient, request)
 
 
 def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
@@ -169,8 +169,8 @@ def grad(
         raise ArgumentError(
             f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}"
         )
-    leaves = [variable._tensor if variable._leaf is None else variable._leaf for variable in variables]
-    outputs = [head._tensor if head._leaf is None else head._leaf for head in heads]
+    leaves = [variable.recorded_tensor for variable in variables]
+    outputs = [head.recorded_tensor for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
         raise StateError("autograd.grad: variables must be marked with attach_grad() before they are used")
     if not all(output.requires_grad for output in outputs):
@@ -220,7 +220,7 @@ def get_symbol(x: NDArray) -> Symbol:
     """
     if not isinstance(x, NDArray):
         raise ArgumentError(f"autograd.get_symbol: x must be an NDArray; got {x!r}")
-    if x._history is None:
+    if x.history is None:
         raise StateError("autograd.get_symbol: x must be computed while recording (autograd.record())")
     last = source_of(x)
     nodes: dict[int, Node] = {}
@@ -302,7 +302,7 @@ class Function:
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
             devices.extend(value.device for value in found)
-            return [value._tensor for value in found]
+            return [value.tensor for value in found]
 
         def backward(heads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
             found = self.backward(*map(NDArray, heads, devices[len(inputs) :]))
@@ -316,9 +316,9 @@ class Function:
                     raise ShapeError(
                         f"{who}.backward: gradient {i} must have shape {value.shape}; got {gradient.shape}"
                     )
-            return [None if gradient is None else gradient._tensor for gradient in found]
+            return [None if gradient is None else gradient.tensor for gradient in found]
 
-        tensors = [value._source() for value in inputs]
+        tensors = [value.source() for value in inputs]
         results = [
             NDArray(result, device)
             for result, device in zip(
@@ -327,7 +327,7 @@ class Function:
         ]
         if mode.recording:
             for result in results:
-                result._history = (Step(opaque=f"the autograd.Function {who}"), 0)
+                result.history = (Step(opaque=f"the autograd.Function {who}"), 0)
         return tuple(results) if several else results[0]
 
     def forward(self, *inputs: NDArray) -> Any:

@@ -47,6 +47,13 @@ OPTIONS: dict[str, Option] = {
             "1 checks after each pass that the graph is well-formed. The tests set it.",
         ),
         Option(
+            "MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
+            int,
+            1,
+            "Whether an operator without a kernel for the storage types of its inputs warns, once, that it is computed "
+            "on dense copies; 0: no.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

@@ -101,7 +101,7 @@ def _load_general(
                 f"load_data_batch: {name} must have shape {target.shape} on {target.device}; got {tuple(piece.shape)}"
             )
     for target, piece, _ in pieces:
-        target._write(piece)
+        target.write(piece)
 
 
 def _load_data(batch: Any, targets: Sequence[Any], major_axis: Sequence[int] | None = None) -> None:

@@ -386,17 +386,17 @@ class _Kernel:
             out_data = [NDArray(value, device) for value in outputs]
             with _named(described.name, "forward"), _training(training):
                 user.forward(training, ["write"] * len(outputs), in_data, out_data, states)
-            return [value._tensor for value in out_data]
+            return [value.tensor for value in out_data]
 
         def backward(heads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
             out_data = [NDArray(value.detach(), device) for value in outputs]
-            in_grad = [NDArray(torch.zeros_like(value._tensor), device) for value in in_data]
+            in_grad = [NDArray(torch.zeros_like(value.tensor), device) for value in in_data]
             request = ["write" if wanted else "null" for wanted in needed[:count]]
             head_grads = [NDArray(head.contiguous(), device) for head in heads]
             with _named(described.name, "backward"), _training(training):
                 user.backward(request, head_grads, in_data, out_data, in_grad, states)
             gradients = [
-                gradient._tensor if wanted == "write" else None
+                gradient.tensor if wanted == "write" else None
                 for gradient, wanted in zip(in_grad, request, strict=True)
             ]
             return [*gradients, *[None] * len(states)]

@@ -85,7 +85,7 @@ def test_a_target_takes_numpy_arrays_and_refuses_what_does_not_fit():
     frozen = np.arange(6)
     frozen.setflags(write=False)
     for array, piece in target.pieces([frozen], "data"):
-        array._write(piece)
+        array.write(piece)
     assert [array.asnumpy().tolist() for array in arrays] == [[0, 1], [2, 3, 4, 5]]
     assert target.on(1).pieces([nd.ones((4,))], "data")[0][0] is arrays[1]
     for sources, says in (

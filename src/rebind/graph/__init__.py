@@ -3,6 +3,7 @@
 from .facts import EntryFacts, Facts, Target
 from .graph import Entry, Graph, Node, check, depth_first, input_variable, rewrite, rewrite_with_map
 from .inference import Inferred, infer_shapes, infer_types
+from .storage_inference import infer_storage
 
 __all__ = [
     "Entry",
@@ -15,6 +16,7 @@ __all__ = [
     "check",
     "depth_first",
     "infer_shapes",
+    "infer_storage",
     "infer_types",
     "input_variable",
     "rewrite",

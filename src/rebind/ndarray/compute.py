@@ -1,4 +1,7 @@
-"""Running one operator on the tensors behind arrays: the way of every `nd.X` call."""
+"""Running one operator on the tensors behind arrays: the way of every `nd.X` call.
+
+Arrays that are not dense leave that way at one check, to a kernel for their storage types or to dense copies.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,30 @@ from ..device import Device, current_device, parse_device
 from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..ops import Operator, misfit
+from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
+from .base import ArrayBase
 from .mode import mode
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from .storage import Storage
 
 __all__ = ["compute", "explain"]
 
 
 def compute(
     op: Operator,
-    arrays: Sequence[NDArray | None],
+    arrays: Sequence[ArrayBase | None],
     p: Params,
     device: Device | None = None,
-    kernel_over: Callable[..., Any] | None = None,
-) -> tuple[list[Tensor], Device]:
+    kernel_over: Callable[..., object] | None = None,
+) -> tuple[Sequence[Tensor | Storage], Device]:
     """Run `op` and return its visible outputs, and the device that they are on.
 
     The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
     form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
+    A kernel for other storage types returns storages.
     """
     recording = mode.recording
     tensors: list[Tensor | None] = []
@@ -43,11 +49,15 @@ def compute(
         if array is None:
             tensors.append(None)
             continue
-        tensor = array._leaf if recording and array._leaf is not None else array._tensor
+        tensor = array.storage.tensor
+        if tensor is None:
+            return _compute_stored(op, arrays, p, device, kernel_over)
+        if recording and array.leaf is not None:
+            tensor = array.leaf
         tensors.append(tensor)
         if first is None:
             first = tensor.dtype
-            device = device or array._device
+            device = device or array.device
         elif tensor.dtype is not first:
             alike = False
     rules = active_rules()
@@ -74,7 +84,7 @@ def compute(
             result, new_aux = result[:-count], result[-count:]
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
-                    array._store(value)
+                    array.write_unrecorded(value)
         return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
     except UserCodeError:
         raise  # with the user's own error as its cause
@@ -83,6 +93,42 @@ def compute(
     finally:
         if before is not recording:
             set_grad_enabled(before)
+
+
+def _compute_stored(
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    device: Device | None,
+    kernel_over: Callable[..., object] | None,
+) -> tuple[Sequence[Tensor | Storage], Device]:
+    """As `compute`, where not all arrays are dense: by a kernel for their storage types, else on dense copies."""
+    present = [array for array in arrays if array is not None]
+    device = device or present[0].device
+    stypes = [array.stype for array in present]
+    choice = infer_storage_types(op, p, stypes)
+    # What a kernel returns is not recorded: where a gradient has to pass, the dense form computes.
+    recorded = mode.recording and any(array.is_recorded for array in present)
+    if choice.kernel is not None and kernel_over is None and not recorded:
+        storages = [None if array is None else array.storage for array in arrays]
+        keywords = {**op.keywords(p), **_modes(op.modes, device)}
+        found = choice.kernel.function(*storages, **keywords)
+        return found if isinstance(found, tuple) else [found], device
+    warn_of_fallback(op, stypes)
+    dense = {id(array): _dense(array) for array in present}
+    results, device = compute(
+        op, [None if array is None else dense[id(array)] for array in arrays], p, device, kernel_over
+    )
+    for name, array in zip(op.inputs_for(p, len(present)), present, strict=False):
+        stand_in = dense[id(array)]
+        if stand_in is not array and op.is_auxiliary(name):
+            array.write_unrecorded(stand_in.storage)  # states that the operator has written
+    return results, device
+
+
+def _dense(array: ArrayBase) -> ArrayBase:
+    """Return a dense array with the content of another one; itself if it is dense."""
+    return array if array.storage.tensor is not None else ArrayBase(array.recorded_tensor, array.device)
 
 
 def explain(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator as python_operator
-from collections.abc import Callable, Sequence
-from numbers import Number
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 import torch
@@ -16,92 +14,97 @@ from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
+from .base import wrap
 from .mode import mode
-from .ndarray import SIGNS, NDArray, Sign, array, call, combine
+from .ndarray import NDArray, array, call
+from .reading import DTypeSpec
+from .storage import DenseStorage, Storage, storage_kind
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType, Unpack
 
 __all__ = [
-    "add",
-    "arange",
-    "concatenate",
-    "divide",
-    "empty",
-    "equal",
-    "eye",
-    "from_dlpack",
-    "from_numpy",
-    "from_torch",
-    "full",
-    "greater",
-    "greater_equal",
-    "histogram",
-    "imdecode",
-    "lesser",
-    "lesser_equal",
-    "linspace",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "modulo",
-    "moveaxis",
-    "multiply",
-    "not_equal",
-    "onehot_encode",
-    "ones",
-    "power",
-    "split_v2",
-    "subtract",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "true_divide",
-    "waitall",
+    "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "from_torch", "full", "histogram", "imdecode",
+    "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "to_dlpack_for_read", "to_dlpack_for_write", "waitall",
     "zeros",
 ]  # fmt: skip
 
 
-def _filled(who: str, shape: Any, ctx: Any, dtype: Any, value: float, out: NDArray | None = None) -> NDArray:
-    if out is not None:
-        out[:] = value
-        return out
+Sizes: TypeAlias = "int | Sequence[int]"
+
+
+class SupportsDLPack(Protocol):
+    """An object of the DLPack protocol."""
+
+    def __dlpack__(self) -> CapsuleType:
+        """Return a capsule."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the kind and the number of the device."""
+
+
+class Out(TypedDict, total=False):
+    """The keyword ``out`` of old calls: the array to fill in place of a new one."""
+
+    out: NDArray | None
+
+
+def _where(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
     device = as_device(ctx, f"{who}: ctx")
-    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     sizes = as_shape(shape, f"{who}: shape")
     if not sizes and not mode.numpy_shapes:
         raise ShapeError(
             f"{who}: shape must have at least one axis; got (). Without axes: with mx.util.np_shape()."
         )
+    return sizes, device
+
+
+def _filled(
+    who: str, shape: Sizes, ctx: Device | None, dtype: DTypeSpec, value: float, out: NDArray | None = None
+) -> NDArray:
+    if out is not None:
+        out[:] = value
+        return out
+    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+    sizes, device = _where(who, shape, ctx)
     return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
 
 
 def zeros(
-    shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, **kwargs: Any
+    shape: Sizes,
+    ctx: Device | None = None,
+    dtype: DTypeSpec = None,
+    stype: str | None = None,
+    **kwargs: Unpack[Out],
 ) -> NDArray:
-    """Return an array of zeros; float32 by default.
+    """Return an array of zeros; float32 by default, and dense unless `stype` names another storage type.
 
     >>> zeros((2, 3)).sum().item()
     0.0
     """
-    if stype not in (None, "default"):
-        raise ArgumentError(
-            f"nd.zeros: stype must be 'default'; got {stype!r}. Sparse storage is not there yet."
-        )
-    return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
+    kind: type[Storage] = DenseStorage if stype is None else storage_kind(stype, "nd.zeros: stype")
+    if kind is DenseStorage or kwargs.get("out") is not None:
+        return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
+    sizes, device = _where("nd.zeros", shape, ctx)
+    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+    return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
 
-def ones(shape: Any, ctx: Device | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(shape: Sizes, ctx: Device | None = None, dtype: DTypeSpec = None, **kwargs: Unpack[Out]) -> NDArray:
     """Return an array of ones; float32 by default."""
     return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
 
 
 def full(
-    shape: Any, val: float, ctx: Device | None = None, dtype: Any = None, out: NDArray | None = None
+    shape: Sizes, val: float, ctx: Device | None = None, dtype: DTypeSpec = None, out: NDArray | None = None
 ) -> NDArray:
     """Return an array in which every element is `val`; float32 by default."""
     return _filled("nd.full", shape, ctx, dtype, val, out)
 
 
-def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
+def empty(
+    shape: Sizes, ctx: Device | None = None, dtype: DTypeSpec = None, stype: str | None = None
+) -> NDArray:
     """Return an array whose content is arbitrary; here zeros, so that runs can be repeated."""
     return zeros(shape, ctx, dtype, stype)
 
@@ -111,9 +114,9 @@ def arange(
     stop: float | None = None,
     step: float = 1.0,
     repeat: int = 1,
-    infer_range: Any = None,
+    infer_range: bool | None = None,
     ctx: Device | None = None,
-    dtype: Any = "float32",
+    dtype: DTypeSpec = "float32",
 ) -> NDArray:
     """Return evenly spaced values in ``[start, stop)``, each `repeat` times.
 
@@ -130,7 +133,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: Device | None = None,
-    dtype: Any = "float32",
+    dtype: DTypeSpec = "float32",
 ) -> NDArray:
     """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false."""
     device = as_device(ctx, "nd.linspace: ctx")
@@ -138,7 +141,7 @@ def linspace(
     return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: Any = None) -> NDArray:
+def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeSpec = None) -> NDArray:
     """Return ones on the `k`-th diagonal of an N x M array (M = 0: square)."""
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
     return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})
@@ -172,13 +175,13 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     >>> t
     tensor([1., 1., 1.])
     """
-    shared = NDArray(tensor.detach() if isinstance(tensor, torch.Tensor) else tensor)
+    if not isinstance(tensor, torch.Tensor):
+        raise ArgumentError(f"nd.from_torch: must be a torch.Tensor; got {tensor!r}. Use nd.array().")
     dtypes.torch_dtype(tensor.dtype)  # an error for types that arrays cannot have
-    shared._viewed = True
-    return shared
+    return wrap(DenseStorage(tensor.detach(), shared=True))
 
 
-def from_dlpack(dlpack: Any) -> NDArray:
+def from_dlpack(dlpack: SupportsDLPack | CapsuleType) -> NDArray:
     """Return an array that shares the memory of an object or capsule of the DLPack protocol."""
     return from_torch(torch.from_dlpack(dlpack))
 
@@ -226,7 +229,7 @@ def split_v2(
     return call(find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
 
 
-def to_dlpack_for_read(data: NDArray) -> Any:
+def to_dlpack_for_read(data: NDArray) -> CapsuleType:
     """Return a DLPack capsule that shares the memory of an array."""
     return data.to_dlpack_for_read()
 
@@ -318,7 +321,7 @@ def histogram(
     """
     if isinstance(bins, NDArray):
         return call(find("_histogram"), (a, bins), {})
-    if range is None and not a._tensor.is_floating_point():
+    if range is None and not a.storage.dtype.is_floating_point:
         a = a.astype("float32")  # the bounds lie between whole numbers
     return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})
 
@@ -327,76 +330,3 @@ def waitall() -> None:
     """Wait until all that was started on any device is computed."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
-
-
-# Functions of two that take arrays and numbers in either place; of two numbers, what Python makes of them.
-
-
-def _function(sign: Sign, numbers: Callable[[Any, Any], Any], doc: str, mirrored: Sign | None = None) -> Any:
-    def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, NDArray) or isinstance(rhs, NDArray):
-            if mirrored is not None and not isinstance(lhs, NDArray):
-                result = combine(mirrored, rhs, lhs)
-            else:
-                result = combine(sign, lhs, rhs)
-            if result is not NotImplemented:
-                return result
-        elif isinstance(lhs, Number) and isinstance(rhs, Number):
-            return numbers(lhs, rhs)
-        raise ArgumentError(
-            f"nd.{sign.pair.name.removeprefix('broadcast_')}: takes arrays and numbers; got {lhs!r} and {rhs!r}"
-        )
-
-    function.__doc__ = doc
-    return function
-
-
-def _named(
-    sign: str, numbers: Callable[[Any, Any], Any], doc: str, mirrored: str | None = None
-) -> Callable[[Any, Any], Any]:
-    return _function(SIGNS[sign], numbers, doc, None if mirrored is None else SIGNS[mirrored])
-
-
-def _symmetric(name: str, numbers: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
-    scalar = find(f"_{name}_scalar")
-    return _function(Sign(find(f"broadcast_{name}"), scalar, scalar), numbers, doc)
-
-
-maximum = _symmetric("maximum", max, "Return the larger of two, element by element.")
-minimum = _symmetric("minimum", min, "Return the smaller of two, element by element.")
-logical_and = _symmetric("logical_and", lambda a, b: bool(a and b), "Return 1 where both are not 0, else 0.")
-logical_or = _symmetric("logical_or", lambda a, b: bool(a or b), "Return 1 where one is not 0, else 0.")
-logical_xor = _symmetric(
-    "logical_xor", lambda a, b: bool(a) != bool(b), "Return 1 where just one is not 0, else 0."
-)
-power = _named("pow", python_operator.pow, "Return ``lhs ** rhs``, element by element.")
-add = _named("add", python_operator.add, "Return ``lhs + rhs`` with broadcasting.")
-subtract = _named("sub", python_operator.sub, "Return ``lhs - rhs`` with broadcasting.")
-multiply = _named("mul", python_operator.mul, "Return ``lhs * rhs`` with broadcasting.")
-divide = true_divide = _named("truediv", python_operator.truediv, "Return ``lhs / rhs`` with broadcasting.")
-modulo = _named("mod", python_operator.mod, "Return ``lhs % rhs`` with broadcasting.")
-equal = _named("eq", python_operator.eq, "Return 1 where both are equal, else 0.", "eq")
-not_equal = _named("ne", python_operator.ne, "Return 1 where both differ, else 0.", "ne")
-greater = _named("gt", python_operator.gt, "Return 1 where ``lhs > rhs``, else 0.", "lt")
-greater_equal = _named("ge", python_operator.ge, "Return 1 where ``lhs >= rhs``, else 0.", "le")
-lesser = _named("lt", python_operator.lt, "Return 1 where ``lhs < rhs``, else 0.", "gt")
-lesser_equal = _named("le", python_operator.le, "Return 1 where ``lhs <= rhs``, else 0.", "ge")
-
-
-def isinf(data: NDArray) -> NDArray:
-    """Return 1 where an element is infinite, else 0, in the type of `data`.
-
-    >>> isinf(array([1, float("inf"), float("nan")])).asnumpy()
-    array([0., 1., 0.], dtype=float32)
-    """
-    return combine(SIGNS["eq"], abs(data), float("inf"))
-
-
-def isfinite(data: NDArray) -> NDArray:
-    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`."""
-    return combine(SIGNS["lt"], abs(data), float("inf"))
-
-
-def isnan(data: NDArray) -> NDArray:
-    """Return 1 where an element is nan, else 0, in the type of `data`."""
-    return combine(SIGNS["ne"], data, data)

@@ -12,7 +12,7 @@ from ..ops import Operator
 from ..params import Params
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from .base import ArrayBase
 
 __all__ = ["Source", "Step", "remember", "source_of"]
 
@@ -43,15 +43,17 @@ class Step:
 Source: TypeAlias = tuple[Step, int]  # and the number of its output
 
 
-def source_of(array: NDArray) -> Source:
+def source_of(array: ArrayBase) -> Source:
     """Return the step that computed an array; for one that none did, a beginning."""
-    if array._history is None:
-        array._history = (Step(marked=array._leaf is not None), 0)
-    return array._history
+    if array.history is None:
+        array.history = (Step(marked=array.leaf is not None), 0)
+    return array.history
 
 
-def remember(op: Operator, p: Params, arrays: Sequence[NDArray | None], results: Sequence[NDArray]) -> None:
+def remember(
+    op: Operator, p: Params, arrays: Sequence[ArrayBase | None], results: Sequence[ArrayBase]
+) -> None:
     """Note that `op` computed `results` from `arrays`."""
     step = Step(op, p, tuple([source_of(array) for array in arrays if array is not None]))
     for i, result in enumerate(results):
-        result._history = (step, i)
+        result.history = (step, i)

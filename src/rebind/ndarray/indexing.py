@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..errors import BoundsError, ParameterError, ShapeError
+from .base import ArrayBase
 
-__all__ = ["bounds", "is_basic", "read", "slices", "torch_key", "write"]
+__all__ = ["Bounds", "Key", "TorchKey", "bounds", "is_basic", "read", "slices", "torch_key", "write"]
+
+TorchIndex: TypeAlias = "int | bool | slice | EllipsisType | Tensor | None"
+#: What torch takes between brackets.
+TorchKey: TypeAlias = "TorchIndex | tuple[TorchIndex, ...]"
+Index: TypeAlias = "TorchIndex | Sequence[int] | Sequence[bool] | np.ndarray | ArrayBase"
+#: What a user writes between brackets.
+Key: TypeAlias = "Index | tuple[Index, ...]"
+#: A number, or None, for each axis.
+Bounds: TypeAlias = "Sequence[int | None]"
 
 
-def torch_key(key: Any, device: torch.device) -> Any:
+def torch_key(key: Key, device: torch.device) -> TorchKey:
     """Return `key` with arrays and lists in it as tensors on `device`; indices of floats become whole numbers."""
     if isinstance(key, tuple):
         return tuple(_part(part, device) for part in key)
     return _part(key, device)
 
 
-def _part(part: Any, device: torch.device) -> Any:
+def _part(part: Index, device: torch.device) -> TorchIndex:
     if part is None or part is Ellipsis or isinstance(part, (slice, bool)):
         return _plain_slice(part) if isinstance(part, slice) else part
-    tensor = getattr(part, "tensor", None)
-    if tensor is None and isinstance(part, (list, tuple, np.ndarray)):
+    tensor = part.tensor if isinstance(part, ArrayBase) else None
+    if isinstance(part, (list, tuple, np.ndarray)):
         tensor = torch.as_tensor(np.asarray(part))
     if tensor is not None:
         wanted = tensor.dtype if tensor.dtype in (torch.bool, torch.int64) else torch.int64
         return tensor.detach().to(device, wanted)
     try:
-        return operator.index(part)
+        return operator.index(part)  # type: ignore[arg-type]  # index() refuses the rest
     except TypeError:
         raise ParameterError(
             f"NDArray: an index must be an int, a slice, None, ..., a list or an array; got {part!r}"
@@ -39,19 +51,19 @@ def _part(part: Any, device: torch.device) -> Any:
 
 
 def _plain_slice(part: slice) -> slice:
-    def plain(value: Any) -> int | None:
+    def plain(value: int | None) -> int | None:
         return None if value is None else operator.index(value)
 
     return slice(plain(part.start), plain(part.stop), plain(part.step))
 
 
-def is_basic(key: Any) -> bool:
-    """Tell whether a key holds no arrays: such a key selects a regular part, which can share memory."""
+def is_basic(key: TorchKey) -> bool:
+    """Return whether a key holds no arrays: such a key selects a regular part, which can share memory."""
     parts = key if isinstance(key, tuple) else (key,)
     return not any(isinstance(part, Tensor) for part in parts)
 
 
-def slices(begin: Any, end: Any, step: Any = None) -> tuple[slice, ...]:
+def slices(begin: Bounds, end: Bounds, step: Bounds | None = None) -> tuple[slice, ...]:
     """Return the key of the part between `begin` and `end`, one number (or None) for each axis.
 
     >>> slices((0, None), (2, 3))
@@ -63,7 +75,9 @@ def slices(begin: Any, end: Any, step: Any = None) -> tuple[slice, ...]:
     return tuple(slice(*part) for part in zip(begin, end, steps, strict=True))
 
 
-def bounds(key: Any, shape: tuple[int, ...]) -> tuple[list[int | None], list[int | None], list[int | None]]:
+def bounds(
+    key: TorchKey, shape: tuple[int, ...]
+) -> tuple[list[int | None], list[int | None], list[int | None]]:
     """Return ``begin``, ``end`` and ``step`` of the operator `slice` for a key without arrays; its axes all stay.
 
     >>> bounds((slice(None, None, -1), 2), (3, 4))
@@ -84,7 +98,7 @@ def bounds(key: Any, shape: tuple[int, ...]) -> tuple[list[int | None], list[int
     return list(begins), list(ends), list(steps)
 
 
-def read(tensor: Tensor, key: Any) -> Tensor:
+def read(tensor: Tensor, key: TorchKey) -> Tensor:
     """Return ``tensor[key]``, a view where torch gives one; negative steps too, which torch lacks.
 
     Raises
@@ -100,7 +114,7 @@ def read(tensor: Tensor, key: Any) -> Tensor:
     return part.flip(flips) if flips else part
 
 
-def write(tensor: Tensor, key: Any, value: Any) -> None:
+def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts."""
     try:
         flips, forward = _without_negative_steps(tensor, key)
@@ -132,7 +146,7 @@ def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
     return BoundsError(f"NDArray: {text}; the array has shape {tuple(tensor.shape)}")
 
 
-def _without_negative_steps(tensor: Tensor, key: Any) -> tuple[list[int], Any]:
+def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], TorchKey]:
     """Turn slices with negative steps into forward ones; return the axes of the result to flip, and the key."""
     parts = key if isinstance(key, tuple) else (key,)
     if not any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in parts):

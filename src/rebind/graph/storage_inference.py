@@ -1,0 +1,58 @@
+"""The storage type of every entry of a graph: forward only, from those of the variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import FormatError, ParameterError
+from ..ops.storage_types import DENSE, infer_storage_types, storage_name, storage_number
+from .graph import Entry, Graph, Node
+
+__all__ = ["infer_storage"]
+
+
+def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[Entry, str]:
+    """Return the storage type of each entry.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    given
+        Storage types of variables by name. They win over the attribute ``__storage_type__``; a variable with neither
+        is dense.
+
+    Examples
+    --------
+    >>> from rebind.ops import find
+    >>> x = Entry(Node(None, "x", attributes={"__storage_type__": "2"}))
+    >>> graph = Graph([Entry(Node(find("relu"), "act", [x]))])
+    >>> {entry.name: stype for entry, stype in infer_storage(graph).items()}
+    {'x': 'csr', 'act_output': 'default'}
+    """
+    given = {} if given is None else given
+    found: dict[Entry, str] = {}
+    for node in graph.nodes:
+        if node.operator is None:
+            found[Entry(node)] = _of_variable(node, given.get(node.name))
+            continue
+        stypes = [found[entry] for entry in node.inputs]
+        for index, stype in enumerate(infer_storage_types(node.operator, node.params, stypes).outputs):
+            found[Entry(node, index)] = stype
+    return found
+
+
+def _of_variable(node: Node, given: str | None) -> str:
+    who = f"variable {node.name!r}: its storage type"
+    if given is not None:
+        storage_number(given, who)  # an error for an unknown one
+        return given
+    text = node.attributes.get("__storage_type__")
+    if text is None:
+        return DENSE
+    try:
+        name = storage_name(int(text)) if text.lstrip("-").isdigit() else text
+        storage_number(str(name), who)
+    except ParameterError as error:
+        raise FormatError(f"{error}, from its attribute __storage_type__ = {text!r}") from None
+    return str(name)

@@ -1,0 +1,120 @@
+"""The signs of arithmetic and comparison: the operators that they stand for, and their methods on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..ops import Operator, find
+from ..params import Params
+from .base import ArrayBase, Scalar
+from .invoke import invoke, invoke_by_name
+from .reading import array
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["SIGNS", "Arithmetic", "Operand", "Sign", "combine"]
+
+#: What can stand on either side of a sign.
+Operand: TypeAlias = "ArrayBase | Scalar | np.ndarray"
+
+
+class Sign(NamedTuple):
+    """The operators behind a sign: for two arrays, an array and a number, and the number on the left."""
+
+    pair: Operator
+    scalar: Operator
+    reverse: Operator | None
+
+
+def _sign(pair: str, scalar: str, reverse: str | None) -> Sign:
+    return Sign(find(pair), find(scalar), None if reverse is None else find(reverse))
+
+
+SIGNS = {
+    "add": _sign("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": _sign("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": _sign("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": _sign("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": _sign("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": _sign("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "eq": _sign("broadcast_equal", "_equal_scalar", None),
+    "ne": _sign("broadcast_not_equal", "_not_equal_scalar", None),
+    "gt": _sign("broadcast_greater", "_greater_scalar", None),
+    "ge": _sign("broadcast_greater_equal", "_greater_equal_scalar", None),
+    "lt": _sign("broadcast_lesser", "_lesser_scalar", None),
+    "le": _sign("broadcast_lesser_equal", "_lesser_equal_scalar", None),
+}
+_NO_PARAMS = Params()
+
+
+def combine(sign: Sign, left: Operand, right: Operand) -> Any:
+    """Return a sign applied to two arrays, or to an array and a number; NotImplemented for anything else.
+
+    >>> combine(SIGNS["sub"], 5, array([1, 2])).asnumpy().tolist()
+    [4.0, 3.0]
+    """
+    if isinstance(left, ArrayBase):
+        if isinstance(right, ArrayBase):
+            return invoke(sign.pair, (left, right), _NO_PARAMS)
+        array_, number, op = left, right, sign.scalar
+    elif sign.reverse is not None and isinstance(right, ArrayBase):
+        array_, number, op = right, left, sign.reverse
+    else:
+        return NotImplemented
+    if isinstance(number, np.ndarray) and number.ndim:
+        other = array(number, array_.device, array_.storage.dtype)
+        return combine(sign, array_, other) if array_ is left else combine(sign, other, array_)
+    if isinstance(number, np.ndarray):
+        number = number.item()
+    if not isinstance(number, (int, float, np.number, np.bool_)):
+        return NotImplemented
+    return invoke(op, (array_,), op.parse({"scalar": number}))
+
+
+class Arithmetic(ArrayBase):
+    """Methods for signs: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``. Most come from `SIGNS`, below."""
+
+    __slots__ = ()
+
+    def __neg__(self) -> NDArray:
+        return invoke_by_name("negative", self)
+
+    def __abs__(self) -> NDArray:
+        return invoke_by_name("abs", self)
+
+    def __iadd__(self, other: Operand) -> Arithmetic:
+        return self._in_place(self + other)
+
+    def __isub__(self, other: Operand) -> Arithmetic:
+        return self._in_place(self - other)
+
+    def __imul__(self, other: Operand) -> Arithmetic:
+        return self._in_place(self * other)
+
+    def __itruediv__(self, other: Operand) -> Arithmetic:
+        return self._in_place(self / other)
+
+    def __imod__(self, other: Operand) -> Arithmetic:
+        return self._in_place(self % other)
+
+    def _in_place(self, result: NDArray) -> Arithmetic:
+        self.write(result.tensor)
+        return self
+
+
+def _forward(sign: Sign) -> Callable[[Arithmetic, Operand], Any]:
+    return lambda self, other: combine(sign, self, other)
+
+
+def _reflected(sign: Sign) -> Callable[[Arithmetic, Operand], Any]:
+    return lambda self, other: combine(sign, other, self)
+
+
+for _name, _operators in SIGNS.items():
+    setattr(Arithmetic, f"__{_name}__", _forward(_operators))
+    if _operators.reverse is not None:
+        setattr(Arithmetic, f"__r{_name}__", _reflected(_operators))

@@ -1,0 +1,333 @@
+"""What every array is made of: a storage, a device, and what a record of gradients knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import dtypes
+from ..device import Device
+from ..errors import ArgumentError, ShapeError, StateError
+from ..grad_mode import grad_mode
+from .history import Source, Step
+from .mode import mode
+from .storage import DenseStorage, Storage
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["ArrayBase", "Scalar", "wrap", "wrap_tensor"]
+
+Object = TypeVar("Object")
+#: A NumPy scalar type; torch's own for bfloat16, which NumPy lacks.
+DType: TypeAlias = "type[np.generic] | torch.dtype"
+Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
+
+_new: Callable[[type[Object]], Object] = object.__new__
+
+
+class ArrayBase:
+    """The content of an array: reading it, writing it and exchanging it. `NDArray` adds what users call.
+
+    Parameters
+    ----------
+    tensor
+        The tensor to wrap, which is not copied, or a storage of any kind.
+    device
+        The device that it is on; by default the first of its kind.
+
+    Attributes
+    ----------
+    storage
+        The tensors behind the array.
+    device
+        The device.
+    leaf
+        After `attach_grad()`, the tensor that stands for the array in recorded operations; None for others. That of a
+        dense array shares its memory.
+    history
+        How it was computed while recording, for `autograd.get_symbol`; None where nothing was recorded.
+    """
+
+    __slots__ = ("__weakref__", "_grad", "device", "history", "leaf", "storage")
+
+    def __init__(self, tensor: Tensor | Storage, device: Device | None = None) -> None:
+        if isinstance(tensor, Tensor):
+            self.storage: Storage = DenseStorage(tensor)
+        elif isinstance(tensor, Storage):
+            self.storage = tensor
+        else:
+            raise ArgumentError(f"NDArray: must be made from a torch.Tensor; got {tensor!r}. Use nd.array().")
+        self.device = device or _device_of(self.storage.device)
+        self.leaf: Tensor | None = None
+        self.history: Source | None = None
+        self._grad: NDArray | None = None
+
+    @property
+    def tensor(self) -> Tensor:
+        """The content as one dense tensor at this moment; an executor may exchange that of its outputs.
+
+        That of a dense array is its memory; of any other storage it is a dense copy, for reading only.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2,)).tensor
+        tensor([1., 1.])
+        """
+        tensor = self.storage.tensor
+        return self.storage.to_dense() if tensor is None else tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis."""
+        return tuple(self.storage.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16)."""
+        return dtypes.numpy_type(self.storage.dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.storage.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.storage.shape)
+
+    @property
+    def context(self) -> Device:
+        """The device that the array is on: an older name of `device`, as is `ctx`."""
+        return self.device
+
+    ctx = context
+
+    @property
+    def stype(self) -> str:
+        """The storage type: ``'default'`` is dense.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2,)).stype
+        'default'
+        """
+        return self.storage.stype
+
+    # What others compute from.
+
+    @property
+    def recorded_tensor(self) -> Tensor:
+        """The tensor by which a record of gradients knows the array: its `leaf`, else its content."""
+        leaf = self.leaf
+        if leaf is None:
+            return self.tensor
+        if (
+            self.storage.tensor is None
+        ):  # the leaf has memory of its own; as in MXNet, what counts is what is there now
+            leaf.data.copy_(self.storage.to_dense())
+        return leaf
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether gradients pass to it: it has one itself, or was computed from arrays that have."""
+        tensor = self.storage.tensor
+        return self.leaf is not None or (tensor is not None and tensor.requires_grad)
+
+    def source(self) -> Tensor:
+        """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content."""
+        if mode.recording:
+            return self.recorded_tensor
+        tensor = self.tensor
+        return tensor.detach() if tensor.requires_grad else tensor
+
+    # What others write.
+
+    def write(self, value: Tensor | ArrayBase) -> None:
+        """Copy `value`, a tensor that may broadcast or an array of any storage, into this array.
+
+        It is converted to this array's type, device and storage. While recording, a recorded value makes a dense array
+        part of the record.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> total = mx.nd.zeros((2,))
+        >>> total.write(mx.nd.array([1, 2]))
+        >>> total.asnumpy().tolist()
+        [1.0, 2.0]
+        """
+        if isinstance(value, ArrayBase):
+            if value.storage.tensor is None and not mode.recording:
+                self._leave_record()
+                self.storage.write(value.storage)
+                return
+            value = value.source()
+        if self.storage.tensor is None:
+            self._write_stored(value)
+            return
+        recorded = mode.recording and value.requires_grad
+        target = self.begin_write(recorded)
+        try:
+            with grad_mode(recorded):
+                target.copy_(value)
+        except RuntimeError:
+            raise self._misfit(value) from None
+        if recorded:
+            self.became(target)
+
+    def _write_stored(self, value: Tensor) -> None:
+        """Write a dense value into an array of another storage."""
+        if mode.recording and value.requires_grad:
+            raise StateError(
+                f"NDArray: a recorded value cannot be written into an array of storage type {self.stype!r}; make a "
+                "new array, or write under autograd.pause()"
+            )
+        self._leave_record()
+        try:
+            value = value.expand(self.shape)
+        except RuntimeError:
+            raise self._misfit(value) from None
+        self.storage.write(DenseStorage(value))
+
+    def _misfit(self, value: Tensor) -> ShapeError:
+        return ShapeError(
+            f"NDArray: a value must broadcast to shape {self.shape}; got shape {tuple(value.shape)}"
+        )
+
+    def write_unrecorded(self, value: Tensor | Storage) -> None:
+        """Copy `value`, of the same shape, into the array outside of any record: auxiliary states, gradients."""
+        self.storage.write(DenseStorage(value) if isinstance(value, Tensor) else value)
+
+    def accumulate(self, value: Tensor | ArrayBase) -> None:
+        """Add `value`, of the same shape, in place and outside of any record: what ``grad_req='add'`` does.
+
+        >>> import rebind as mx
+        >>> grad = mx.nd.ones((2,))
+        >>> grad.accumulate(mx.nd.array([1, 2]))
+        >>> grad.asnumpy().tolist()
+        [2.0, 3.0]
+        """
+        self.storage.accumulate(value.storage if isinstance(value, ArrayBase) else DenseStorage(value))
+
+    def exchange(self, value: Tensor | Storage) -> None:
+        """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
+
+        `value` must have the same shape and device, and nobody else may write into it.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> output, new = mx.nd.zeros((2,)), torch.ones(2)
+        >>> output.exchange(new)
+        >>> output.tensor is new
+        True
+        >>> row = output[0:1]  # a view: from now on the memory stays
+        >>> output.exchange(torch.zeros(2))
+        >>> row.item()
+        0.0
+        """
+        storage = self.storage
+        if isinstance(value, Tensor):
+            tensor = storage.tensor
+            if tensor is not None and not storage.shared and value.dtype is tensor.dtype:
+                storage.tensor = value
+            else:
+                self.write(value)
+        elif not storage.exchange(value):
+            self._leave_record()
+            storage.write(value)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether somebody may hold a view of the memory, so that it cannot be exchanged."""
+        return self.storage.shared
+
+    def alias(self, tensor: Tensor) -> NDArray:
+        """Return an array around a view of this array's memory; neither memory is exchanged from now on.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2, 2))
+        >>> x.alias(x.tensor[0])[:] = 1
+        >>> x.asnumpy().tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
+        """
+        made = wrap_tensor(tensor, self.device)
+        if self.storage.tensor is not None:
+            self.storage.shared = made.storage.shared = True
+        return made
+
+    def writable_tensor(self) -> Tensor:
+        """Return the memory of a dense array, to write into; an array that a recorded operation made leaves the record.
+
+        Raises
+        ------
+        ArgumentError
+            When the storage is not dense: it has no one tensor to write into. `write` takes any.
+        """
+        if self.storage.tensor is None:
+            raise ArgumentError(
+                f"NDArray: an array of storage type {self.stype!r} has no dense memory to write into; use write()"
+            )
+        return self.begin_write(recorded=False)
+
+    def begin_write(self, recorded: bool) -> Tensor:
+        """Return the memory to write into; if `recorded`, a tensor that can become part of the record (`became`)."""
+        self._leave_record()
+        tensor = self.tensor
+        if recorded:
+            return tensor.detach()
+        if tensor.requires_grad:
+            self.storage.tensor = tensor = tensor.detach()
+        return tensor
+
+    def became(self, target: Tensor) -> None:
+        """Note that `target`, which a recorded value was written into, is the content now."""
+        self.storage.tensor = target
+        self.history = (Step(opaque="writing into an array"), 0)
+
+    def _leave_record(self) -> None:
+        """Get ready for a write, which is an error where gradients would be lost."""
+        self.history = None
+        if mode.recording and self.is_recorded:
+            raise StateError(
+                "NDArray: writing (x[...] = y, x += y, out=x) into an array that has a gradient or was computed while "
+                "recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
+            )
+
+    # Old names of the above, until `executor`, `kvstore`, `module` and `contrib` call the new ones.
+
+    @property
+    def _tensor(self) -> Tensor:
+        return self.tensor
+
+    @_tensor.setter
+    def _tensor(self, value: Tensor) -> None:
+        self.storage.tensor = value
+
+    _write, _exchange, _plain, _alias, _viewed = write, exchange, writable_tensor, alias, is_shared
+
+
+def wrap(storage: Storage, device: Device | None = None) -> NDArray:
+    """Return the array around a storage, of the class that its kind has."""
+    return storage.array_class(storage, device)
+
+
+def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
+    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at half its cost, for results of operators."""
+    storage = _new(DenseStorage)
+    storage.tensor = tensor
+    storage.shared = False
+    made = _new(Storage.array_class)
+    made.storage = storage
+    made.device = device
+    made.leaf = made.history = made._grad = None
+    return made
+
+
+def _device_of(device: torch.device) -> Device:
+    return Device("gpu", device.index or 0) if device.type == "cuda" else Device("cpu", 0)

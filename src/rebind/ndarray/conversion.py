@@ -1,0 +1,113 @@
+"""What an array is to others: NumPy arrays, Python's numbers, torch's tensors, DLPack capsules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import DTypeLike
+from torch import Tensor
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from .base import ArrayBase, Scalar
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
+
+
+__all__ = ["Conversions"]
+
+
+class Conversions(ArrayBase):
+    """Methods that give an array's content to other libraries."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        size = "x".join(map(str, self.shape))
+        return f"\n{self.asnumpy()}\n<{type(self).__name__} {size} @{self.device}>"
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size > 1:
+            raise ShapeError(
+                f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such"
+            )
+        return bool(self.asscalar())
+
+    def asnumpy(self) -> np.ndarray:
+        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly."""
+        tensor = self.tensor.detach()
+        if tensor.dtype is torch.bfloat16:
+            tensor = tensor.float()
+        return tensor.cpu().numpy().copy()
+
+    def asscalar(self) -> np.generic:
+        """Return the only element as a NumPy scalar.
+
+        >>> import rebind as mx
+        >>> float(mx.nd.array([[3]]).asscalar())
+        3.0
+        """
+        if self.size != 1:
+            raise ShapeError(f"NDArray.asscalar: the array must have one element; got shape {self.shape}")
+        return self.asnumpy().reshape(-1)[0]
+
+    def item(self) -> Scalar:
+        """Return the only element as a Python number."""
+        return self.asscalar().item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not np.issubdtype(np.dtype(self.dtype), np.integer):
+            raise ArgumentError(
+                f"NDArray: only an array of a whole-number type is an index; got {self.dtype.__name__}"
+            )
+        return int(self.item())
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ParameterError("NDArray: NumPy gets a copy; to share memory use np.from_dlpack(array)")
+        found = self.asnumpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def to_torch(self) -> Tensor:
+        """Return the tensor behind the array; it shares memory with the array from now on.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> _ = x.to_torch().fill_(1)
+        >>> x.asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        self.storage.shared = True
+        return self.tensor.detach()
+
+    def __dlpack__(self, **keywords: object) -> CapsuleType:
+        return self.to_torch().__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+    def to_dlpack_for_read(self) -> CapsuleType:
+        """Return a DLPack capsule that shares the memory."""
+        return torch.utils.dlpack.to_dlpack(self.to_torch())
+
+    to_dlpack_for_write = to_dlpack_for_read
+
+    def wait_to_read(self) -> None:
+        """Wait until the array is computed."""
+        if self.storage.device.type == "cuda":
+            torch.cuda.synchronize(self.storage.device)
+
+    wait_to_write = wait_to_read

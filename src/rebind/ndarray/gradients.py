@@ -1,0 +1,155 @@
+"""Gradients of arrays: `attach_grad`, and running backward through what was recorded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
+from .base import ArrayBase, wrap
+from .storage import convert
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["GradReq", "Gradients", "again_is_an_error", "head_gradient", "run_backward"]
+
+GradReq: TypeAlias = Literal["write", "add", "null"]
+
+
+class Gradients(ArrayBase):
+    """Methods that have to do with an array's gradient."""
+
+    __slots__ = ()
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The gradient, after `attach_grad()`."""
+        return self._grad
+
+    def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
+        """Make room for a gradient, which `backward` will write (or add) to; the array leaves its record.
+
+        Parameters
+        ----------
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``.
+        stype
+            The gradient's storage type; that of the array by default.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> x = mx.nd.array([3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad.item()
+        6.0
+        """
+        zeros = self.storage.zeros_like()
+        if stype is not None:
+            zeros = convert(zeros, stype, "NDArray.attach_grad: stype")
+        self.mark(wrap(zeros, self.device), grad_req)
+
+    def mark(self, grad: NDArray | None, grad_req: GradReq) -> None:
+        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array."""
+        if grad_req not in ("write", "add", "null"):
+            raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
+        if not self.storage.dtype.is_floating_point and grad_req != "null":
+            raise DTypeError(
+                f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}"
+            )
+        tensor = self.tensor.detach()
+        if self.storage.tensor is not None:
+            self.storage.tensor = tensor
+        self._grad, self.leaf, self.history = grad, None, None
+        if grad_req == "null" or grad is None:
+            return
+        # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+        self.leaf = tensor.data.requires_grad_()
+        _deliver(self.leaf, grad, adds=grad_req == "add")
+
+    def backward(
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
+        """Compute the gradients of all marked arrays that this one was computed from.
+
+        Parameters
+        ----------
+        out_grad
+            This array's own gradient; ones by default.
+        retain_graph
+            Keep what was recorded, so that `backward` can be called again.
+        train_mode
+            Accepted; the mode is that of the recording.
+        """
+        run_backward([self], None if out_grad is None else [out_grad], retain_graph)
+
+
+def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
+    """Have torch hand what it finds for `leaf` to the array `grad`."""
+
+    def receive(leaf: Tensor) -> None:
+        found, leaf.grad = leaf.grad, None
+        if found is None:
+            return
+        if found._is_zerotensor():  # a zero of torch's without memory
+            found = torch.zeros_like(leaf, requires_grad=False)
+        if adds:
+            grad.accumulate(found)
+        elif found.requires_grad and grad.storage.tensor is not None:
+            grad.storage.tensor = found  # with its own record: it can be differentiated again
+        else:
+            grad.exchange(found.detach() if found.requires_grad else found)
+
+    leaf.register_post_accumulate_grad_hook(receive)
+
+
+def run_backward(
+    heads: Sequence[ArrayBase], head_grads: Sequence[ArrayBase | None] | None, retain_graph: bool
+) -> None:
+    """Run backward from `heads`; without gradients for them, ones."""
+    head_grads = [None] * len(heads) if head_grads is None else head_grads
+    if len(head_grads) != len(heads):
+        raise ArgumentError(
+            f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}"
+        )
+    tensors, gradients = [], []
+    for head, gradient in zip(heads, head_grads, strict=True):
+        tensor = head.recorded_tensor
+        if not tensor.requires_grad:
+            raise StateError("backward: the array was not computed from marked arrays while recording")
+        tensors.append(tensor)
+        gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
+    with again_is_an_error():
+        torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+
+
+def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
+    """Return the tensor of a gradient for `head`; ShapeError when it has another shape."""
+    if not isinstance(gradient, ArrayBase):
+        raise ArgumentError(f"backward: a head gradient must be an NDArray or None; got {gradient!r}")
+    if gradient.shape != tuple(head.shape):
+        raise ShapeError(
+            f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}"
+        )
+    return gradient.tensor.detach()
+
+
+@contextlib.contextmanager
+def again_is_an_error() -> Iterator[None]:
+    """Say what to do when torch finds that a record was used up by an earlier backward."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "second time" not in str(error):
+            raise
+        raise StateError(
+            "backward: what was recorded is freed by the first backward; call it with retain_graph=True to do it again"
+        ) from None

@@ -1,0 +1,127 @@
+"""Calls of operators on arrays: `call` reads the arguments of ``nd.X(...)``, `invoke` runs and wraps the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from ..device import Device
+from ..errors import ArgumentError, ShapeError
+from ..ops import Operator, find
+from ..ops.frontend import bind_arguments
+from ..params import Params
+from .base import ArrayBase, wrap, wrap_tensor
+from .compute import compute
+from .history import remember
+from .mode import mode
+from .storage import DenseStorage
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["call", "invoke", "invoke_by_name"]
+
+
+def invoke(
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    out: NDArray | Sequence[NDArray] | None = None,
+    device: Device | None = None,
+) -> Any:
+    """Run `op` with parsed parameters; return its visible outputs, an array or a list, or `out` filled.
+
+    >>> import rebind as mx
+    >>> op = find("clip")
+    >>> invoke(op, [mx.nd.array([1, 5])], op.parse({"a_min": 0, "a_max": 2})).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    if out is not None:
+        return _invoke_into(op, arrays, p, out, device)
+    results, device = compute(op, arrays, p, device)
+    if len(results) == 1 and not mode.recording:
+        first = results[0]
+        return wrap_tensor(first, device) if isinstance(first, Tensor) else wrap(first, device)
+    made = [
+        wrap_tensor(value, device) if isinstance(value, Tensor) else wrap(value, device) for value in results
+    ]
+    if mode.recording:
+        remember(op, p, arrays, made)
+    return made[0] if len(made) == 1 else made
+
+
+def _invoke_into(
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    out: NDArray | Sequence[NDArray],
+    device: Device | None,
+) -> NDArray | Sequence[NDArray]:
+    targets: list[NDArray] = [out] if isinstance(out, ArrayBase) else list(out)
+    # What is recorded needs results of its own; what writes its states is never recorded.
+    if op.writes_over and (op.writes_aux or not mode.recording):
+        kernel = op.kernel_over(arrays, targets, p)
+        if kernel is not None and _are_dense(targets):
+            for target in targets:
+                target.writable_tensor()
+            compute(op, arrays, p, device, kernel)
+            return out
+    results, device = compute(op, arrays, p, device)
+    if len(targets) != len(results):
+        raise ArgumentError(f"{op.name}: out must hold {len(results)} arrays; got {len(targets)}")
+    for target, value in zip(targets, results, strict=True):
+        if target.storage.shape != value.shape:
+            raise ShapeError(f"{op.name}: out must have shape {tuple(value.shape)}; got {target.shape}")
+        target.write(value if isinstance(value, Tensor) else wrap(value, device))
+    return out
+
+
+def _are_dense(arrays: Sequence[ArrayBase]) -> bool:
+    for array in arrays:  # without a generator: this runs for each update of a weight
+        if array.storage.tensor is None:
+            return False
+    return True
+
+
+def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a call of ``nd.X(*args, **kwargs)``; `kwargs` is used up.
+
+    >>> import rebind as mx
+    >>> call(find("clip"), (mx.nd.array([1, 5]), 0), {"a_max": 2}).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    array_class = DenseStorage.array_class
+    out = device = None
+    if kwargs:
+        out = kwargs.pop("out", None)
+        kwargs.pop("name", None)
+        if "ctx" in op.parameters and isinstance(kwargs.get("ctx"), Device):
+            device = kwargs.pop("ctx")
+    if op.depends_on_parameters:
+        op = op.resolved({key: value for key, value in kwargs.items() if not isinstance(value, array_class)})
+    inputs, given = bind_arguments(op, args, kwargs, array_class)
+    if op.count and given.get(op.count) is None:
+        given[op.count] = len(inputs)
+    p = op.parse(given)
+    if not op.variadic:
+        skip = op.skip
+        for i, value in enumerate(inputs):
+            if value is None:
+                if skip is None or not skip(op.input_names[i], p):
+                    raise ArgumentError(f"{op.name}: needs the array {op.input_names[i]!r}; it is missing")
+            elif skip is not None and skip(op.input_names[i], p):
+                inputs[i] = None
+    return invoke(op, inputs, p, out, device)
+
+
+def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:
+    """Run the operator `name` on arrays, with parameters by name that are not parsed yet.
+
+    >>> import rebind as mx
+    >>> invoke_by_name("clip", mx.nd.array([1, 5]), a_min=0, a_max=2).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    op = find(name)
+    return invoke(op, arrays, op.parse(given))

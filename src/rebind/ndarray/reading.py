@@ -1,0 +1,66 @@
+"""Arrays from numbers: `array`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, DTypeLike
+from torch import Tensor
+
+from .. import dtypes
+from ..device import Device, as_device
+from ..errors import ArgumentError
+from .base import ArrayBase, wrap
+from .mode import mode
+from .storage import DenseStorage
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["DTypeSpec", "array", "read_numbers"]
+
+#: What a user names a type of elements by.
+DTypeSpec: TypeAlias = "DTypeLike | torch.dtype"
+
+
+def array(
+    source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeSpec = None
+) -> NDArray:
+    """Return a dense array made from numbers, lists, a NumPy array, or another NDArray.
+
+    Parameters
+    ----------
+    source_array
+        What to copy.
+    ctx
+        The device; the current one by default.
+    dtype
+        The type; by default that of an NDArray, and float32 for everything else, as in MXNet.
+
+    Examples
+    --------
+    >>> array([1, 2, 3]).dtype.__name__
+    'float32'
+    """
+    device = as_device(ctx, "nd.array: ctx")
+    if isinstance(source_array, (ArrayBase, Tensor)):
+        tensor = (source_array.tensor if isinstance(source_array, ArrayBase) else source_array).detach()
+        wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype)
+    else:
+        wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+        tensor = read_numbers(source_array, "nd.array: source_array")
+        if tensor.ndim == 0 and not mode.numpy_shapes:
+            tensor = tensor.reshape(1)
+    return wrap(DenseStorage(tensor.to(device.torch, wanted, copy=True)), device)
+
+
+def read_numbers(source: ArrayLike, who: str) -> Tensor:
+    """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only."""
+    try:
+        values = np.asarray(source)
+        plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
+        return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{who} must be numbers in a regular shape; got {source!r}") from None

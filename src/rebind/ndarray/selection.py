@@ -1,0 +1,176 @@
+"""Parts of an array and the same numbers in another shape: brackets, slices, `reshape`."""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from .. import shapes
+from ..errors import ArgumentError
+from ..ops import find
+from ..ops.frontend import split_parameters
+from ..ops.reshape import reshape_target
+from . import indexing
+from .base import ArrayBase, wrap_tensor
+from .history import Step, remember
+from .indexing import Bounds, Key
+from .invoke import invoke_by_name
+from .mode import mode
+from .reading import read_numbers
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["Selections"]
+
+
+class Selections(ArrayBase):
+    """Methods that select parts of an array, write into them, or show it in another shape."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[NDArray]:
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, key: Key) -> NDArray:
+        """Select by ints, slices, None, ``...``, lists or arrays of indices, or a mask.
+
+        What lies in one piece in memory shares it; everything else is a copy.
+        """
+        if isinstance(key, slice) and key == slice(None):
+            return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+        key = indexing.torch_key(key, self.storage.device)
+        part = indexing.read(self.source(), key)
+        if part.ndim == 0:
+            part = part.reshape(1)
+        if not indexing.is_basic(key):
+            result = self._new(part)
+            if mode.recording:
+                result.history = (Step(opaque="indexing with arrays (take and gather_nd are operators)"), 0)
+            return result
+        # What is not dense has no memory to share: its part is one of a dense copy.
+        if (
+            part.is_contiguous()
+            and part._is_view()
+            and not mode.recording
+            and self.storage.tensor is not None
+        ):
+            return self.alias(part)
+        result = self._new(part.clone(memory_format=torch.contiguous_format))
+        if mode.recording:
+            self._remember_part(key, result)
+        return result
+
+    def _new(self, tensor: Tensor) -> NDArray:
+        return wrap_tensor(tensor, self.device)
+
+    def _remember_part(self, key: Key, result: NDArray) -> None:
+        """Note that `result` is a part of this array, as the operators `slice` and `Reshape` select it."""
+        begin, end, step = indexing.bounds(key, self.shape)
+        _remember("slice", self, result, begin=begin, end=end, step=step)
+        if result.ndim != self.ndim:
+            part = self._new(result.tensor)
+            part.history = result.history
+            _remember("Reshape", part, result, shape=result.shape)
+
+    def __setitem__(self, key: Key, value: ArrayBase | ArrayLike) -> None:
+        key = indexing.torch_key(key, self.storage.device)
+        if self.storage.tensor is None:
+            self._set_stored(key, value)
+            return
+        if isinstance(value, (bool, int, float)):
+            indexing.write(self.writable_tensor(), key, value)
+            return
+        source = self._to_write(value)
+        recorded = mode.recording and source.requires_grad
+        target = self.begin_write(recorded)
+        with torch.set_grad_enabled(recorded):
+            indexing.write(target, key, source)
+        if recorded:
+            self.became(target)
+
+    def _set_stored(self, key: Key, value: ArrayBase | ArrayLike) -> None:
+        """Set a part of an array that is not dense, by way of a dense copy."""
+        changed = self._new(self.tensor.detach().clone())
+        changed[key] = value
+        self.write(changed)
+
+    def _to_write(self, value: ArrayBase | ArrayLike) -> Tensor:
+        """Return `value` in the type of this array, on its device, and not in its memory."""
+        here = self.tensor
+        if isinstance(value, ArrayBase):
+            source = value.source()
+            if source.untyped_storage().data_ptr() == here.untyped_storage().data_ptr():
+                return source.clone()
+        else:
+            source = read_numbers(value, "NDArray: a value to write")
+        return source.to(here.device, here.dtype)
+
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> NDArray | list[NDArray]:
+        """Split the array into so many equal sections, or before each of some indices."""
+        return invoke_by_name("_split_v2", self, **split_parameters(indices_or_sections, axis, squeeze_axis))
+
+    def slice_assign(self, rhs: NDArray, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
+        """Write `rhs` into the part between `begin` and `end`; return this array."""
+        self[indexing.slices(begin, end, step)] = rhs
+        return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+
+    def slice_assign_scalar(
+        self, value: float, begin: Bounds, end: Bounds, step: Bounds | None = None
+    ) -> NDArray:
+        """Write a number into the part between `begin` and `end`; return this array."""
+        self[indexing.slices(begin, end, step)] = float(value)
+        return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+
+    def slice(self, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
+        """Return the part between `begin` and `end`, as the operator `slice` does.
+
+        >>> import rebind as mx
+        >>> mx.nd.arange(6).slice(begin=(1,), end=(6,), step=(2,)).asnumpy().tolist()
+        [1.0, 3.0, 5.0]
+        """
+        return invoke_by_name("slice", self, begin=begin, end=end, **({} if step is None else {"step": step}))
+
+    def reshape(self, *shape: int | Sequence[int], **keywords: Any) -> NDArray:
+        """Return the array in another shape; it shares memory, as in MXNet.
+
+        `shape` may hold the codes of the operator `Reshape`: 0 keeps a size, -1 follows from the rest, -2 takes
+        all that remain, -3 joins two axes, -4 splits one.
+
+        >>> import rebind as mx
+        >>> mx.nd.zeros((2, 3, 4)).reshape(0, -1).shape
+        (2, 12)
+        """
+        if "shape" in keywords:
+            shape = (keywords.pop("shape"),)
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        reverse = bool(keywords.pop("reverse", False))
+        if keywords:
+            raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
+        sizes = tuple(python_operator.index(n) for n in shape)  # type: ignore[arg-type]  # index() refuses the rest
+        target = reshape_target(self.shape, sizes, reverse)
+        if mode.recording:
+            result = self._new(self.recorded_tensor.reshape(target))
+            _remember("Reshape", self, result, shape=target)
+            return result
+        return self.alias(self.tensor.reshape(target))
+
+    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
+        """Return a copy, broadcast to `shape`, which may have more axes in front."""
+        target = shapes.as_shape(shape, "NDArray.broadcast_to: shape")
+        missing = len(target) - self.ndim
+        source = self.reshape((1,) * missing + self.shape) if missing > 0 else self
+        return invoke_by_name("broadcast_to", source, shape=target)
+
+
+def _remember(name: str, source: ArrayBase, result: NDArray, **given: object) -> None:
+    op = find(name)
+    remember(op, op.parse(given), (source,), (result,))

@@ -1,0 +1,319 @@
+"""How the numbers of an array are held: `Storage`, its dense kind, and the registry of kinds.
+
+A storage is one tensor or several (`members`): the first holds the numbers, the others say which numbers they are and
+are of whole numbers. What arrays, executors, stores and optimizers need of it is the few operations of `Storage`; all
+of them have a definition by way of the dense form, so that a new kind states how it is made from a dense tensor and
+how it is made dense, and overrides what it does better.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from ..errors import ArgumentError
+from ..grad_mode import grad_mode
+from ..ops.storage_types import DENSE, add_storage_type, storage_name
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .ndarray import NDArray
+
+__all__ = ["DenseStorage", "Storage", "convert", "register_storage", "storage_kind", "storage_kind_by_number"]
+
+
+class Storage(ABC):
+    """The tensors behind an array.
+
+    A kind of storage is a subclass with a name (`stype`), its number in files (`number`) and the names of its tensors
+    (`members`, the numbers first), registered with `register_storage`. It is constructed from its members, or from
+    whatever it likes if it overrides `from_members`.
+
+    Attributes
+    ----------
+    shared
+        Whether somebody may hold a view of the memory: then the content is written into it and never exchanged.
+    tensor
+        The one dense tensor of a dense storage; None for all other kinds, which is how they are recognized.
+    array_class
+        The class of arrays with this storage; `NDArray` where a kind has none of its own.
+
+    Examples
+    --------
+    A matrix that keeps its numbers negated:
+
+    >>> class Negated(Storage):
+    ...     stype, number = "negated", 90
+    ...
+    ...     def __init__(self, data):
+    ...         super().__init__()
+    ...         self.data = data
+    ...
+    ...     @property
+    ...     def shape(self):
+    ...         return tuple(self.data.shape)
+    ...
+    ...     @classmethod
+    ...     def from_dense(cls, tensor):
+    ...         return cls(-tensor)
+    ...
+    ...     def to_dense(self):
+    ...         return -self.data
+    >>> import rebind as mx
+    >>> a = mx.nd.NDArray(Negated.from_dense(torch.ones(2)))
+    >>> a[0] = 5
+    >>> a.storage.tensors["data"].tolist(), a.asnumpy().tolist()
+    ([-5.0, -1.0], [5.0, 1.0])
+
+    Registered, it is also what ``mx.nd.zeros((2,), stype="negated")`` and ``x.tostype("negated")`` make.
+    """
+
+    __slots__ = ()
+    stype: ClassVar[str]
+    number: ClassVar[int]
+    members: ClassVar[tuple[str, ...]] = ("data",)
+    array_class: ClassVar[type[NDArray]]
+
+    tensor: Tensor | None = None
+    shared: bool
+
+    def __init__(self) -> None:
+        self.shared = False
+
+    # What a kind must state.
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis of the array."""
+
+    @classmethod
+    @abstractmethod
+    def from_dense(cls, tensor: Tensor) -> Self:
+        """Return a storage with the numbers of a dense tensor; it may share its memory."""
+
+    @abstractmethod
+    def to_dense(self) -> Tensor:
+        """Return the numbers as one dense tensor, which is for reading only."""
+
+    # What follows from it.
+
+    @classmethod
+    def from_members(cls, shape: Sequence[int], members: Sequence[Tensor]) -> Self:
+        """Return a storage around tensors in the order of `members`; overridden where they do not tell the shape."""
+        return cls(*members)
+
+    @classmethod
+    def from_storage(cls, source: Storage) -> Self:
+        """Return `source` itself if it is of this kind, else its numbers in this kind, by way of dense.
+
+        All conversions between kinds go through here.
+        """
+        return source if isinstance(source, cls) else cls.from_dense(source.to_dense())
+
+    @classmethod
+    def zeros(cls, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Self:
+        """Return a storage of zeros."""
+        return cls.from_dense(torch.zeros(tuple(shape), dtype=dtype, device=device))
+
+    def zeros_like(
+        self,
+        shape: Sequence[int] | None = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | None = None,
+    ) -> Self:
+        """Return zeros in the same kind, and in the same shape, type and device where nothing else is given."""
+        return self.zeros(
+            self.shape if shape is None else shape,
+            dtype or self.dtype,
+            self.device if device is None else device,
+        )
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by name, the numbers first."""
+        return {name: getattr(self, name) for name in self.members}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the numbers."""
+        return next(iter(self.tensors.values())).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tensors."""
+        return next(iter(self.tensors.values())).device
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all tensors, in bytes."""
+        return sum(tensor.nbytes for tensor in self.tensors.values())
+
+    def to(
+        self, device: torch.device | None = None, dtype: torch.dtype | None = None, copy: bool = False
+    ) -> Self:
+        """Return the storage on a device and with numbers of a type; itself where nothing changes, unless `copy`."""
+        device = self.device if device is None else device
+        dtype = self.dtype if dtype is None else dtype
+        if not copy and device == self.device and dtype is self.dtype:
+            return self
+        numbers, *others = self.tensors.values()
+        found = [
+            numbers.detach().to(device, dtype, copy=copy),
+            *[each.to(device, copy=copy) for each in others],
+        ]
+        return self.from_members(self.shape, found)
+
+    def copy(self) -> Self:
+        """Return a copy with memory of its own."""
+        return self.to(copy=True)
+
+    def write(self, source: Storage) -> None:
+        """Take the numbers of `source`, in this kind, type and device; nothing of its memory."""
+        found = self.from_storage(source)
+        self._adopt(found.to(self.device, self.dtype, copy=found is source))
+
+    def accumulate(self, source: Storage) -> None:
+        """Add the numbers of `source` to these."""
+        added = source.to_dense().detach().to(self.device)
+        self.write(DenseStorage(self.to_dense() + added))
+
+    def exchange(self, source: Storage) -> bool:
+        """Take the tensors of `source` over without a copy, and return whether that was possible.
+
+        It is not where somebody may hold a view of the old memory, or where kind or type differ: `write` serves then.
+        Nobody else may write into `source` afterwards.
+        """
+        if self.shared or type(source) is not type(self) or source.dtype is not self.dtype:
+            return False
+        self._adopt(source)
+        return True
+
+    def _adopt(self, source: Self) -> None:
+        for name in self.members:
+            setattr(self, name, getattr(source, name))
+
+    def rows(self, indices: Tensor) -> Tensor:
+        """Return rows of the first axis, in the order of `indices`, as a dense tensor."""
+        return self.to_dense().detach().index_select(0, indices.to(self.device))
+
+    def retain(self, indices: Tensor) -> Self:
+        """Return a storage of the same shape and kind in which only the rows `indices` are there; others are 0."""
+        dense = self.to_dense().detach()
+        found = torch.zeros_like(dense)
+        where = indices.to(self.device)
+        found[where] = dense.index_select(0, where)
+        return self.from_dense(found)
+
+
+class DenseStorage(Storage):
+    """One tensor with every number of the array.
+
+    Examples
+    --------
+    >>> storage = DenseStorage(torch.ones(2))
+    >>> storage.accumulate(DenseStorage(torch.ones(2)))
+    >>> storage.tensor, storage.nbytes
+    (tensor([2., 2.]), 8)
+    """
+
+    __slots__ = ("shared", "tensor")
+    stype = DENSE
+    number = 0
+    members = ("tensor",)
+    tensor: Tensor
+
+    def __init__(self, tensor: Tensor, shared: bool = False) -> None:
+        self.tensor = tensor
+        self.shared = shared
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis, as torch's kind of tuple."""
+        return self.tensor.shape
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensor, as ``data``."""
+        return {"data": self.tensor}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the numbers."""
+        return self.tensor.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The tensor's device."""
+        return self.tensor.device
+
+    @classmethod
+    def from_dense(cls, tensor: Tensor) -> Self:
+        """Return a storage around the tensor."""
+        return cls(tensor)
+
+    def to_dense(self) -> Tensor:
+        """Return the tensor itself."""
+        return self.tensor
+
+    def write(self, source: Storage) -> None:
+        """Copy the numbers of `source`, converted to this type, into the memory."""
+        with grad_mode(False):
+            self.tensor.detach().copy_(source.to_dense())
+
+    def accumulate(self, source: Storage) -> None:
+        """Add the numbers of `source` in place."""
+        added = source.to_dense().to(self.tensor.device)
+        with grad_mode(False):
+            if added.dtype is self.tensor.dtype:
+                self.tensor.detach().add_(added)
+            else:  # torch adds in the wider type, and refuses to do so in place across kinds of numbers
+                self.tensor.detach().copy_(self.tensor + added)
+
+
+Kind = TypeVar("Kind", bound=type[Storage])
+
+_KINDS: dict[str, type[Storage]] = {}
+
+
+def register_storage(kind: Kind) -> Kind:
+    """Register a kind of storage under its name and number; a decorator, see `Storage`."""
+    add_storage_type(kind.stype, kind.number)
+    _KINDS[kind.stype] = kind
+    return kind
+
+
+register_storage(DenseStorage)
+
+
+def storage_kind(stype: str, who: str) -> type[Storage]:
+    """Return the kind of storage with a name.
+
+    >>> storage_kind("default", "nd.zeros: stype").__name__
+    'DenseStorage'
+    """
+    kind = _KINDS.get(stype)
+    if kind is None:
+        names = " or ".join(map(repr, _KINDS))
+        later = " Sparse storage is not there yet." if stype in ("csr", "row_sparse") else ""
+        raise ArgumentError(f"{who} must be {names}; got {stype!r}.{later}")
+    return kind
+
+
+def storage_kind_by_number(number: int) -> type[Storage] | None:
+    """Return the kind of storage with a number in files; None where none is registered."""
+    return _KINDS.get(storage_name(number) or "")
+
+
+def convert(storage: Storage, stype: str, who: str = "stype") -> Storage:
+    """Return the numbers of a storage in another kind; the storage itself if it is of that kind.
+
+    >>> convert(DenseStorage(torch.ones(2)), "default").stype
+    'default'
+    """
+    return storage_kind(stype, who).from_storage(storage)

@@ -1,0 +1,174 @@
+"""Storage types: how the numbers of an array are held, and which of them an operator takes and gives.
+
+``'default'`` is dense. Beside shape and type, the storage type is the third fact that follows for every array of a
+network. An operator computes on dense tensors; where it can do better with another storage type, a kernel for it is
+declared here, beside the operator and without a change to it. Whatever has no kernel falls back to dense.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from .. import config
+from ..errors import ParameterError
+from ..params import Params
+from ._spec import Operator, find
+
+__all__ = [
+    "DENSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",
+    "storage_name", "storage_number", "warn_of_fallback",
+]  # fmt: skip
+
+DENSE = "default"
+ANY = "*"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: The storage types of the outputs, or how they follow from the parameters.
+Outputs: TypeAlias = "tuple[str, ...] | Callable[[Params], tuple[str, ...]]"
+
+# MXNet's numbers, in symbols (``__storage_type__``) and in files of arrays.
+_NUMBERS = {DENSE: 0, "row_sparse": 1, "csr": 2}
+
+
+def add_storage_type(name: str, number: int) -> None:
+    """Make a storage type known by its name and by its number in files.
+
+    Raises
+    ------
+    ValueError
+        When the name has another number, or the number another name.
+    """
+    if _NUMBERS.get(name, number) != number or any(
+        taken == number and known != name for known, taken in _NUMBERS.items()
+    ):
+        raise ValueError(f"storage type {name!r}: {number} is taken or not its number; have {_NUMBERS}")
+    _NUMBERS[name] = number
+
+
+def storage_number(name: str, who: str = "stype") -> int:
+    """Return the number of a storage type in files.
+
+    >>> storage_number("csr")
+    2
+    """
+    try:
+        return _NUMBERS[name]
+    except KeyError:
+        raise ParameterError(f"{who} must be one of {', '.join(map(repr, _NUMBERS))}; got {name!r}") from None
+
+
+def storage_name(number: int) -> str | None:
+    """Return the storage type with a number; None where there is none.
+
+    >>> storage_name(1)
+    'row_sparse'
+    """
+    return next((name for name, known in _NUMBERS.items() if known == number), None)
+
+
+@dataclass(frozen=True)
+class StorageKernel:
+    """A form of an operator for inputs of certain storage types.
+
+    Attributes
+    ----------
+    inputs
+        The storage type of each input that is there; ``'*'`` is any.
+    outputs
+        The storage types of the outputs, or a function that gives them from the parameters.
+    function
+        The form: storages in the order of the operator's inputs, then its parameters by name; it returns a storage,
+        or a tuple of them.
+    when
+        For which parameters there is the form; None: for all.
+    repeats
+        Whether the last of `inputs` stands for any number of them, as in ``add_n``.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: Outputs
+    function: Callable[..., Any]
+    when: Callable[[Params], bool] | None = None
+    repeats: bool = False
+
+    def fits(self, p: Params, stypes: Sequence[str]) -> bool:
+        """Return whether the kernel takes inputs of these storage types."""
+        wanted = self.inputs
+        if self.repeats and len(stypes) >= len(wanted):
+            wanted = (*wanted, *wanted[-1:] * (len(stypes) - len(wanted)))
+        return (
+            len(wanted) == len(stypes)
+            and all(one in (ANY, other) for one, other in zip(wanted, stypes, strict=True))
+            and (self.when is None or self.when(p))
+        )
+
+
+class StorageChoice(NamedTuple):
+    """How one application of an operator runs: its outputs' storage types, and the kernel or the fallback to dense."""
+
+    outputs: tuple[str, ...]
+    kernel: StorageKernel | None
+    falls_back: bool
+
+
+_KERNELS: dict[str, list[StorageKernel]] = {}
+
+
+def storage_kernel(
+    name: str,
+    inputs: Sequence[str],
+    outputs: Outputs,
+    *,
+    when: Callable[[Params], bool] | None = None,
+    repeats: bool = False,
+) -> Callable[[Function], Function]:
+    """Declare a form of the operator `name` for some storage types; see `StorageKernel`. The last one declared wins.
+
+    A decorator of ``function(*storages, **parameters)``.
+    """
+
+    def declare(function: Function) -> Function:
+        kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats)
+        _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
+        return function
+
+    return declare
+
+
+def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> StorageChoice:
+    """Return the storage types of an operator's outputs, from those of the inputs that are there.
+
+    Without a kernel that fits every output is dense; that is a fallback where an input is not.
+
+    >>> infer_storage_types(find("relu"), Params(), ["default"])
+    StorageChoice(outputs=('default',), kernel=None, falls_back=False)
+    >>> infer_storage_types(find("relu"), Params(), ["csr"]).falls_back
+    True
+    """
+    for kernel in _KERNELS.get(op.name, ()):
+        if kernel.fits(p, stypes):
+            outputs = kernel.outputs(p) if callable(kernel.outputs) else kernel.outputs
+            return StorageChoice(outputs, kernel, False)
+    dense = (DENSE,) * len(op.outputs_for(p))
+    return StorageChoice(dense, None, any(stype != DENSE for stype in stypes))
+
+
+_warned: set[str] = set()
+
+
+def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
+    """Warn, once for each operator, that it is computed on dense copies of its inputs.
+
+    ``MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0`` in the environment switches it off.
+    """
+    if op.name in _warned or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
+        return
+    _warned.add(op.name)
+    warnings.warn(
+        f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
+        "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off.",
+        stacklevel=2,
+    )
