@@ -342,6 +342,7 @@ class DataParallelExecutorGroup:
             got = "neither" if states is None else "both"
             raise ParameterError(f"set_states: needs either states or value; got {got}")
         if states is None:
+            assert value is not None
             for arrays in self.state_arrays:
                 for array in arrays:
                     array[:] = value

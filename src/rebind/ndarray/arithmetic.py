@@ -75,10 +75,31 @@ def combine(sign: Sign, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
+Method: TypeAlias = "Callable[[Arithmetic, Operand], Any]"
+
+
+def _forward(sign: str) -> Method:
+    return lambda self, other: combine(SIGNS[sign], self, other)
+
+
+def _reflected(sign: str) -> Method:
+    return lambda self, other: combine(SIGNS[sign], other, self)
+
+
 class Arithmetic(ArrayBase):
-    """Methods for signs: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``. Most come from `SIGNS`, below."""
+    """Methods for signs: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()
+
+    __add__, __radd__ = _forward("add"), _reflected("add")
+    __sub__, __rsub__ = _forward("sub"), _reflected("sub")
+    __mul__, __rmul__ = _forward("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _forward("truediv"), _reflected("truediv")
+    __mod__, __rmod__ = _forward("mod"), _reflected("mod")
+    __pow__, __rpow__ = _forward("pow"), _reflected("pow")
+    __eq__, __ne__ = _forward("eq"), _forward("ne")  # type: ignore[assignment]  # element by element, unlike object's
+    __gt__, __ge__, __lt__, __le__ = map(_forward, ("gt", "ge", "lt", "le"))
+    __hash__ = object.__hash__  # a class with __eq__ has none otherwise
 
     def __neg__(self) -> NDArray:
         return invoke_by_name("negative", self)
@@ -104,17 +125,3 @@ class Arithmetic(ArrayBase):
     def _in_place(self, result: NDArray) -> Arithmetic:
         self.write(result.tensor)
         return self
-
-
-def _forward(sign: Sign) -> Callable[[Arithmetic, Operand], Any]:
-    return lambda self, other: combine(sign, self, other)
-
-
-def _reflected(sign: Sign) -> Callable[[Arithmetic, Operand], Any]:
-    return lambda self, other: combine(sign, other, self)
-
-
-for _name, _operators in SIGNS.items():
-    setattr(Arithmetic, f"__{_name}__", _forward(_operators))
-    if _operators.reverse is not None:
-        setattr(Arithmetic, f"__r{_name}__", _reflected(_operators))

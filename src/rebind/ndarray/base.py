@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -21,11 +22,9 @@ from .storage import DenseStorage, Storage
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["ArrayBase", "Scalar", "wrap", "wrap_tensor"]
+__all__ = ["ArrayBase", "Scalar", "as_dense", "wrap", "wrap_tensor"]
 
 Object = TypeVar("Object")
-#: A NumPy scalar type; torch's own for bfloat16, which NumPy lacks.
-DType: TypeAlias = "type[np.generic] | torch.dtype"
 Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
 
 _new: Callable[[type[Object]], Object] = object.__new__
@@ -87,7 +86,7 @@ class ArrayBase:
         return tuple(self.storage.shape)
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self) -> Any:
         """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16)."""
         return dtypes.numpy_type(self.storage.dtype)
 
@@ -277,7 +276,9 @@ class ArrayBase:
 
     def begin_write(self, recorded: bool) -> Tensor:
         """Return the memory to write into; if `recorded`, a tensor that can become part of the record (`became`)."""
-        self._leave_record()
+        self.history = None
+        if mode.recording:
+            self._leave_record()
         tensor = self.tensor
         if recorded:
             return tensor.detach()
@@ -318,7 +319,7 @@ def wrap(storage: Storage, device: Device | None = None) -> NDArray:
 
 
 def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
-    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at half its cost, for results of operators."""
+    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for results of operators."""
     storage = _new(DenseStorage)
     storage.tensor = tensor
     storage.shared = False
@@ -327,6 +328,28 @@ def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
     made.device = device
     made.leaf = made.history = made._grad = None
     return made
+
+
+@contextlib.contextmanager
+def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
+    """Give the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
+
+    Those of dense arrays are their memory. What is not dense is converted, and written back after the ``with`` block.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> weights = [mx.nd.ones((2,))]
+    >>> with as_dense(weights) as tensors:
+    ...     _ = tensors[0].mul_(3)
+    >>> weights[0].asnumpy().tolist()
+    [3.0, 3.0]
+    """
+    found = [array.tensor if array.storage.tensor is None else array.writable_tensor() for array in arrays]
+    yield found
+    for array, tensor in zip(arrays, found, strict=True):
+        if array.storage.tensor is None:
+            array.write(tensor)
 
 
 def _device_of(device: torch.device) -> Device:

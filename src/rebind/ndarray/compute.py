@@ -32,7 +32,8 @@ def compute(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
     p: Params,
-    device: Device | None = None,
+    device: Device | None,
+    recording: bool,
     kernel_over: Callable[..., object] | None = None,
 ) -> tuple[Sequence[Tensor | Storage], Device]:
     """Run `op` and return its visible outputs, and the device that they are on.
@@ -41,7 +42,6 @@ def compute(
     form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
     A kernel for other storage types returns storages.
     """
-    recording = mode.recording
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
     alike = True
@@ -51,7 +51,7 @@ def compute(
             continue
         tensor = array.storage.tensor
         if tensor is None:
-            return _compute_stored(op, arrays, p, device, kernel_over)
+            return _compute_stored(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
             tensor = array.leaf
         tensors.append(tensor)
@@ -100,6 +100,7 @@ def _compute_stored(
     arrays: Sequence[ArrayBase | None],
     p: Params,
     device: Device | None,
+    recording: bool,
     kernel_over: Callable[..., object] | None,
 ) -> tuple[Sequence[Tensor | Storage], Device]:
     """As `compute`, where not all arrays are dense: by a kernel for their storage types, else on dense copies."""
@@ -108,7 +109,7 @@ def _compute_stored(
     stypes = [array.stype for array in present]
     choice = infer_storage_types(op, p, stypes)
     # What a kernel returns is not recorded: where a gradient has to pass, the dense form computes.
-    recorded = mode.recording and any(array.is_recorded for array in present)
+    recorded = recording and any(array.is_recorded for array in present)
     if choice.kernel is not None and kernel_over is None and not recorded:
         storages = [None if array is None else array.storage for array in arrays]
         keywords = {**op.keywords(p), **_modes(op.modes, device)}
@@ -117,7 +118,12 @@ def _compute_stored(
     warn_of_fallback(op, stypes)
     dense = {id(array): _dense(array) for array in present}
     results, device = compute(
-        op, [None if array is None else dense[id(array)] for array in arrays], p, device, kernel_over
+        op,
+        [None if array is None else dense[id(array)] for array in arrays],
+        p,
+        device,
+        recording,
+        kernel_over,
     )
     for name, array in zip(op.inputs_for(p, len(present)), present, strict=False):
         stand_in = dense[id(array)]
@@ -192,8 +198,13 @@ def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) 
 
     `data` of a view is no view any more.
     """
-    if recording or not value._is_view() or not value.is_contiguous():
-        return _own(value, inputs)
+    if not value._is_view():
+        for tensor in inputs:
+            if value is tensor:
+                return value.clone(memory_format=torch.contiguous_format)
+        return value
+    if recording or not value.is_contiguous():
+        return value.clone(memory_format=torch.contiguous_format)
     base = value._base
     assert base is not None  # of a view
     for tensor in inputs:

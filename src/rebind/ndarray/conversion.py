@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -93,7 +93,7 @@ class Conversions(ArrayBase):
         self.storage.shared = True
         return self.tensor.detach()
 
-    def __dlpack__(self, **keywords: object) -> CapsuleType:
+    def __dlpack__(self, **keywords: Any) -> CapsuleType:
         return self.to_torch().__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:

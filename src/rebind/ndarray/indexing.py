@@ -34,6 +34,8 @@ def torch_key(key: Key, device: torch.device) -> TorchKey:
 
 
 def _part(part: Index, device: torch.device) -> TorchIndex:
+    if type(part) is int:
+        return part
     if part is None or part is Ellipsis or isinstance(part, (slice, bool)):
         return _plain_slice(part) if isinstance(part, slice) else part
     tensor = part.tensor if isinstance(part, ArrayBase) else None
@@ -92,7 +94,7 @@ def bounds(
         if isinstance(part, slice):
             begin, end, step = part.indices(size)
             found.append((begin, None if end < 0 else end, step))
-        else:
+        elif isinstance(part, int):
             found.append((part % size, part % size + 1, 1))
     begins, ends, steps = zip(*found, strict=True) if found else ((), (), ())
     return list(begins), list(ends), list(steps)

@@ -40,14 +40,15 @@ def invoke(
     """
     if out is not None:
         return _invoke_into(op, arrays, p, out, device)
-    results, device = compute(op, arrays, p, device)
-    if len(results) == 1 and not mode.recording:
+    recording = mode.recording
+    results, device = compute(op, arrays, p, device, recording)
+    if len(results) == 1 and not recording:
         first = results[0]
         return wrap_tensor(first, device) if isinstance(first, Tensor) else wrap(first, device)
     made = [
         wrap_tensor(value, device) if isinstance(value, Tensor) else wrap(value, device) for value in results
     ]
-    if mode.recording:
+    if recording:
         remember(op, p, arrays, made)
     return made[0] if len(made) == 1 else made
 
@@ -61,14 +62,13 @@ def _invoke_into(
 ) -> NDArray | Sequence[NDArray]:
     targets: list[NDArray] = [out] if isinstance(out, ArrayBase) else list(out)
     # What is recorded needs results of its own; what writes its states is never recorded.
-    if op.writes_over and (op.writes_aux or not mode.recording):
+    recording = mode.recording
+    if op.writes_over and (op.writes_aux or not recording):
         kernel = op.kernel_over(arrays, targets, p)
-        if kernel is not None and _are_dense(targets):
-            for target in targets:
-                target.writable_tensor()
-            compute(op, arrays, p, device, kernel)
+        if kernel is not None and _take_writes(targets):
+            compute(op, arrays, p, device, recording, kernel)
             return out
-    results, device = compute(op, arrays, p, device)
+    results, device = compute(op, arrays, p, device, recording)
     if len(targets) != len(results):
         raise ArgumentError(f"{op.name}: out must hold {len(results)} arrays; got {len(targets)}")
     for target, value in zip(targets, results, strict=True):
@@ -78,10 +78,12 @@ def _invoke_into(
     return out
 
 
-def _are_dense(arrays: Sequence[ArrayBase]) -> bool:
-    for array in arrays:  # without a generator: this runs for each update of a weight
-        if array.storage.tensor is None:
+def _take_writes(targets: Sequence[ArrayBase]) -> bool:
+    """Make arrays ready for a kernel that writes into their memory; return False when one of them is not dense."""
+    for target in targets:
+        if target.storage.tensor is None:
             return False
+        target.begin_write(recorded=False)
     return True
 
 

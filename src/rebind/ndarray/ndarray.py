@@ -57,7 +57,6 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __hash__ = object.__hash__
 
     @property
     def T(self) -> NDArray:

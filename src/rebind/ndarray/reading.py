@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DTypeSpec", "array", "read_numbers"]
 
 #: What a user names a type of elements by.
-DTypeSpec: TypeAlias = "DTypeLike | torch.dtype"
+DTypeSpec: TypeAlias = "DTypeLike | torch.dtype | None"
 
 
 def array(

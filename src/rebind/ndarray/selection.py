@@ -18,7 +18,7 @@ from ..ops.reshape import reshape_target
 from . import indexing
 from .base import ArrayBase, wrap_tensor
 from .history import Step, remember
-from .indexing import Bounds, Key
+from .indexing import Bounds, Key, TorchKey
 from .invoke import invoke_by_name
 from .mode import mode
 from .reading import read_numbers
@@ -44,11 +44,11 @@ class Selections(ArrayBase):
         """
         if isinstance(key, slice) and key == slice(None):
             return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
-        key = indexing.torch_key(key, self.storage.device)
-        part = indexing.read(self.source(), key)
+        where = indexing.torch_key(key, self.storage.device)
+        part = indexing.read(self.source(), where)
         if part.ndim == 0:
             part = part.reshape(1)
-        if not indexing.is_basic(key):
+        if not indexing.is_basic(where):
             result = self._new(part)
             if mode.recording:
                 result.history = (Step(opaque="indexing with arrays (take and gather_nd are operators)"), 0)
@@ -63,13 +63,13 @@ class Selections(ArrayBase):
             return self.alias(part)
         result = self._new(part.clone(memory_format=torch.contiguous_format))
         if mode.recording:
-            self._remember_part(key, result)
+            self._remember_part(where, result)
         return result
 
     def _new(self, tensor: Tensor) -> NDArray:
         return wrap_tensor(tensor, self.device)
 
-    def _remember_part(self, key: Key, result: NDArray) -> None:
+    def _remember_part(self, key: TorchKey, result: NDArray) -> None:
         """Note that `result` is a part of this array, as the operators `slice` and `Reshape` select it."""
         begin, end, step = indexing.bounds(key, self.shape)
         _remember("slice", self, result, begin=begin, end=end, step=step)
@@ -78,29 +78,29 @@ class Selections(ArrayBase):
             part.history = result.history
             _remember("Reshape", part, result, shape=result.shape)
 
-    def __setitem__(self, key: Key, value: ArrayBase | ArrayLike) -> None:
-        key = indexing.torch_key(key, self.storage.device)
+    def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         if self.storage.tensor is None:
             self._set_stored(key, value)
             return
+        where = indexing.torch_key(key, self.storage.device)
         if isinstance(value, (bool, int, float)):
-            indexing.write(self.writable_tensor(), key, value)
+            indexing.write(self.writable_tensor(), where, value)
             return
         source = self._to_write(value)
         recorded = mode.recording and source.requires_grad
         target = self.begin_write(recorded)
         with torch.set_grad_enabled(recorded):
-            indexing.write(target, key, source)
+            indexing.write(target, where, source)
         if recorded:
             self.became(target)
 
-    def _set_stored(self, key: Key, value: ArrayBase | ArrayLike) -> None:
+    def _set_stored(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         """Set a part of an array that is not dense, by way of a dense copy."""
         changed = self._new(self.tensor.detach().clone())
         changed[key] = value
         self.write(changed)
 
-    def _to_write(self, value: ArrayBase | ArrayLike) -> Tensor:
+    def _to_write(self, value: ArrayBase | ArrayLike | float) -> Tensor:
         """Return `value` in the type of this array, on its device, and not in its memory."""
         here = self.tensor
         if isinstance(value, ArrayBase):

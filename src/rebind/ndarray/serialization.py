@@ -12,6 +12,10 @@ An array (version 2, which is what is written)::
     int32 axes, int64 for each axis             the shape; without axes nothing follows
     int32 device kind, int32 device number, int32 type of elements, the elements
 
+Of a storage of several tensors the shape of the one with the numbers comes before that of the array, and type and shape
+of each other one before the elements, which follow in the same order. What a storage type consists of, the registry of
+`storage` knows.
+
 Version 3 (0xF993FACA) is the same, and may hold arrays without axes or elements. Version 1 (0xF993FAC8) has no
 storage type; before it the number of axes stood first, and sizes were uint32.
 Lengths are checked against the file's size before any memory is taken.
@@ -23,24 +27,27 @@ import io
 import os
 import stat
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import torch
 from torch import Tensor
 
 from .. import dtypes, files
-from ..errors import ArgumentError, DTypeError, FormatError
+from ..errors import ArgumentError, DTypeError, FormatError, MXNetError
+from .base import wrap
 from .mode import mode
 from .ndarray import NDArray
+from .storage import DenseStorage, Storage, storage_kind_by_number
 
-__all__ = ["load", "load_frombuffer", "save"]
+__all__ = ["array_pieces", "load", "load_frombuffer", "save"]
 
 _FILE_MARK = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
-_DENSE = 0
 _MAX_AXES = 32
+
+Piece: TypeAlias = "bytes | memoryview"
 
 
 def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
@@ -81,8 +88,8 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     with files.atomic_write(fname) as file:
         file.write(struct.pack("<QQQ", _FILE_MARK, 0, len(arrays)))
         for array in arrays:
-            for part in _array_parts(array):
-                file.write(part)
+            for piece in array_pieces(array):
+                file.write(piece)
         file.write(struct.pack("<Q", len(names)))
         for name in names:
             text = name.encode()
@@ -90,16 +97,28 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
             file.write(text)
 
 
-def _array_parts(array: NDArray) -> list[Any]:
-    tensor = array.tensor.detach().contiguous().cpu()
-    shape = tuple(tensor.shape)
-    # Only version 3 tells an array without axes, or without elements, from one that was never filled.
-    version = _VERSION_3 if mode.numpy_shapes or not (shape and tensor.numel()) else _VERSION_2
-    head = struct.pack(f"<Iii{len(shape)}q", version, _DENSE, len(shape), *shape)
+def array_pieces(array: NDArray) -> Iterator[Piece]:
+    """Yield the bytes of an array in a file, in order."""
     # Arrays are written as of the CPU, whatever their device: the file is read on machines without a GPU too.
-    place = struct.pack("<iii", 1, 0, dtypes.flag(tensor.dtype))
-    elements: Any = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
-    return [head, place, elements]
+    storage = array.storage.to(torch.device("cpu"))
+    numbers, *others = [tensor.detach().contiguous() for tensor in storage.tensors.values()]
+    # Only version 3 tells an array without axes, or without elements, from one that was never filled.
+    version = _VERSION_3 if mode.numpy_shapes or not (array.shape and array.size) else _VERSION_2
+    yield struct.pack("<Ii", version, storage.number)
+    if others:
+        yield _shape_bytes(numbers.shape)
+    yield _shape_bytes(storage.shape)
+    yield struct.pack("<iii", 1, 0, dtypes.flag(numbers.dtype))
+    for tensor in others:
+        yield struct.pack("<i", dtypes.flag(tensor.dtype))
+        yield _shape_bytes(tensor.shape)
+    for tensor in (numbers, *others):
+        if tensor.numel():
+            yield memoryview(tensor.reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]  # a buffer since ever
+
+
+def _shape_bytes(shape: Sequence[int]) -> bytes:
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
 def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
@@ -132,7 +151,7 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
 class _Reader:
     """Walks over a file, never past its end: nothing is allocated before its length is checked."""
 
-    def __init__(self, file: BinaryIO, size: int, path: Any) -> None:
+    def __init__(self, file: BinaryIO, size: int, path: str | os.PathLike) -> None:
         self.file, self.size, self.path, self.offset = file, size, path, 0
 
     def check(self, length: int, what: str) -> None:
@@ -172,7 +191,7 @@ class _Reader:
         """Return the next little-endian numbers."""
         return struct.unpack(f"<{layout}", self.take(struct.calcsize(f"<{layout}"), what))
 
-    def wrong(self, expected: str, got: Any) -> FormatError:
+    def wrong(self, expected: str, got: object) -> FormatError:
         """Return the error that the bytes before this place are not what they must be."""
         return FormatError(
             f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?"
@@ -208,27 +227,60 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
 def _read_array(reader: _Reader, number: int) -> NDArray:
     what = f"array {number}"
     (mark,) = reader.numbers("I", what)
+    kind: type[Storage] = DenseStorage
     if mark in (_VERSION_2, _VERSION_3):
-        (storage,) = reader.numbers("i", f"the storage type of {what}")
-        if storage != _DENSE:
-            raise reader.wrong(f"{what} must be dense (0); sparse storage is not there yet", storage)
+        kind = _read_kind(reader, what)
+    several = len(kind.members) > 1
+    shapes = [_read_shape(reader, f"the numbers of {what}")] if several else []
     if mark in (_VERSION_1, _VERSION_2, _VERSION_3):
-        (axes,) = reader.numbers("i", f"the shape of {what}")
-        _check_axes(reader, axes, what)
-        shape = reader.numbers(f"{axes}q", f"the shape of {what}")
+        shape = _read_shape(reader, what)
     else:  # the oldest format: the mark is the number of axes
         _check_axes(reader, mark, what)
-        shape = reader.numbers(f"{mark}I", f"the shape of {what}")
-    if any(size < 0 for size in shape):
-        raise reader.wrong(f"the sizes of {what} must be >= 0", shape)
+        shape = _checked(reader, reader.numbers(f"{mark}I", f"the shape of {what}"), what)
     if mark != _VERSION_3 and not (shape and all(shape)):
         return NDArray(torch.zeros(0))  # an array that was never filled: no device, no type, no elements
     _, _, flag = reader.numbers("iii", f"the device and type of {what}")
+    types = [_type(reader, flag, what)]
+    for member in kind.members[1:]:
+        whose = f"{member} of {what}"
+        (flag,) = reader.numbers("i", f"the type of {whose}")
+        types.append(_type(reader, flag, whose))
+        shapes.append(_read_shape(reader, whose))
+    members = [
+        _read_elements(reader, each, dtype, what)
+        for each, dtype in zip(shapes or [shape], types, strict=True)
+    ]
     try:
-        dtype = dtypes.by_flag(flag)
+        return wrap(kind.from_members(shape, members))
+    except MXNetError as error:
+        raise reader.wrong(f"{what} must be a whole array of storage type {kind.stype!r}", error) from None
+
+
+def _read_kind(reader: _Reader, what: str) -> type[Storage]:
+    (number,) = reader.numbers("i", f"the storage type of {what}")
+    kind = storage_kind_by_number(number)
+    if kind is None:
+        raise reader.wrong(f"{what} must be dense (0); sparse storage is not there yet", number)
+    return kind
+
+
+def _read_shape(reader: _Reader, what: str) -> tuple[int, ...]:
+    (axes,) = reader.numbers("i", f"the shape of {what}")
+    _check_axes(reader, axes, what)
+    return _checked(reader, reader.numbers(f"{axes}q", f"the shape of {what}"), what)
+
+
+def _checked(reader: _Reader, shape: tuple[int, ...], what: str) -> tuple[int, ...]:
+    if any(size < 0 for size in shape):
+        raise reader.wrong(f"the sizes of {what} must be >= 0", shape)
+    return shape
+
+
+def _type(reader: _Reader, flag: int, what: str) -> torch.dtype:
+    try:
+        return dtypes.by_flag(flag)
     except DTypeError as error:
         raise reader.wrong(f"{what} must be of a known type", error) from None
-    return NDArray(_read_elements(reader, shape, dtype, what))
 
 
 def _check_axes(reader: _Reader, axes: int, what: str) -> None:

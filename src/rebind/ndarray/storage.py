@@ -73,16 +73,18 @@ class Storage(ABC):
     Registered, it is also what ``mx.nd.zeros((2,), stype="negated")`` and ``x.tostype("negated")`` make.
     """
 
-    __slots__ = ()
+    __slots__ = ("shared", "tensor")
+
     stype: ClassVar[str]
     number: ClassVar[int]
     members: ClassVar[tuple[str, ...]] = ("data",)
     array_class: ClassVar[type[NDArray]]
 
-    tensor: Tensor | None = None
+    tensor: Tensor | None
     shared: bool
 
     def __init__(self) -> None:
+        self.tensor = None
         self.shared = False
 
     # What a kind must state.
@@ -222,7 +224,8 @@ class DenseStorage(Storage):
     (tensor([2., 2.]), 8)
     """
 
-    __slots__ = ("shared", "tensor")
+    __slots__ = ()
+
     stype = DENSE
     number = 0
     members = ("tensor",)

@@ -108,7 +108,7 @@ def _is_ours(kind: type) -> bool:
 
 def array_to_bytes(array: NDArray) -> bytes:
     """Return an array as it stands in a ``.params`` file."""
-    return b"".join(bytes(part) for part in serialization._array_parts(array))
+    return b"".join(bytes(piece) for piece in serialization.array_pieces(array))
 
 
 # ---- reading ----------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from ..ndarray import NDArray
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
+from ..ops.storage_types import storage_number
 from ..params import NULL, format_value
 from ..precision import active_rules
 from ..scope import AttrScope, NameManager
@@ -728,12 +729,7 @@ def var(
     if init is not None:
         said["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
-        kinds = {"default": 0, "row_sparse": 1, "csr": 2}
-        if stype not in kinds:
-            raise ParameterError(
-                f"sym.var: stype must be one of {', '.join(map(repr, kinds))}; got {stype!r}"
-            )
-        said["__storage_type__"] = str(kinds[stype])
+        said["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
     for key, value in kwargs.items():
         if not symbol_json.is_attribute(key):
             raise ParameterError(

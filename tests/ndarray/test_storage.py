@@ -1,0 +1,409 @@
+"""The seam of storage: a kind that is made up here goes wherever arrays go."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import struct
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind import autograd, nd
+from rebind.errors import ArgumentError, FormatError, ShapeError, StateError
+from rebind.graph import Entry, Graph, Node, infer_storage
+from rebind.ndarray.base import as_dense
+from rebind.ndarray.storage import DenseStorage, Storage, convert, register_storage
+from rebind.ops import find, storage_types
+from rebind.ops.storage_types import infer_storage_types, storage_kernel
+
+
+@register_storage
+class Shuffled(Storage):
+    """Rows in another order than the array's: row `i` of `data` is row ``order[i]`` of the array."""
+
+    stype, number = "shuffled", 91
+    members = ("data", "order")
+
+    def __init__(self, data: torch.Tensor, order: torch.Tensor) -> None:
+        super().__init__()
+        self.data, self.order = data, order
+        if order.shape != data.shape[:1] or sorted(order.tolist()) != list(range(len(data))):
+            raise ArgumentError("Shuffled: order must name each row once")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.data.shape)
+
+    @classmethod
+    def from_dense(cls, tensor: torch.Tensor) -> Shuffled:
+        order = torch.arange(len(tensor) - 1, -1, -1, device=tensor.device)
+        return cls(tensor[order], order)
+
+    def to_dense(self) -> torch.Tensor:
+        return torch.empty_like(self.data).index_copy_(0, self.order, self.data)
+
+
+@storage_kernel("square", ["shuffled"], ("shuffled",))
+def square(data: Shuffled) -> Shuffled:
+    return Shuffled(data.data.square(), data.order)
+
+
+@storage_kernel("add_n", ["shuffled"], ("shuffled",), repeats=True)
+def add_n(*data: Shuffled) -> Shuffled:
+    return Shuffled.from_dense(sum(each.to_dense() for each in data))
+
+
+@pytest.fixture(autouse=True)
+def no_warning_of_fallbacks(monkeypatch):
+    monkeypatch.setenv("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", "0")
+
+
+VALUES = np.arange(6, dtype="float32").reshape(3, 2) + 1
+
+
+def shuffled(values=VALUES, **keywords):
+    return nd.array(values, **keywords).tostype("shuffled")
+
+
+def is_shuffled(array, values=VALUES, dtype="float32"):
+    assert array.stype == "shuffled" and type(array.storage) is Shuffled
+    np.testing.assert_array_equal(array.storage.data.numpy(), np.asarray(values)[::-1])
+    np.testing.assert_array_equal(array.asnumpy(), values)
+    assert array.asnumpy().dtype == dtype and array.storage.order.dtype is torch.int64
+    return True
+
+
+# ---- arrays ----
+
+
+def test_making_and_converting():
+    assert is_shuffled(shuffled())
+    assert is_shuffled(nd.zeros((3, 2), stype="shuffled"), np.zeros((3, 2)))
+    assert is_shuffled(nd.empty((3, 2), stype="shuffled", dtype="float64"), np.zeros((3, 2)), "float64")
+    assert is_shuffled(nd.NDArray(Shuffled.from_dense(torch.tensor(VALUES))))
+    assert nd.array(shuffled()).stype == "default"
+    dense = shuffled().tostype("default")
+    assert dense.stype == "default" and (dense.asnumpy() == VALUES).all()
+    x = shuffled()
+    assert x.tostype("shuffled") is x
+    with pytest.raises(ArgumentError, match=r"stype must be 'default' or .*; got 'csr'"):
+        nd.zeros((2,), stype="csr")
+    with pytest.raises(ArgumentError, match=r"tostype: stype must be .*; got 'coo'"):
+        x.tostype("coo")
+
+
+def test_facts_of_an_array():
+    x = shuffled()
+    assert (x.shape, x.ndim, x.size, x.dtype, x.device, len(x)) == ((3, 2), 2, 6, np.float32, mx.cpu(0), 3)
+    assert x.storage.nbytes == 6 * 4 + 3 * 8 and list(x.storage.tensors) == ["data", "order"]
+    assert repr(x) == repr(nd.array(VALUES))
+    assert x.tensor.tolist() == VALUES.tolist()
+    assert nd.ones((2, 3)).storage.nbytes == 24
+
+
+def test_copies_have_memory_of_their_own():
+    x = shuffled()
+    for y in (
+        x.copy(), copy.copy(x), copy.deepcopy(x), x.copyto(mx.cpu(1)), x.as_in_context(mx.cpu(1)),
+        x.copyto(nd.zeros((3, 2), stype="shuffled")), pickle.loads(pickle.dumps(x)),
+    ):  # fmt: skip
+        assert is_shuffled(y)
+        y[0] = 9
+        assert is_shuffled(x)
+    assert x.as_in_context(mx.cpu(1)).device == mx.cpu(1)
+    assert x.as_in_context(mx.cpu(0)) is x
+    assert pickle.loads(pickle.dumps(x.copyto(mx.cpu(1)))).device == mx.cpu(1)
+
+
+def test_casts_leave_the_other_tensors_alone():
+    x = shuffled()
+    assert is_shuffled(x.astype("float64"), VALUES, "float64")
+    assert is_shuffled(x.astype("int32"), VALUES, "int32")
+    assert x.astype("float32", copy=False) is x
+    assert pickle.loads(pickle.dumps(x.astype("bfloat16"))).storage.data.dtype is torch.bfloat16
+
+
+def test_writing_converts_between_kinds():
+    x, y = shuffled(), nd.zeros((3, 2), dtype="float64")
+    assert x.copyto(y) is y and y.stype == "default" and (y.asnumpy() == VALUES).all()
+    z = nd.zeros((3, 2), stype="shuffled")
+    y.copyto(z)
+    assert is_shuffled(z)
+    z[:] = 7
+    z[1] = nd.array([1, 2])
+    z[:, 0] = shuffled()[:, 1]
+    assert is_shuffled(z, [[2, 7], [4, 2], [6, 7]])
+    z.write(torch.tensor([1.0, 2.0]))
+    assert is_shuffled(z, [[1, 2]] * 3)
+    with pytest.raises(ShapeError, match=r"must broadcast to shape \(3, 2\); got shape \(4,\)"):
+        z.write(torch.ones(4))
+    z.accumulate(shuffled())
+    z.accumulate(nd.ones((3, 2)))
+    assert is_shuffled(z, VALUES + np.array([2, 3]))
+    z += 1
+    assert is_shuffled(z, VALUES + np.array([3, 4]))
+
+
+def test_reading_a_part_copies_it():
+    x = shuffled()
+    part = x[0:2]
+    part[:] = 0
+    assert part.stype == "default" and is_shuffled(x)
+    assert x.reshape((2, 3)).shape == (2, 3) and x.reshape((6,))[5].item() == 6
+    assert [row.asnumpy().tolist() for row in x] == VALUES.tolist()
+    y = x.detach()
+    y[:] = 1
+    assert is_shuffled(x, np.ones((3, 2)))
+
+
+def test_exchange_takes_tensors_over_where_nobody_holds_a_view():
+    x, new = shuffled(), Shuffled.from_dense(torch.ones(3, 2))
+    x.exchange(new)
+    assert x.storage.data is new.data
+    x.exchange(torch.zeros(3, 2))  # of another kind: converted
+    assert is_shuffled(x, np.zeros((3, 2)))
+    x.storage.shared = True
+    before = x.storage
+    x.exchange(new)
+    assert x.storage is before and x.storage.data is not new.data and is_shuffled(x, np.ones((3, 2)))
+    with pytest.raises(ArgumentError, match="'shuffled' has no dense memory to write into; use write"):
+        x.writable_tensor()
+
+
+def test_rows():
+    for x in (nd.array(VALUES), shuffled()):
+        indices = torch.tensor([2, 0, 2])
+        assert x.storage.rows(indices).tolist() == VALUES[[2, 0, 2]].tolist()
+        kept = x.storage.retain(indices)
+        assert type(kept) is type(x.storage)
+        assert kept.to_dense().tolist() == [[1, 2], [0, 0], [5, 6]]
+
+
+def test_zeros_like():
+    zeros = shuffled().storage.zeros_like((2, 2), torch.float64)
+    assert type(zeros) is Shuffled and zeros.shape == (2, 2) and zeros.dtype is torch.float64
+    assert not zeros.to_dense().any()
+    assert convert(zeros, "default").stype == "default"
+
+
+def test_files_hold_every_kind(tmp_path):
+    path = str(tmp_path / "a.params")
+    nd.save(
+        path,
+        {"dense": nd.array(VALUES), "other": shuffled(dtype="float64"), "half": shuffled(dtype="float16")},
+    )
+    found = nd.load(path)
+    assert found["dense"].stype == "default" and (found["dense"].asnumpy() == VALUES).all()
+    assert is_shuffled(found["other"], VALUES, "float64") and is_shuffled(found["half"], VALUES, "float16")
+
+
+def test_a_malformed_file_is_refused(tmp_path):
+    path = tmp_path / "a.params"
+    nd.save(str(path), [shuffled()])
+    content = path.read_bytes()
+    for length in range(24, len(content)):
+        with pytest.raises(FormatError):
+            nd.load_frombuffer(content[:length])
+    twice = content.replace(struct.pack("<3q", 2, 1, 0), struct.pack("<3q", 2, 2, 0))
+    with pytest.raises(
+        FormatError, match="storage type 'shuffled'; got Shuffled: order must name each row once"
+    ):
+        nd.load_frombuffer(twice)
+    with pytest.raises(FormatError, match="must be dense"):
+        nd.load_frombuffer(content.replace(struct.pack("<i", 91), struct.pack("<i", 92)))
+
+
+# ---- operators ----
+
+
+def test_operators_fall_back_to_dense():
+    x, dense = shuffled(), nd.array(VALUES)
+    for found, wanted in (
+        (x + x, dense + dense),
+        (x + dense, dense + dense),
+        (1 / x, 1 / dense),
+        (x > 3, dense > 3),
+        (-x, -dense),
+        (x.sum(axis=0), dense.sum(axis=0)),
+        (nd.dot(x, dense, transpose_b=True), nd.dot(dense, dense, transpose_b=True)),
+        (nd.concat(x, dense, dim=0), nd.concat(dense, dense, dim=0)),
+        (nd.maximum(x, 3), nd.maximum(dense, 3)),
+    ):
+        assert found.stype == "default"
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+
+
+def test_a_kernel_for_the_kind_is_found():
+    x = shuffled()
+    assert is_shuffled(nd.square(x), VALUES**2)
+    assert is_shuffled(nd.add_n(x, x, x), VALUES * 3)
+    assert nd.add_n(x, nd.array(VALUES)).stype == "default"
+    out = nd.zeros((3, 2))
+    nd.square(x, out=out)
+    assert out.stype == "default" and (out.asnumpy() == VALUES**2).all()
+
+
+def test_results_and_states_are_written_into_other_kinds():
+    x, out = nd.array(VALUES), nd.zeros((3, 2), stype="shuffled")
+    assert nd.relu(x, out=out) is out
+    assert is_shuffled(out)
+    arrays = [shuffled(), nd.array(VALUES), nd.zeros((3, 2), stype="shuffled")]
+    dense = [array.tostype("default").copy() for array in arrays]
+    for weight, grad, momentum in (arrays, dense):
+        for _ in range(3):
+            nd.sgd_mom_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
+    for found, wanted in zip(arrays, dense, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+    assert arrays[0].stype == arrays[2].stype == "shuffled"
+
+
+def test_batch_norm_writes_states_of_another_kind():
+    data, gamma, beta = nd.array(np.random.RandomState(0).rand(4, 3)), nd.ones((3,)), nd.zeros((3,))
+    dense, other = ([nd.zeros((3,)), nd.ones((3,))] for _ in range(2))
+    other = [array.tostype("shuffled") for array in other]
+    for mean, variance in (dense, other):
+        with autograd.train_mode():
+            nd.BatchNorm(data, gamma, beta, mean, variance, fix_gamma=False)
+    for found, wanted in zip(other, dense, strict=True):
+        assert found.stype == "shuffled" and wanted.asnumpy().any()
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+
+
+def test_a_fallback_warns_once_for_each_operator(monkeypatch):
+    monkeypatch.setenv("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", "1")
+    monkeypatch.setattr(storage_types, "_warned", set())
+    x = shuffled()
+    with pytest.warns(
+        UserWarning, match="broadcast_add: no kernel for inputs of storage types shuffled, default"
+    ):
+        x + nd.ones((3, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x + x
+        nd.square(x)
+    with pytest.warns(UserWarning, match="tanh"):
+        nd.tanh(x)
+
+
+# ---- gradients ----
+
+
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+@pytest.mark.parametrize("stype", [None, "default", "shuffled"])
+def test_gradients(grad_req, stype):
+    x = shuffled()
+    x.attach_grad(grad_req, stype)
+    for _ in range(2):
+        with autograd.record():
+            y = (nd.square(x) + x * 2).sum()
+        y.backward()
+    wanted = (VALUES * 2 + 2) * (2 if grad_req == "add" else 1)
+    assert x.grad.stype == (stype or "shuffled")
+    np.testing.assert_array_equal(x.grad.asnumpy(), wanted)
+
+
+def test_backward_reads_what_is_in_memory_and_writing_while_recording_is_refused():
+    x = shuffled()
+    x.attach_grad()
+    x[:] = 1
+    with autograd.record():
+        y = x * x
+        with pytest.raises(StateError, match="would lose gradients"):
+            x[:] = 2
+    y.backward()
+    assert is_shuffled(x.grad, np.full((3, 2), 2))
+    assert (autograd.grad([with_record(lambda: x * x * 3)], [x])[0].asnumpy() == 6).all()
+    z = nd.zeros((3, 2), stype="shuffled")
+    with autograd.record(), pytest.raises(StateError, match="recorded value cannot be written"):
+        z[:] = x * 2
+
+
+def with_record(compute):
+    with autograd.record():
+        return compute()
+
+
+def test_gradients_pass_conversions():
+    for convert_it in (
+        lambda x: x.tostype("default"),
+        lambda x: x.copy(),
+        lambda x: x.astype("float64"),
+        lambda x: x.copyto(mx.cpu(1)),
+        lambda x: x[0:2],
+        lambda x: x.reshape((2, 3)),
+    ):
+        x = shuffled()
+        x.attach_grad()
+        y = with_record(lambda convert_it=convert_it, x=x: (convert_it(x) * 3).sum())
+        y.backward()
+        assert set(x.grad.asnumpy().ravel().tolist()) <= {0.0, 3.0} and x.grad.asnumpy().any()
+
+
+# ---- stores and optimizers ----
+
+
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_a_store_keeps_what_it_is_given(kind):
+    store = mx.kv.create(kind)
+    store.init("w", shuffled())
+    found = [nd.zeros((3, 2), stype="shuffled"), nd.zeros((3, 2))]
+    store.pull("w", found)
+    assert is_shuffled(found[0]) and (found[1].asnumpy() == VALUES).all()
+    store.push("w", [shuffled(), nd.ones((3, 2)), shuffled()])
+    store.pull("w", found)
+    assert is_shuffled(found[0], VALUES * 2 + 1) and (found[1].asnumpy() == VALUES * 2 + 1).all()
+
+
+def test_code_that_changes_dense_tensors_in_place():
+    arrays = [shuffled(), nd.ones((2,))]
+    with as_dense(arrays) as tensors:
+        assert tensors[1] is arrays[1].tensor
+        for tensor in tensors:
+            tensor += 1
+    assert is_shuffled(arrays[0], VALUES + 1) and arrays[1].asnumpy().tolist() == [2, 2]
+
+
+# ---- graphs ----
+
+
+def test_storage_types_of_a_graph():
+    assert mx.sym.var("x", stype="shuffled").attr("__storage_type__") == "91"
+    x_node = Node(None, "x", attributes={"__storage_type__": "91"})
+    y_node = Node(None, "y")
+    squared = Node(find("square"), "squared", [Entry(x_node)])
+    total = Node(
+        find("add_n"), "total", [Entry(squared), Entry(x_node)], find("add_n").parse({"num_args": 2})
+    )
+    mixed = Node(find("add_n"), "mixed", [Entry(total), Entry(y_node)], find("add_n").parse({"num_args": 2}))
+    graph = Graph([Entry(mixed)])
+    found = {entry.name: stype for entry, stype in infer_storage(graph).items()}
+    assert found == {
+        "x": "shuffled", "squared_output": "shuffled", "total_output": "shuffled", "y": "default",
+        "mixed_output": "default",
+    }  # fmt: skip
+    found = infer_storage(graph, {"x": "default", "y": "csr"})
+    assert found[Entry(total)] == "default" and found[Entry(y_node)] == "csr"
+    with pytest.raises(ValueError, match=r"variable 'x': its storage type must be one of .*; got 'coo'"):
+        infer_storage(graph, {"x": "coo"})
+    x_node.attributes["__storage_type__"] = "123"
+    with pytest.raises(FormatError, match="__storage_type__ = '123'"):
+        infer_storage(graph)
+
+
+def test_storage_types_of_one_operator():
+    op = find("square")
+    p = op.parse({})
+    assert infer_storage_types(op, p, ["default"]) == (("default",), None, False)
+    assert infer_storage_types(op, p, ["csr"]) == (("default",), None, True)
+    choice = infer_storage_types(op, p, ["shuffled"])
+    assert choice.outputs == ("shuffled",) and choice.kernel.function is square and not choice.falls_back
+
+
+def test_two_kinds_cannot_have_one_number():
+    with pytest.raises(ValueError, match="storage type 'other': 91 is taken"):
+        storage_types.add_storage_type("other", 91)
+    assert isinstance(nd.ones((1,)).storage, DenseStorage)
