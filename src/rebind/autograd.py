@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Entry, Node, depth_first
 from .ndarray import NDArray
-from .ndarray.gradients import again_is_an_error, head_gradient, run_backward
+from .ndarray.gradients import GradReq, again_is_an_error, head_gradient, run_backward
 from .ndarray.history import Step, source_of
 from .ndarray.mode import mode
 from .params import format_value
@@ -24,13 +24,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: An array, or several.
+Arrays: TypeAlias = "NDArray | Sequence[NDArray]"
+Forward: TypeAlias = Callable[[Sequence[Tensor]], Sequence[Tensor]]
+Backward: TypeAlias = Callable[[Sequence[Tensor], Sequence[bool]], Sequence["Tensor | None"]]
+
+
 def is_recording() -> bool:
-    """Tell whether operations are being recorded."""
+    """Return whether operations are being recorded."""
     return mode.recording
 
 
 def is_training() -> bool:
-    """Tell whether operations run in training mode."""
+    """Return whether operations run in training mode."""
     return mode.training
 
 
@@ -57,7 +63,7 @@ def _state(recording: bool | None, training: bool | None) -> Iterator[None]:
         mode.recording, mode.training = before
 
 
-def record(train_mode: bool = True) -> Any:
+def record(train_mode: bool = True) -> AbstractContextManager[None]:
     """Record what is computed in the ``with`` block, for `backward`.
 
     >>> import rebind as mx
@@ -72,22 +78,24 @@ def record(train_mode: bool = True) -> Any:
     return _state(True, train_mode)
 
 
-def pause(train_mode: bool = False) -> Any:
+def pause(train_mode: bool = False) -> AbstractContextManager[None]:
     """Do not record in the ``with`` block."""
     return _state(False, train_mode)
 
 
-def train_mode() -> Any:
+def train_mode() -> AbstractContextManager[None]:
     """Run in training mode in the ``with`` block."""
     return _state(None, True)
 
 
-def predict_mode() -> Any:
+def predict_mode() -> AbstractContextManager[None]:
     """Run in inference mode in the ``with`` block."""
     return _state(None, False)
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+def mark_variables(
+    variables: Arrays, gradients: Arrays, grad_reqs: GradReq | Sequence[GradReq] = "write"
+) -> None:
     """Let `backward` write the gradients of `variables` into the arrays `gradients`.
 
     Parameters
@@ -108,8 +116,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     >>> gradient.item()
     6.0
     """
-    variables = [variables] if isinstance(variables, NDArray) else list(variables)
-    gradients = [gradients] if isinstance(gradients, NDArray) else list(gradients)
+    variables, gradients = _listed(variables), _listed(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(requests):
         raise ArgumentError(
@@ -120,7 +127,12 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         variable.mark(gradient, request)
 
 
-def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+def backward(
+    heads: Arrays,
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
     """Compute the gradients of all marked arrays that `heads` were computed from.
 
     Parameters
@@ -134,20 +146,18 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
     train_mode
         Accepted; the mode is that of the recording.
     """
-    heads = [heads] if isinstance(heads, NDArray) else list(heads)
-    if head_grads is not None:
-        head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
-    run_backward(heads, head_grads, retain_graph)
+    given = [head_grads] if isinstance(head_grads, NDArray) else head_grads
+    run_backward(_listed(heads), given, retain_graph)
 
 
 def grad(
-    heads: Any,
-    variables: Any,
-    head_grads: Any = None,
+    heads: Arrays,
+    variables: Arrays,
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> Any:
+) -> NDArray | list[NDArray]:
     """Return the gradients of `variables` as new arrays; with `create_graph` they can be differentiated again.
 
     >>> import rebind as mx
@@ -160,11 +170,12 @@ def grad(
     >>> x.grad.item()
     12.0
     """
-    heads = [heads] if isinstance(heads, NDArray) else list(heads)
     several = not isinstance(variables, NDArray)
-    variables = list(variables) if several else [variables]
-    head_grads = [None] * len(heads) if head_grads is None else head_grads
-    head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
+    heads, variables = _listed(heads), _listed(variables)
+    if head_grads is None:
+        head_grads = [None] * len(heads)
+    elif isinstance(head_grads, NDArray):
+        head_grads = [head_grads]
     if len(head_grads) != len(heads):
         raise ArgumentError(
             f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}"
@@ -194,6 +205,10 @@ def grad(
         for value, leaf, variable in zip(found, leaves, variables, strict=True)
     ]
     return arrays if several else arrays[0]
+
+
+def _listed(arrays: Arrays) -> Sequence[NDArray]:
+    return [arrays] if isinstance(arrays, NDArray) else list(arrays)
 
 
 def get_symbol(x: NDArray) -> Symbol:
@@ -244,9 +259,6 @@ def get_symbol(x: NDArray) -> Symbol:
         nodes[id(step)] = Node(op, f"node_{operators}", inputs, p, given)
         operators += 1
     return Symbol([Entry(nodes[id(last[0])], last[1])])
-
-
-# ---- gradients of the user's own -----------------------------------------------------------------------------
 
 
 class Function:
@@ -304,8 +316,8 @@ class Function:
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]
 
-        def backward(heads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
-            found = self.backward(*map(NDArray, heads, devices[len(inputs) :]))
+        def backward(head_grads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
+            found = self.backward(*map(NDArray, head_grads, devices[len(inputs) :]))
             found = list(found) if isinstance(found, (tuple, list)) else [found]
             if len(found) != len(inputs):
                 raise ArgumentError(
@@ -339,11 +351,7 @@ class Function:
         raise StateError(f"{type(self).__name__}: must define backward()")
 
 
-def run_user_code(
-    forward: Callable[[Sequence[Tensor]], Sequence[Tensor]],
-    backward: Callable[[Sequence[Tensor], Sequence[bool]], Sequence[Tensor | None]],
-    tensors: Sequence[Tensor],
-) -> tuple[Tensor, ...]:
+def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Run `forward`, which nothing records; what follows gets its gradients from `backward`.
 
     Parameters
@@ -360,9 +368,7 @@ def run_user_code(
     return _UserCode.apply(forward, backward, *tensors)
 
 
-def _outputs(
-    forward: Callable[[Sequence[Tensor]], Sequence[Tensor]], tensors: Sequence[Tensor]
-) -> list[Tensor]:
+def _outputs(forward: Forward, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Run `forward`; an output that is an input, or part of one, is a copy."""
     memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
     with _state(False, None):
@@ -376,7 +382,7 @@ class _UserCode(torch.autograd.Function):
     """A node of torch's record that runs the user's functions."""
 
     @staticmethod
-    def forward(ctx: Any, forward: Any, backward: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, forward: Forward, backward: Backward, *tensors: Tensor) -> tuple[Tensor, ...]:
         outputs = _outputs(forward, tensors)
         ctx.user_backward, ctx.training = backward, mode.training
         ctx.mark_non_differentiable(*(value for value in outputs if not value.is_floating_point()))
@@ -384,7 +390,7 @@ class _UserCode(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *heads: Tensor) -> tuple:
+    def backward(ctx: Any, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         with _state(False, ctx.training):
-            found = ctx.user_backward(heads, ctx.needs_input_grad[2:])
+            found = ctx.user_backward(head_grads, ctx.needs_input_grad[2:])
         return (None, None, *found)

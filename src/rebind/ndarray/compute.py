@@ -44,7 +44,7 @@ def compute(
     """
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
-    alike = True
+    of_one_type = True
     for array in arrays:
         if array is None:
             tensors.append(None)
@@ -59,9 +59,9 @@ def compute(
             first = tensor.dtype
             device = device or array.device
         elif tensor.dtype is not first:
-            alike = False
+            of_one_type = False
     rules = active_rules()
-    if not alike and rules is None:
+    if not of_one_type and rules is None:
         op.check_types(tensors, p)
     device = device or _device_of(p)
     keywords: dict[str, Any] = op.keywords(p) if op.count else p

@@ -87,8 +87,8 @@ def bounds(
     """
     parts = [part for part in (key if isinstance(key, tuple) else (key,)) if part is not None]
     if Ellipsis in parts:
-        place = parts.index(Ellipsis)
-        parts[place : place + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+        at = parts.index(Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
     found: list[tuple[int | None, int | None, int | None]] = []
     for part, size in zip(parts, shape, strict=False):
         if isinstance(part, slice):

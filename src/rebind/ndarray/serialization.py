@@ -192,7 +192,7 @@ class _Reader:
         return struct.unpack(f"<{layout}", self.take(struct.calcsize(f"<{layout}"), what))
 
     def wrong(self, expected: str, got: object) -> FormatError:
-        """Return the error that the bytes before this place are not what they must be."""
+        """Return the error that the bytes before this position are not what they must be."""
         return FormatError(
             f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?"
         )
