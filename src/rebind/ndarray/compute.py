@@ -14,7 +14,7 @@ from torch import Tensor
 from .. import dtypes, generators
 from ..device import Device, current_device, parse_device
 from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
-from ..grad_mode import is_grad_enabled, set_grad_enabled
+from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..ops import Operator, misfit
 from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
@@ -113,7 +113,8 @@ def _compute_stored(
     if choice.kernel is not None and kernel_over is None and not recorded:
         storages = [None if array is None else array.storage for array in arrays]
         keywords = {**op.keywords(p), **_modes(op.modes, device)}
-        found = choice.kernel.function(*storages, **keywords)
+        with grad_mode(False):
+            found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
     warn_of_fallback(op, stypes)
     dense = {id(array): _dense(array) for array in present}

@@ -81,7 +81,8 @@ class StorageKernel:
         The storage types of the outputs, or a function that gives them from the parameters.
     function
         The form: storages in the order of the operator's inputs, then its parameters by name; it returns a storage,
-        or a tuple of them.
+        or a tuple of them, whose memory is not that of an input. It is not recorded: where a gradient has to pass,
+        the dense form computes.
     when
         For which parameters there is the form; None: for all.
     repeats
