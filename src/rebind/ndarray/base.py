@@ -345,11 +345,11 @@ def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
     >>> weights[0].asnumpy().tolist()
     [3.0, 3.0]
     """
-    found = [array.tensor if array.storage.tensor is None else array.writable_tensor() for array in arrays]
+    found = [array.tensor for array in arrays]
     yield found
     for array, tensor in zip(arrays, found, strict=True):
         if array.storage.tensor is None:
-            array.write(tensor)
+            array.write_unrecorded(tensor)
 
 
 def _device_of(device: torch.device) -> Device:

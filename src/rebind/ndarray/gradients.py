@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
+from ..ops.storage_types import storage_number
 from .base import ArrayBase, wrap
-from .storage import convert
+from .storage import DenseStorage, Storage, storage_kind_by_number
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
@@ -39,7 +40,7 @@ class Gradients(ArrayBase):
         grad_req
             ``'write'``, ``'add'`` or ``'null'``.
         stype
-            The gradient's storage type; that of the array by default.
+            The gradient's storage type; that of the array by default. One that is not there yet is dense.
 
         Examples
         --------
@@ -52,9 +53,11 @@ class Gradients(ArrayBase):
         >>> x.grad.item()
         6.0
         """
-        zeros = self.storage.zeros_like()
+        zeros: Storage = self.storage.zeros_like()
         if stype is not None:
-            zeros = convert(zeros, stype, "NDArray.attach_grad: stype")
+            number = storage_number(stype, "NDArray.attach_grad: stype")
+            kind = storage_kind_by_number(number) or DenseStorage
+            zeros = kind.from_storage(zeros)
         self.mark(wrap(zeros, self.device), grad_req)
 
     def mark(self, grad: NDArray | None, grad_req: GradReq) -> None:
