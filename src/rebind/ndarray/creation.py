@@ -10,6 +10,7 @@ import torch
 
 from .. import dtypes
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ops import find
 from ..ops.frontend import split_parameters
@@ -17,7 +18,6 @@ from ..shapes import as_shape, normalize_axis
 from .base import wrap
 from .mode import mode
 from .ndarray import NDArray, array, call
-from .reading import DTypeSpec
 from .storage import DenseStorage, Storage, storage_kind
 
 if TYPE_CHECKING:
@@ -60,7 +60,12 @@ def _where(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...],
 
 
 def _filled(
-    who: str, shape: Sizes, ctx: Device | None, dtype: DTypeSpec, value: float, out: NDArray | None = None
+    who: str,
+    shape: Sizes,
+    ctx: Device | None,
+    dtype: DTypeLike | None,
+    value: float,
+    out: NDArray | None = None,
 ) -> NDArray:
     if out is not None:
         out[:] = value
@@ -73,7 +78,7 @@ def _filled(
 def zeros(
     shape: Sizes,
     ctx: Device | None = None,
-    dtype: DTypeSpec = None,
+    dtype: DTypeLike | None = None,
     stype: str | None = None,
     **kwargs: Unpack[Out],
 ) -> NDArray:
@@ -90,20 +95,26 @@ def zeros(
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
 
-def ones(shape: Sizes, ctx: Device | None = None, dtype: DTypeSpec = None, **kwargs: Unpack[Out]) -> NDArray:
+def ones(
+    shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, **kwargs: Unpack[Out]
+) -> NDArray:
     """Return an array of ones; float32 by default."""
     return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
 
 
 def full(
-    shape: Sizes, val: float, ctx: Device | None = None, dtype: DTypeSpec = None, out: NDArray | None = None
+    shape: Sizes,
+    val: float,
+    ctx: Device | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Return an array in which every element is `val`; float32 by default."""
     return _filled("nd.full", shape, ctx, dtype, val, out)
 
 
 def empty(
-    shape: Sizes, ctx: Device | None = None, dtype: DTypeSpec = None, stype: str | None = None
+    shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, stype: str | None = None
 ) -> NDArray:
     """Return an array whose content is arbitrary; here zeros, so that runs can be repeated."""
     return zeros(shape, ctx, dtype, stype)
@@ -116,7 +127,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool | None = None,
     ctx: Device | None = None,
-    dtype: DTypeSpec = "float32",
+    dtype: DTypeLike = "float32",
 ) -> NDArray:
     """Return evenly spaced values in ``[start, stop)``, each `repeat` times.
 
@@ -133,7 +144,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: Device | None = None,
-    dtype: DTypeSpec = "float32",
+    dtype: DTypeLike = "float32",
 ) -> NDArray:
     """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false."""
     device = as_device(ctx, "nd.linspace: ctx")
@@ -141,7 +152,7 @@ def linspace(
     return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeSpec = None) -> NDArray:
+def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:
     """Return ones on the `k`-th diagonal of an N x M array (M = 0: square)."""
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
     return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})

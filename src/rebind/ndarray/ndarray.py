@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .. import dtypes
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ShapeError
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
@@ -21,7 +22,7 @@ from .conversion import Conversions
 from .gradients import Gradients
 from .invoke import call, invoke, invoke_by_name
 from .mode import mode
-from .reading import DTypeSpec, array
+from .reading import array
 from .selection import Selections
 from .storage import Storage, convert, storage_kind
 
@@ -116,7 +117,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
         """Return the array itself."""
         return self
 
-    def astype(self, dtype: DTypeSpec, copy: bool = True) -> NDArray:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> NDArray:
         """Return the array converted to `dtype`; with ``copy=False`` itself when it is of that type.
 
         >>> import rebind as mx

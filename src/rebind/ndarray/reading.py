@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import dtypes
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from .base import ArrayBase, wrap
 from .mode import mode
@@ -19,14 +20,11 @@ from .storage import DenseStorage
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["DTypeSpec", "array", "read_numbers"]
-
-#: What a user names a type of elements by.
-DTypeSpec: TypeAlias = "DTypeLike | torch.dtype | None"
+__all__ = ["array", "read_numbers"]
 
 
 def array(
-    source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeSpec = None
+    source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeLike | None = None
 ) -> NDArray:
     """Return a dense array made from numbers, lists, a NumPy array, or another NDArray.
 
