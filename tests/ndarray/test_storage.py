@@ -367,6 +367,63 @@ def test_code_that_changes_dense_tensors_in_place():
     assert is_shuffled(arrays[0], VALUES + 1) and arrays[1].asnumpy().tolist() == [2, 2]
 
 
+# ---- executors ----
+
+
+def network():
+    x, w = mx.sym.var("x"), mx.sym.var("w", stype="shuffled", init=mx.init.Uniform())
+    return mx.sym.FullyConnected(x, w, no_bias=True, num_hidden=3, name="fc")
+
+
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+def test_bind_forward_backward(grad_req):
+    found = {}
+    for stype in ("default", "shuffled"):
+        args = {"x": nd.array([[1, 2], [3, 4]]), "w": nd.array(VALUES).tostype(stype)}
+        grads = {"x": nd.zeros((2, 2)), "w": nd.ones((3, 2)).tostype(stype)}
+        executor = network().bind(mx.cpu(), args, grads, grad_req)
+        for _ in range(2):
+            executor.forward(is_train=True)
+            executor.backward(nd.ones((2, 3)))
+        assert executor.arg_dict["w"].stype == executor.grad_dict["w"].stype == stype
+        args["w"][0] = 0  # seen by the next forward
+        found[stype] = [*grads.values(), *executor.forward()]
+    for one, other in zip(*found.values(), strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+    assert found["shuffled"][1].stype == "shuffled"
+
+
+def test_simple_bind_allocates_the_storage():
+    executor = network().simple_bind(mx.cpu(), x=(2, 2))
+    assert executor.arg_dict["w"].stype == "shuffled" and executor.arg_dict["x"].stype == "default"
+    executor = network().simple_bind(mx.cpu(), stype_dict={"w": "default"}, x=(2, 2))
+    assert executor.arg_dict["w"].stype == "default"
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "ftrl"])
+def test_an_optimizer_updates(name):
+    found = {}
+    for stype in ("default", "shuffled"):
+        weight, grad = nd.array(VALUES).tostype(stype), nd.ones((3, 2)).tostype(stype)
+        updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
+        for _ in range(3):
+            updater(0, grad, weight)
+        found[stype] = weight
+    assert found["shuffled"].stype == "shuffled"
+    np.testing.assert_array_equal(found["default"].asnumpy(), found["shuffled"].asnumpy())
+    assert (found["default"].asnumpy() != VALUES).any()
+
+
+def test_an_update_on_the_store():
+    store = mx.kv.create("local")
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    store.init("w", shuffled())
+    store.push("w", [shuffled(np.ones((3, 2))), shuffled(np.ones((3, 2)))])
+    out = nd.zeros((3, 2), stype="shuffled")
+    store.pull("w", out)
+    assert is_shuffled(out, VALUES - 1)
+
+
 # ---- graphs ----
 
 

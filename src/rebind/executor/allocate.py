@@ -12,6 +12,9 @@ from ..device import Device
 from ..errors import ShapeError
 from ..graph import Graph
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
+from ..ndarray.storage import DenseStorage, Storage, storage_kind_by_number
+from ..ops.storage_types import storage_number
 from ..shapes import Shape, size
 from .arguments import in_shape
 from .executor import Executor
@@ -27,20 +30,28 @@ class ArraySpec(NamedTuple):
     shape: Shape
     dtype: torch.dtype
     device: Device
+    stype: str = "default"
+
+    @property
+    def kind(self) -> type[Storage]:
+        """The class of its storage: dense where the storage type is only known by name."""
+        return storage_kind_by_number(storage_number(self.stype)) or DenseStorage
 
     def make(self) -> NDArray:
         """Return a new array of zeros."""
-        return NDArray(torch.zeros(self.shape, dtype=self.dtype, device=self.device.torch), self.device)
+        return wrap(self.kind.zeros(self.shape, self.dtype, self.device.torch), self.device)
 
     def fits(self, array: NDArray) -> bool:
         """Tell whether an array is what is asked for."""
-        return array.shape == self.shape and array.tensor.dtype is self.dtype
+        same_kind = type(array.storage) is self.kind
+        return same_kind and array.shape == self.shape and array.storage.dtype is self.dtype
 
     def found_in(self, array: NDArray | None) -> bool:
         """Tell whether the memory of an array is enough."""
         return (
             array is not None
-            and array.tensor.dtype is self.dtype
+            and type(array.storage) is self.kind
+            and array.storage.dtype is self.dtype
             and array.device == self.device
             and array.size >= size(self.shape)
         )
@@ -78,7 +89,7 @@ class Sharing:
             return None
         raise ShapeError(
             f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape} and type {spec.dtype}; "
-            f"got {array.shape} and {array.tensor.dtype}"
+            f"got {array.shape} and {array.storage.dtype}"
         )
 
     def memory(self, name: str, spec: ArraySpec) -> NDArray | None:

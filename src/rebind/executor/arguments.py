@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
-import torch
-
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
 from ..shapes import Shape, size
 
 __all__ = ["GRAD_REQS", "Arrays", "GradReq", "GradReqs", "arrays_by_name", "in_shape", "read_grad_req"]
@@ -59,9 +58,9 @@ def in_shape(old: NDArray, shape: Shape) -> NDArray:
     if old.shape == shape:
         return old
     wanted = size(shape)
-    if wanted <= old.size:
-        return old._alias(old._tensor.reshape(-1)[:wanted].reshape(shape))
-    return NDArray(torch.zeros(shape, dtype=old._tensor.dtype, device=old._tensor.device), old.device)
+    if wanted <= old.size and old.storage.tensor is not None:
+        return old.alias(old.tensor.reshape(-1)[:wanted].reshape(shape))
+    return wrap(old.storage.zeros_like(shape), old.device)
 
 
 def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, NDArray]:

@@ -9,7 +9,7 @@ import torch
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ParameterError, ShapeError
-from ..graph import Entry, Facts, Graph, infer_shapes, infer_types
+from ..graph import Entry, Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..shapes import Shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
@@ -53,6 +53,7 @@ def simple_bind(
     grad_req: GradReqs = "write",
     groups: Mapping[str, Device] | None = None,
     sharing: Sharing | None = None,
+    stypes: Mapping[str, str] | None = None,
 ) -> Executor:
     """Return an executor with new arrays, or shared ones, from the shapes of the inputs.
 
@@ -70,6 +71,8 @@ def simple_bind(
         The device of each ``ctx_group``.
     sharing
         Whose arrays to use where they fit.
+    stypes
+        Storage types by name of variable; others are those of ``var(stype=)``.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def simple_bind(
     graph = symbol.graph
     wanted = {name: tuple(int(n) for n in shape) for name, shape in shapes.items()}
     requests = read_grad_req(grad_req, [node.name for node in graph.arguments])
-    specs = _specs(graph, device, groups or {}, wanted, types or {})
+    specs = _specs(graph, device, groups or {}, wanted, types or {}, infer_storage(graph, stypes))
     args, grads, aux = allocate(graph, specs, requests, sharing or Sharing(inputs=frozenset(wanted)))
     return Executor.bound(symbol, device, args, grads, requests, aux, groups)
 
@@ -97,6 +100,7 @@ def _specs(
     groups: Mapping[str, Device],
     shapes: Mapping[str, Shape],
     types: Mapping[str, DTypeLike],
+    stypes: Mapping[Entry, str],
 ) -> dict[str, ArraySpec]:
     """Return what each variable's array must be; an error lists what does not follow."""
     known = infer_types(graph, types, default=torch.float32)
@@ -110,7 +114,7 @@ def _specs(
             continue
         assert fact.shape is not None and fact.dtype is not None  # a type defaults to float32
         found = groups.get(node.attributes.get("__ctx_group__", ""), device)
-        specs[node.name] = ArraySpec(fact.shape, fact.dtype, found)
+        specs[node.name] = ArraySpec(fact.shape, fact.dtype, found, stypes[Entry(node)])
     if unknown:
         raise ShapeError(
             f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "

@@ -22,6 +22,7 @@ from ..errors import (
 )
 from ..graph import Facts, Graph, infer_shapes, infer_types
 from ..ndarray import NDArray, array
+from ..ndarray.base import wrap
 from ..shapes import Shape, size
 from .arguments import GradReq, in_shape
 
@@ -37,19 +38,31 @@ class Slot:
     grad: NDArray | None = None  # where the gradient goes; None when none is wanted
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
-    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias of
+    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
     nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's stead during backward
 
     def tensor(self) -> Tensor:
         """Return the tensor to run on."""
         assert self.array is not None
-        current = self.array._tensor
+        current = self.array.storage.tensor
+        if current is None:
+            return self._dense_copy(self.array.tensor)
         if self.grad is None:
             return current
         if current is not self.source:
             # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
             self.leaf, self.source = current.data.requires_grad_(), current
         assert self.leaf is not None
+        return self.leaf
+
+    def _dense_copy(self, current: Tensor) -> Tensor:
+        """Return the numbers of an array that is not dense; backward finds the leaf that forward ran on."""
+        if self.grad is None:
+            return current
+        if self.leaf is None:
+            self.leaf = current.detach().clone().requires_grad_()
+        else:
+            self.leaf.data.copy_(current)
         return self.leaf
 
     def prepare_gradient(self) -> Tensor | None:
@@ -59,26 +72,24 @@ class Slot:
         """
         assert self.grad is not None
         if self.request == "add":
-            return self.grad._plain()
-        if not self.grad._viewed:
+            return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
+        old = self.grad.storage.tensor
+        if old is not None and not self.grad.is_shared:
             if self.nothing is None:
-                old = self.grad._tensor
                 self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            self.grad._tensor = self.nothing
+            self.grad.exchange(self.nothing)
         return None
 
     def take_gradient(self, found: Tensor | None) -> None:
         """Show what backward computed, or zeros where nothing came."""
         assert self.grad is not None
         if self.request == "add":
-            if found is not None and found is not self.grad._tensor:
-                self.grad._write(found)
+            if found is not None and found is not self.grad.storage.tensor:
+                self.grad.write(found)
         elif found is not None:
-            self.grad._exchange(found)
-        elif self.grad._tensor is self.nothing:
-            self.grad._tensor = torch.zeros_like(self.nothing, memory_format=torch.contiguous_format)
+            self.grad.exchange(found)
         else:
-            self.grad._plain().zero_()
+            self.grad.exchange(self.grad.storage.zeros_like())
 
 
 class BoundArrays:
@@ -150,18 +161,18 @@ class BoundArrays:
 
     def types(self) -> dict[str, torch.dtype]:
         """Return the types of the arrays that are there."""
-        return {name: value._tensor.dtype for name, value in self.present.items()}
+        return {name: value.storage.dtype for name, value in self.present.items()}
 
     def tensors(self) -> list[Tensor]:
         """Return what a plan runs on: arguments, then auxiliary states."""
         tensors = [slot.tensor() for slot in self.order]
-        return tensors + [state._tensor for state in self.aux.values() if state is not None]
+        return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
     @property
     def nbytes(self) -> int:
         """The memory of all arrays, gradients too, in bytes."""
         arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
-        return sum(each._tensor.nbytes for each in arrays if each is not None)
+        return sum(each.storage.nbytes for each in arrays if each is not None)
 
     # Arrays come in.
 
@@ -169,10 +180,10 @@ class BoundArrays:
         """Make the gradients of arguments that came without one."""
         for slot in self.slots.values():
             assert slot.array is not None
-            if slot.request == "null" or not slot.array._tensor.is_floating_point():
+            if slot.request == "null" or not slot.array.storage.dtype.is_floating_point:
                 slot.grad = None
             elif slot.grad is None:
-                slot.grad = slot.bound_grad = NDArray(torch.zeros_like(slot.array._tensor), slot.array.device)
+                slot.grad = slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
 
     def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
         """Copy arguments in, in the types that were bound; all are looked at before the first is copied.
@@ -188,7 +199,7 @@ class BoundArrays:
             if slot.array is None:
                 slot.array = value.copyto(self.device)
             elif value is not slot.array:
-                slot.array._write(value._tensor)
+                slot.array.write(value)
 
     def _slot(self, name: str) -> Slot:
         slot = self.slots.get(name)
@@ -276,7 +287,7 @@ class BoundArrays:
 def _slot(name: str, value: NDArray | None, grad: NDArray | None, request: GradReq) -> Slot:
     if value is not None and grad is not None and grad.shape != value.shape:
         raise ShapeError(f"bind: args_grad of {name!r} must have shape {value.shape}; got {grad.shape}")
-    wanted = request != "null" and (value is None or value._tensor.is_floating_point())
+    wanted = request != "null" and (value is None or value.storage.dtype.is_floating_point)
     return Slot(value, request, grad if wanted else None, grad)
 
 

@@ -335,7 +335,7 @@ class Executor:
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):
                 if value is not None and state is not None:
-                    state._write(value)
+                    state.write(value)
 
     def _replay(self, last: _Pass) -> _Pass:
         """Run forward once more, for a `backward` that is the second or comes after an inference pass.
@@ -503,8 +503,8 @@ def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:
         raise ShapeError(
             f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
         )
-    like = output._tensor
-    return grad._tensor.detach().to(like.device, like.dtype)
+    like = output.tensor
+    return grad.tensor.detach().to(like.device, like.dtype)
 
 
 def _detached(output: Any, inputs: set[int]) -> Any:

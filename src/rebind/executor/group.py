@@ -276,7 +276,7 @@ class DataParallelExecutorGroup:
                 for target in targets:
                     pieces += (target.on(k) if cut else target).pieces(sources, kind)
         for array, piece in pieces:  # nothing is copied before all of it fits
-            array._write(piece)
+            array.write(piece)
         training = self.for_training if is_train is None else bool(is_train)
         for exe in self.execs:
             exe.forward(training)
@@ -363,7 +363,7 @@ class DataParallelExecutorGroup:
             else:
                 pieces += target.pieces(states, "state")
         for array, piece in pieces:
-            array._write(piece)
+            array.write(piece)
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
         """Add the last batch's outputs to a metric.

@@ -63,7 +63,7 @@ class OutputHandles:
         """Show new values through the handles, and return these."""
         arrays = self.arrays
         for handle, value in zip(arrays, values, strict=True):
-            handle._exchange(value)
+            handle.exchange(value)
         return arrays
 
     def release(self) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError, near_names
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
+from ..ndarray.base import as_dense
 from ..ops.update import rules
 from ..registry import Registry
 
@@ -319,8 +320,12 @@ class Optimizer(Settings, Generic[State]):
         """Update a weight and its state in place; or several, given as lists."""
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
-        weights = [each.tensor for each in weight]
-        grads = [each.tensor for each in grad]
+        with as_dense(weight) as weights:
+            self._update_dense(index, weights, [each.tensor for each in grad], state)
+
+    def _update_dense(
+        self, index: Sequence[Any], weights: list[Tensor], grads: list[Tensor], state: Sequence[Any]
+    ) -> None:
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
             if one_weight.shape != one_grad.shape:
                 raise ShapeError(
@@ -357,8 +362,8 @@ class Optimizer(Settings, Generic[State]):
         else:
             for each in zip(index, masters, full, states, strict=True):
                 self.update(*each)
-        with torch.no_grad():
-            torch._foreach_copy_([each.tensor for each in weight], [each.tensor for each in masters])
+        with torch.no_grad(), as_dense(weight) as weights:
+            torch._foreach_copy_(weights, [each.tensor for each in masters])
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
         """`clip_together` of arrays, before they go different ways."""

@@ -40,6 +40,7 @@ from ..graph import (
 )  # fmt: skip
 from ..graph.passes import cast_inputs, optimize, optimize_without_shapes, without_casts
 from ..ndarray import NDArray
+from ..ndarray.storage import storage_kind
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
@@ -440,7 +441,7 @@ class Symbol:
         type_dict
             Types by name; what does not follow from them is float32.
         stype_dict
-            Kinds of storage by name; only ``'default'``.
+            Storage types by name; others are those of ``var(stype=)``.
         group2ctx
             The device of each ``ctx_group``.
         shared_arg_names, shared_exec
@@ -452,14 +453,11 @@ class Symbol:
         """
         device = as_device(ctx, "Symbol.simple_bind: ctx")
         for name, stype in (stype_dict or {}).items():
-            if stype != "default":
-                raise ParameterError(
-                    f"Symbol.simple_bind: stype of {name!r} must be 'default'; got {stype!r}"
-                )
+            storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
         shapes = self._named("simple_bind", (), kwargs)
         types = self._named("simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(kwargs))
-        return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing)
+        return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
 
     def _bind(
         self,
