@@ -555,13 +555,13 @@ def test_labels_count_again_after_a_batch_without():
 
 
 def test_shapes_that_come_again_are_not_lowered_again(monkeypatch):
-    import rebind.executor.executor as executor
+    import rebind.executor.bound as bound
 
     mod = module(rows=8)
     mod.init_optimizer()
     step(mod, batch(8))
     first, traces = mod._exec_group.execs, []
-    monkeypatch.setattr(executor, "infer_shapes", lambda *args, **kwargs: traces.append(args))
+    monkeypatch.setattr(bound, "infer_shapes", lambda *args, **kwargs: traces.append(args))
     step(mod, batch(8, seed=2))
     monkeypatch.undo()
     step(mod, batch(4))

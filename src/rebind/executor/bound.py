@@ -20,9 +20,10 @@ from ..errors import (
     UnknownArgumentError,
     near_names,
 )
-from ..graph import Facts, Graph, infer_shapes, infer_types
+from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
+from ..ops.storage_types import DENSE
 from ..shapes import Shape, size
 from .arguments import GradReq, in_shape
 
@@ -154,10 +155,12 @@ class BoundArrays:
         return {name: value for name, value in {**args, **self.aux}.items() if value is not None}
 
     def infer(self) -> Facts:
-        """Return all shapes and types that follow; a contradiction is an error that names the node."""
+        """Return all shapes, types and storage types that follow; a contradiction is an error that names the node."""
         types = infer_types(self.graph, self.types())
         shapes = {name: value.shape for name, value in self.present.items()}
-        return Facts.of(infer_shapes(self.graph, shapes, types), types)
+        stypes = {name: value.stype for name, value in self.present.items() if value.stype != DENSE}
+        storage = infer_storage(self.graph, stypes) if stypes else None
+        return Facts.of(infer_shapes(self.graph, shapes, types), types, storage)
 
     def types(self) -> dict[str, torch.dtype]:
         """Return the types of the arrays that are there."""

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from ..device import Device
+from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .graph import Entry, Graph, Node
 from .inference import Inferred
@@ -118,18 +119,24 @@ class Facts:
     origins: Mapping[Entry, Entry] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, shapes: Inferred | None, types: Inferred | None = None) -> Facts:
+    def of(
+        cls,
+        shapes: Inferred | None,
+        types: Inferred | None = None,
+        storage: Mapping[Entry, str] | None = None,
+    ) -> Facts:
         """Return the facts that inference found."""
         return cls(
             {} if shapes is None else shapes.entries,
             {} if types is None else types.entries,
+            {entry: stype for entry, stype in (storage or {}).items() if stype != DENSE},
         )
 
     def __getitem__(self, entry: Entry) -> EntryFacts:
         return EntryFacts(
             self.shapes.get(entry),
             self.types.get(entry),
-            self.storage.get(entry, "default"),
+            self.storage.get(entry, DENSE),
             self.layouts.get(entry),
             self.devices.get(entry),
         )
