@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -168,7 +169,7 @@ def test_an_import_that_a_place_needs_is_not_hidden(mx: Any, monkeypatch: pytest
         raise ModuleNotFoundError("No module named 'cv9'", name="cv9")
 
     monkeypatch.setitem(compat.TABLE, "rocket", ("rocket",))
-    monkeypatch.setattr(compat.importlib, "import_module", needs_more)
+    monkeypatch.setattr(importlib, "import_module", needs_more)
     with pytest.raises(ModuleNotFoundError, match="cv9"):
         compat.module_at("rocket")
 
@@ -215,18 +216,70 @@ def test_rows_lead_somewhere() -> None:
 def test_short_names_of_rebind() -> None:
     # `import rebind as mx` gives what MXNet has at its top; modules that few programs use come when they are used.
     assert rebind.rnd is rebind.random
-    assert rebind.engine.__name__ == "rebind.engine"
+    assert rebind.engine is importlib.import_module("rebind.engine")
     assert rebind.base.string_types == (str,)
     assert rebind.np_shape is rebind.util.np_shape
     assert rebind.contrib.sym.MultiBoxPrior is rebind.sym.contrib.MultiBoxPrior
     assert rebind.libinfo.__version__ == "1.9.1"
 
 
+WING = sorted(path for path in compat.TABLE if compat.wing_module(path))
+
+
+def test_every_module_of_the_wing_has_an_old_path() -> None:
+    import rebind.legacy
+
+    modules = {f"legacy.{found.name}" for found in pkgutil.iter_modules(rebind.legacy.__path__)}
+    assert modules == {compat.wing_module(path) for path in WING}
+
+
+@pytest.mark.parametrize("path", WING)
+def test_old_paths_lead_to_the_wing(mx: Any, path: str) -> None:
+    module = importlib.import_module(f"rebind.{path}")
+    assert module is importlib.import_module(f"rebind.{compat.wing_module(path)}")
+    found: Any = rebind
+    for part in path.split("."):
+        found = getattr(found, part)  # without an import too
+    assert found is module
+    old = importlib.import_module(f"mxnet.{path}")
+    for name in getattr(module, "__all__", ()):
+        assert getattr(old, name) is getattr(module, name)
+
+
+def test_pickles_of_the_wing() -> None:
+    """Those of today, and those from when the modules were at MXNet's paths."""
+    from rebind.misc import FactorScheduler
+
+    made = FactorScheduler(5, 0.5)
+    today = pickle.dumps(made, protocol=0)
+    for text in (today, today.replace(b"rebind.legacy.misc", b"rebind.misc")):
+        assert type(pickle.loads(text)) is FactorScheduler
+        assert pickle.loads(text)(10) == made(10)
+
+
+def test_a_plain_process_imports_old_paths() -> None:
+    """In another process, whose first import is one of them, and which finds nothing where there is nothing."""
+    code = (
+        "from rebind.base import MXNetError; import rebind.context, rebind.module.executor_group, rebind; "
+        "from rebind import engine, util; "
+        "print(MXNetError.__module__, rebind.context.cpu(), rebind.mod.executor_group.__name__, rebind.util is util)\n"
+        "try: import rebind.bases\n"
+        "except ModuleNotFoundError as error: print(error.name)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == [
+        *("rebind.errors", "cpu(0)", "rebind.legacy.executor_group", "True"),
+        "rebind.bases",
+    ]
+
+
 def test_import_stays_lean_and_leaves_mxnet_alone(tmp_path: Path) -> None:
     (tmp_path / "mxnet.py").write_text("__version__ = 'real'\n")
     code = (
         "import sys, rebind; "
-        "print([m for m in ('compat', 'cli', 'runtime', 'misc') if f'rebind.{m}' in sys.modules]); "
+        "print([m for m in ('compat', 'cli', 'runtime', 'misc', 'legacy.base') if f'rebind.{m}' in sys.modules]); "
         "import mxnet; print(mxnet.__version__)"
     )
     done = subprocess.run(

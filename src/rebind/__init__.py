@@ -11,10 +11,8 @@ from . import (
     callback,
     checkpoint,
     config,
-    context,
     errors,
     executor,
-    executor_manager,
     initializer,
     io,
     kvstore,
@@ -30,13 +28,13 @@ from . import (
     scope,
     symbol,
     test_utils,
-    util,
     viz,
 )  # fmt: skip
 from ._version import __version__
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .errors import MXNetError
 from .executor import Executor
+from .legacy import OldPaths
 from .ndarray import NDArray
 from .scope import AttrScope
 from .symbol import Symbol
@@ -72,14 +70,20 @@ def install_as_mxnet() -> None:
     install()
 
 
+OldPaths().install()  # `import rebind.base`, and whatever else is there for old programs only
+
 if TYPE_CHECKING:
-    from . import base as base
-    from . import engine as engine
-    from . import log as log
-    from . import misc as misc
     from . import registry as registry
-    from . import runtime as runtime
-else:  # imported when they are first used; a type checker shall tell what is not there
+    from .legacy import base as base
+    from .legacy import context as context
+    from .legacy import engine as engine
+    from .legacy import executor_manager as executor_manager
+    from .legacy import libinfo as libinfo
+    from .legacy import log as log
+    from .legacy import misc as misc
+    from .legacy import runtime as runtime
+    from .legacy import util as util
+else:  # imported when they are first used; a type checker is to find what is not there
 
     def __getattr__(name: str) -> Any:
         """Return a module of MXNet's that is imported when it is first used: `mx.engine`, `mx.base`, `mx.img`, ..."""
@@ -88,3 +92,6 @@ else:  # imported when they are first used; a type checker shall tell what is no
         from .compat import attribute
 
         return attribute(name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ from ._version import __version__
 __all__ = ["main", "run_module", "run_script"]
 
 # The folder with a module `mxnet` for the processes that a program starts.
-_AS_MXNET = str(Path(__file__).parent / "_as_mxnet")
+_AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

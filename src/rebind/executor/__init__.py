@@ -6,9 +6,8 @@ from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .bind import bind, simple_bind
 from .executor import Executor
-from .group import DataParallelExecutorGroup
+from .group import DataParallelExecutorGroup, batch_axis, join, split_batch
 from .lower import Plan, lower
-from .split import batch_axis, join, split_batch
 from .step import Step, compiled, make_step
 
 __all__ = [

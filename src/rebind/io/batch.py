@@ -129,11 +129,17 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 
-def rename(descriptions: Iterable[Any], names: Mapping[str, str]) -> list[DataDesc]:
-    """Return `descriptions` (or pairs of name and shape) with the names that `names` has for them."""
+def as_descs(
+    descriptions: Iterable[DataDesc | tuple[str, Sequence[int]]], names: Mapping[str, str] | None = None
+) -> list[DataDesc]:
+    """Return records from records, or pairs of name and shape, with the names that `names` has for them.
+
+    >>> as_descs([("data", (4, 3))], {"data": "left"})
+    [DataDesc[left,(4, 3),<class 'numpy.float32'>,NCHW]]
+    """
     return [
         DataDesc(
-            names.get(item[0], item[0]),
+            (names or {}).get(item[0], item[0]),
             item[1],
             getattr(item, "dtype", np.float32),
             getattr(item, "layout", "NCHW"),

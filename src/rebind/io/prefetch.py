@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, ShapeError
-from .batch import DataBatch, DataDesc, rename
+from .batch import DataBatch, DataDesc, as_descs
 from .iterator import CurrentBatch, DataIter
 
 __all__ = ["PrefetchingIter"]
@@ -72,7 +72,7 @@ class PrefetchingIter(CurrentBatch):
         return [
             desc
             for each, new in zip(self.iters, names, strict=True)
-            for desc in rename(each.provide_data, new)
+            for desc in as_descs(each.provide_data, new)
         ]
 
     @property
@@ -82,7 +82,7 @@ class PrefetchingIter(CurrentBatch):
         return [
             desc
             for each, new in zip(self.iters, names, strict=True)
-            for desc in rename(each.provide_label, new)
+            for desc in as_descs(each.provide_label, new)
         ]
 
     def reset(self) -> None:

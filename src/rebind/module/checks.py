@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from ..base import _as_list
 from ..errors import ParameterError
 from ..io import DataDesc
 from ..symbol import Symbol
 from .base_module import check_names, read_descs
 
-__all__ = ["_as_list", "_check_input_names", "_check_names_match", "_parse_data_desc"]
+__all__ = ["_check_input_names", "_check_names_match", "_parse_data_desc"]
 
 
 def _check_input_names(symbol: Symbol, names: Iterable[str], typename: str, throw: bool) -> None:

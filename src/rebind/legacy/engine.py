@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .errors import ParameterError
+from ..errors import ParameterError
 
 __all__ = ["bulk", "set_bulk_size"]
 

@@ -5,10 +5,6 @@ import re
 
 import numpy as np
 import pytest
-
-import rebind as mx
-from rebind import nd
-from rebind import sym as S
 from rebind.executor_manager import (
     DataParallelExecutorGroup,
     DataParallelExecutorManager,
@@ -19,6 +15,10 @@ from rebind.executor_manager import (
     _load_label,
     _split_input_slice,
 )
+
+import rebind as mx
+from rebind import nd
+from rebind import sym as S
 from rebind.io import DataBatch, DataDesc, NDArrayIter
 
 NET = S.SoftmaxOutput(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from .errors import NameLookupError, near_names
+from ..errors import NameLookupError, near_names
 
 __all__ = ["Feature", "Features", "feature_list"]
 
@@ -79,7 +79,7 @@ class Features(OrderedDict):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Tell whether the feature is there; its name in any case."""
+        """Return whether the feature is there; its name in any case."""
         name = feature_name.upper()
         if name not in self:
             raise NameLookupError(

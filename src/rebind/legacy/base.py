@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import config
-from .errors import ArgumentError, MXNetError
-from .params import NULL as _Null
+from .. import config
+from ..errors import ArgumentError, MXNetError
+from ..params import NULL as _Null
 
 __all__ = [
     "MXNetError", "_Null", "_as_list", "basestring", "c_str", "data_dir", "data_dir_default", "integer_types", "long",

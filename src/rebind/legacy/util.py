@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from .device import gpu_memory_info, num_gpus
-from .errors import ParameterError
-from .ndarray.mode import mode
+from ..device import gpu_memory_info, num_gpus
+from ..errors import ParameterError
+from ..ndarray.mode import mode
 
 __all__ = [
     "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape", "np_array", "np_shape", "reset_np",
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_np_shape() -> bool:
-    """Tell whether NumPy's shapes are on."""
+    """Return whether NumPy's shapes are on."""
     return mode.numpy_shapes
 
 
@@ -71,7 +71,7 @@ def use_np_shape(func: F) -> F:
 
 
 def is_np_array() -> bool:
-    """Tell whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind."""
+    """Return whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind."""
     return False
 
 

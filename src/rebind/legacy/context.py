@@ -1,6 +1,6 @@
-"""`mx.context`: the names of `rebind.device`."""
+"""`mx.context`: the names of `rebind.device`, for which `context` was MXNet's word."""
 
-from .device import (
+from ..device import (
     Context,
     Device,
     cpu,

@@ -9,7 +9,7 @@ import rebind as mx
 from rebind import nd
 from rebind import sym as S
 from rebind.executor import DataParallelExecutorGroup
-from rebind.executor.group import KEPT_SHAPES
+from rebind.executor.group.data_parallel import CACHED_SHAPES
 from rebind.io import DataBatch, DataDesc
 
 NET = S.LinearRegressionOutput(S.FullyConnected(S.var("data"), num_hidden=1, name="fc"), name="out")
@@ -91,10 +91,10 @@ def test_shapes_that_come_again_are_not_bound_again_and_share_parameters():
 
 def test_only_so_many_shapes_stay_bound():
     it = group(devices=1)
-    for rows in range(1, KEPT_SHAPES + 5):
+    for rows in range(1, CACHED_SHAPES + 5):
         it.reshape(*shapes(rows))
-    assert len(it._kept) == KEPT_SHAPES
-    assert it.execs in it._kept.values() and it.batch_size == KEPT_SHAPES + 4
+    assert len(it._cache) == CACHED_SHAPES
+    assert set(it.execs) <= set(it._cache) and it.batch_size == CACHED_SHAPES + 4
 
 
 def test_a_shape_that_is_left_keeps_no_intermediate_results():

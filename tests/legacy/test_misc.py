@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
+from rebind.misc import FactorScheduler, LearningRateScheduler
 
 import rebind as mx
-from rebind.misc import FactorScheduler, LearningRateScheduler
 
 
 def test_factor_scheduler(caplog: pytest.LogCaptureFixture) -> None:

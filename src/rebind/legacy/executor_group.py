@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..executor import DataParallelExecutorGroup, join
-from ..executor.group import groups_per_device as _prepare_group2ctxs
-from ..executor_manager import _load_data, _load_general, _load_label, _split_input_slice
+from ..executor.group.replicas import groups_per_device as _prepare_group2ctxs
 from ..ndarray import NDArray
+from .executor_manager import _load_data, _load_general, _load_label, _split_input_slice
 
 __all__ = [
     "DataParallelExecutorGroup",
@@ -21,5 +21,5 @@ __all__ = [
 
 
 def _merge_multi_context(outputs: Sequence[Sequence[NDArray]], major_axis: Sequence[int]) -> list[NDArray]:
-    """Return each output whole: the devices' parts joined along its batch axis, or the first one for -1."""
-    return [join(parts, axis) for parts, axis in zip(outputs, major_axis, strict=True)]
+    """Return each output whole: the devices' arrays joined along its batch axis, or the first one for -1."""
+    return [join(arrays, axis) for arrays, axis in zip(outputs, major_axis, strict=True)]

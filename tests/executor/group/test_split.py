@@ -5,16 +5,7 @@ import pytest
 
 import rebind as mx
 from rebind import nd
-from rebind.executor.split import (
-    Target,
-    batch_axis,
-    batch_size_of,
-    join,
-    mean,
-    part_of,
-    part_shape,
-    split_batch,
-)
+from rebind.executor.group.split import Split, batch_axis, batch_size_of, join, mean, split_batch
 from rebind.io import DataDesc
 
 
@@ -30,7 +21,7 @@ from rebind.io import DataDesc
 )
 def test_split_batch(size, loads, expected):
     slices = split_batch(size, loads)
-    assert [part.stop - part.start for part in slices] == expected
+    assert list(Split(tuple(slices)).sizes) == expected
     assert slices[0].start == 0 and slices[-1].stop == size
 
 
@@ -44,30 +35,32 @@ def test_batch_axis(layout, axis):
     assert batch_axis(layout) == axis
 
 
-def test_sizes_and_parts_from_descriptions():
+def test_sizes_and_shapes_from_descriptions():
     data, steps, table = (
         DataDesc("a", (6, 2)),
         DataDesc("b", (3, 6), layout="TN"),
         DataDesc("c", (9,), layout="C"),
     )
     assert batch_size_of([data, steps, table]) == 6
-    assert [part_shape(desc, slice(2, 6), 2) for desc in (data, steps, table)] == [(4, 2), (3, 4), (9,)]
-    assert part_shape(data, slice(2, 6), 1) == (6, 2)
+    split = Split((slice(0, 2), slice(2, 6)))
+    assert [split.shape_of(desc, 1) for desc in (data, steps, table)] == [(4, 2), (3, 4), (9,)]
+    assert Split((slice(0, 6),)).shape_of(data, 0) == (6, 2)
     with pytest.raises(ValueError, match=r"one batch size; got \{'a': 6, 'd': 5\}"):
         batch_size_of([data, DataDesc("d", (5,))])
     with pytest.raises(ValueError, match="one of the inputs must have a batch axis"):
         batch_size_of([table])
 
 
-def test_cutting_and_joining_are_inverse():
+def test_splitting_and_joining_are_inverse():
     whole = nd.array(np.arange(24).reshape(2, 6, 2))
-    slices = split_batch(6, [1, 2])
-    parts = [part_of(whole, slices, k, 1, "it") for k in range(2)]
-    assert [part.shape for part in parts] == [(2, 2, 2), (2, 4, 2)]
-    assert np.array_equal(join(parts, 1).asnumpy(), whole.asnumpy())
-    assert part_of(whole, slices, 1, -1, "it") is whole and join([whole, whole], -1) is whole
+    split = Split(tuple(split_batch(6, [1, 2])))
+    slices = [split.take_array(whole, k, 1, "it") for k in range(2)]
+    assert [each.shape for each in slices] == [(2, 2, 2), (2, 4, 2)]
+    assert np.array_equal(join(slices, 1).asnumpy(), whole.asnumpy())
+    assert split.take_array(whole, 1, -1, "it") is whole and join([whole, whole], -1) is whole
+    assert np.array_equal(split.take_array(whole.asnumpy(), 0, 1, "it").asnumpy(), slices[0].asnumpy())
     with pytest.raises(ValueError, match=re.escape("it must have 6 rows, on axis 0; got shape (2, 6, 2)")):
-        part_of(whole, slices, 0, 0, "it")
+        split.take_array(whole, 0, 0, "it")
 
 
 def test_mean_keeps_the_type_and_is_a_copy():
@@ -77,21 +70,3 @@ def test_mean_keeps_the_type_and_is_a_copy():
     one = mean(arrays[:1])
     arrays[0][:] = 9
     assert one.asnumpy().tolist() == [1, 2]
-
-
-def test_a_target_takes_numpy_arrays_and_refuses_what_does_not_fit():
-    arrays = [nd.zeros((2,)), nd.zeros((4,))]
-    target = Target(0, "x", 0, split_batch(6, [1, 2]), arrays)
-    frozen = np.arange(6)
-    frozen.setflags(write=False)
-    for array, piece in target.pieces([frozen], "data"):
-        array.write(piece)
-    assert [array.asnumpy().tolist() for array in arrays] == [[0, 1], [2, 3, 4, 5]]
-    assert target.on(1).pieces([nd.ones((4,))], "data")[0][0] is arrays[1]
-    for sources, says in (
-        ([], "forward: the batch must hold data 'x'; got 0 arrays of data"),
-        ([np.zeros(5)], "forward: data 'x' must have 6 rows, on axis 0; got shape (5,)"),
-        ([np.zeros((6, 1))], "forward: data 'x' must have shape (2,) on cpu(0); got (2, 1)"),
-    ):
-        with pytest.raises(ValueError, match=re.escape(says)):
-            target.pieces(sources, "data")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from .errors import ParameterError
-from .lr_scheduler import LRScheduler
+from ..errors import ParameterError
+from ..lr_scheduler import LRScheduler
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
 

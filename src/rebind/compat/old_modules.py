@@ -1,0 +1,195 @@
+"""MXNet's modules by their old paths: each looks its names up in rebind when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from ..errors import AbsentModuleError, AbsentNameError, near_names
+from ..legacy.libinfo import MXNET_VERSION
+from .table import C_API, C_HELPERS, NAMES_TO_COME, SHARED, TABLE, Absent, Later, Row, wing_module
+
+__all__ = ["OldModule", "attribute", "is_known", "module_at"]
+
+
+class OldModule(ModuleType):
+    """A module of MXNet's by its old path. Names are looked up in rebind's modules when they are first used.
+
+    Parameters
+    ----------
+    path
+        MXNet's path, below ``mxnet``.
+    sources
+        What holds its names here, searched in this order: modules, and namespaces such as `ndarray.linalg`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> module_at("io.io").NDArrayIter is mx.io.NDArrayIter
+    True
+    """
+
+    def __init__(self, path: str, sources: Sequence[object]) -> None:
+        super().__init__(_full(path), f"MXNet's module `{_full(path)}`, as rebind has it.")
+        self._path = path
+        self._sources = tuple(sources)
+        self.__path__: list[str] = []  # submodules come from the finder alone
+        if not path:
+            self.__version__ = MXNET_VERSION
+            self.__file__ = sys.modules["rebind"].__file__
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [other for other in dir(self) if not other.startswith("_")]
+        value = self._find(name)
+        self.__dict__[name] = value  # from now on as quick as any attribute
+        return value
+
+    def _find(self, name: str) -> Any:
+        path = f"{self._path}.{name}".lstrip(".")
+        if path in TABLE:
+            try:
+                return module_at(path)
+            except AbsentModuleError as error:
+                raise AbsentNameError(str(error)) from None
+        for source in self._sources:
+            if hasattr(source, name):
+                return getattr(source, name)
+        if self._path and name in SHARED:
+            return _resolve(SHARED[name])
+        if name in NAMES_TO_COME:
+            raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind yet. {NAMES_TO_COME[name]}")
+        if name in C_HELPERS:
+            raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind. {C_API.instead}")
+        hint = "." if name.startswith("_") else near_names(name, dir(self))
+        raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
+
+    @property
+    def only_source(self) -> ModuleType | None:
+        """The one module of rebind that holds all names, if there is one."""
+        first, *others = self._sources
+        return first if isinstance(first, ModuleType) and not others else None
+
+    def __dir__(self) -> list[str]:
+        names = (
+            {name for source in self._sources for name in dir(source)}
+            | set(vars(self))
+            | set(_children(self._path))
+        )
+        return sorted(names)
+
+
+_modules: dict[str, OldModule] = {}
+
+
+def module_at(path: str) -> OldModule:
+    """Return the module of MXNet's `path` below ``mxnet``; there is one for all of its names.
+
+    Raises
+    ------
+    AbsentModuleError
+        If rebind does not have it, or not yet; it says what to use instead.
+    """
+    path, row = _row(path)
+    if path not in _modules:
+        _modules[path] = OldModule(path, _sources(path, row))
+    return _modules[path]
+
+
+def attribute(name: str) -> Any:
+    """Return what ``rebind.name`` is for a name that the package itself lacks: a module that comes when it is used.
+
+    So ``import rebind as mx`` gives `mx.engine`, `mx.base`, `mx.img` and the like too.
+
+    >>> attribute("rnd").__name__, attribute("engine").__name__
+    ('rebind.random', 'rebind.legacy.engine')
+    """
+    if wing_module(name) is not None:
+        return importlib.import_module(f"rebind.{name}")
+    if name not in TABLE:
+        if SHARED.get(name, "").startswith("legacy.util:"):  # MXNet has the switches of `util` at the top too
+            return _resolve(SHARED[name])
+        known = dir(sys.modules["rebind"])
+        raise AttributeError(f"module 'rebind' has no attribute {name!r}{near_names(name, known)}")
+    try:
+        module = module_at(name)
+    except AbsentModuleError as error:
+        raise AbsentNameError(str(error)) from None
+    return module.only_source or module
+
+
+def _full(path: str) -> str:
+    return f"mxnet.{path}" if path else "mxnet"
+
+
+def _canonical(path: str) -> str:
+    """Return the path with shorter names written out: ``nd.contrib`` is ``ndarray.contrib``."""
+    whole = ""
+    for part in path.split("."):
+        whole = f"{whole}.{part}".lstrip(".")
+        row = TABLE.get(whole)
+        while isinstance(row, str):
+            whole, row = row, TABLE[row]
+    return whole
+
+
+def _row(path: str) -> tuple[str, Row]:
+    """Return the canonical path and its row; a path below one that is absent has that one's row."""
+    path = _canonical(path)
+    above = path
+    while above not in TABLE:
+        above = above.rpartition(".")[0]
+    row = TABLE[above]
+    if above != path and not isinstance(row, Absent):
+        raise AbsentModuleError(f"mxnet has no module {path!r} that rebind knows of")
+    return path, row
+
+
+def is_known(path: str) -> bool:
+    """Whether there is something to say of MXNet's path: what it is here, or why it is absent."""
+    path = _canonical(path)
+    return path in TABLE or any(
+        isinstance(TABLE.get(path[:end]), Absent) for end, letter in enumerate(path) if letter == "."
+    )
+
+
+def _children(path: str) -> Iterator[str]:
+    """Yield the names of modules below a path, without those that are absent or still to come."""
+    for other in TABLE:
+        parent, _, name = other.rpartition(".")
+        if parent != path or not name:
+            continue
+        row = TABLE[_canonical(other)]
+        if isinstance(row, Later) and importlib.util.find_spec(f"rebind.{row.module}") is None:
+            continue
+        if not isinstance(row, Absent):
+            yield name
+
+
+def _sources(path: str, row: Row) -> list[Any]:
+    """Return the modules (or namespaces) that hold a path's names."""
+    if isinstance(row, Absent):
+        raise AbsentModuleError(f"{_full(path)} is not part of rebind. {row.instead}")
+    wanted = (row.module,) if isinstance(row, Later) else tuple(row)
+    found = []
+    for where in wanted:
+        try:
+            found.append(_resolve(where))
+        except ModuleNotFoundError as error:
+            if not f"rebind.{where}.".startswith(f"{error.name}."):
+                raise  # another package, which that module needs
+    if not found:
+        instead = f" {row.instead}" if isinstance(row, Later) else ""
+        raise AbsentModuleError(f"{_full(path)} is not part of rebind yet.{instead}")
+    return found
+
+
+def _resolve(where: str) -> Any:
+    """Return what a row of the table names: a module below rebind, or an attribute of one."""
+    module, _, name = where.partition(":")
+    found = importlib.import_module(f"rebind.{module}".rstrip("."))
+    return getattr(found, name) if name else found

@@ -1,0 +1,52 @@
+"""Executors by the shapes that they are bound for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+
+from ..executor import Executor
+
+__all__ = ["BindingCache"]
+
+
+class BindingCache:
+    """The executors of the last few shapes; shapes that come again cost nothing.
+
+    Parameters
+    ----------
+    limit
+        How many shapes stay bound, since each holds memory for its inputs and outputs.
+
+    Examples
+    --------
+    >>> cache = BindingCache(limit=1)
+    >>> first = cache.switch("a", lambda: [])
+    >>> len(cache), cache.current is first
+    (1, True)
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.current: list[Executor] = []
+        self._by_shapes: dict[Hashable, list[Executor]] = {}  # the last used last
+
+    def switch(self, shapes: Hashable, bind: Callable[[], list[Executor]]) -> list[Executor]:
+        """Return the executors for `shapes`, which `bind` makes when there are none; they are current from then on.
+
+        Those that were current give up their intermediate results: nobody runs `backward` on them any more.
+        """
+        found = self._by_shapes.pop(shapes, None) or bind()
+        for exe in self.current:
+            if exe not in found:
+                exe.release()
+        self._by_shapes[shapes] = self.current = found
+        if len(self._by_shapes) > self.limit:
+            del self._by_shapes[next(iter(self._by_shapes))]
+        return found
+
+    def __len__(self) -> int:
+        return len(self._by_shapes)
+
+    def __iter__(self) -> Iterator[Executor]:
+        """Yield all executors, of all shapes."""
+        return (exe for executors in self._by_shapes.values() for exe in executors)

@@ -1,0 +1,294 @@
+"""`DataParallelExecutorGroup`: one executor per device, each with its slice of the batch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from ...device import Device
+from ...errors import StateError
+from ...ndarray import NDArray
+from ...shapes import Shape
+from ..arguments import GradReqs
+from ..executor import Executor
+from .binding_cache import BindingCache
+from .outputs import HeadGrads, Outputs, merged, output_axes, update_metric
+from .protocols import ArrayLike, Batch, InputDesc, Logger, MetricLike, MonitorLike
+from .replicas import (
+    Devices,
+    GroupDevices,
+    Network,
+    Replicas,
+    SymbolLike,
+    bind_replicas,
+)
+from .routing import Inputs, copies_of, copy_all
+from .split import batch_size_of, mean
+from .states import States, StateValues
+
+__all__ = ["DataParallelExecutorGroup"]
+
+Desc = TypeVar("Desc", bound=InputDesc)
+T = TypeVar("T")
+
+#: How many combinations of input shapes stay bound. One that comes again costs nothing then; each holds memory.
+CACHED_SHAPES = 16
+
+
+class DataParallelExecutorGroup(Generic[Desc]):
+    """Executors of one symbol on several devices, which work on slices of each batch.
+
+    The parameters are MXNet's. They are read into a `Network` (what is bound) and `Devices` (where); `replicas` binds
+    those, `routing` brings a batch to the devices, `outputs` brings what they compute together again.
+
+    Parameters
+    ----------
+    symbol
+        The network.
+    contexts
+        The devices.
+    workload
+        The share of each device.
+    data_shapes, label_shapes
+        `DataDesc` records: name, shape, dtype, layout. `label_shapes` may be None.
+    param_names
+        Which arguments are parameters.
+    for_training
+        Whether gradients are computed.
+    inputs_need_grad
+        Whether the inputs get gradients too.
+    shared_group
+        A group whose arrays of parameters are used.
+    logger
+        Where messages go.
+    fixed_param_names
+        Parameters that get no gradient.
+    grad_req
+        ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict over all arguments.
+    state_names
+        Inputs that keep their values between batches.
+    group2ctxs
+        For each ``ctx_group`` its device: a dict, or a list with a dict for each of `contexts`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net, devices = mx.sym.var("data") * 2, [mx.cpu(0), mx.cpu(1)]
+    >>> group = DataParallelExecutorGroup(
+    ...     net,
+    ...     devices,
+    ...     None,
+    ...     [mx.io.DataDesc("data", (3,))],
+    ...     None,
+    ...     [],
+    ...     for_training=False,
+    ...     inputs_need_grad=False,
+    ... )
+    >>> group.forward(mx.io.DataBatch([mx.nd.array([1, 2, 3])]))
+    >>> group.get_outputs()[0].asnumpy()
+    array([2., 4., 6.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        symbol: SymbolLike,
+        contexts: Sequence[Device],
+        workload: Sequence[float] | None,
+        data_shapes: Sequence[Desc],
+        label_shapes: Sequence[Desc] | None,
+        param_names: Sequence[str],
+        for_training: bool,
+        inputs_need_grad: bool,
+        shared_group: DataParallelExecutorGroup | None = None,
+        logger: Logger = logging,
+        fixed_param_names: Sequence[str] | None = None,
+        grad_req: GradReqs = "write",
+        state_names: Sequence[str] | None = None,
+        group2ctxs: GroupDevices = None,
+    ) -> None:
+        self.symbol = symbol
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.logger = logger
+        self.shared_group = shared_group
+        self.param_names = list(param_names)
+        self.fixed_param_names = list(fixed_param_names or ())
+        self.state_names = list(state_names or ())
+        with_gradient = {*param_names} - {*self.fixed_param_names}
+        if inputs_need_grad:
+            with_gradient |= {desc.name for desc in data_shapes}
+        self._network = Network.read(
+            symbol, param_names, self.state_names, grad_req if for_training else "null", with_gradient
+        )
+        self._devices = Devices.read(contexts, workload, group2ctxs)
+        self.grad_req = self._network.requests
+        self.contexts = list(contexts)
+        self.workload = list(self._devices.work_loads)
+        self.group2ctxs = list(self._devices.groups)
+        self.arg_names = self._network.arg_names
+        self.aux_names = self._network.aux_names
+        self.output_layouts = output_axes(self._network.graph)
+        self._cache = BindingCache(CACHED_SHAPES)
+        self._monitors: list[MonitorLike] = []
+        self.bind_exec(data_shapes, label_shapes, shared_group)
+
+    def bind_exec(
+        self,
+        data_shapes: Sequence[Desc],
+        label_shapes: Sequence[Desc] | None,
+        shared_group: DataParallelExecutorGroup | None = None,
+        reshape: bool = False,
+    ) -> None:
+        """Find or make the executors for these shapes."""
+        descs = [*data_shapes, *(label_shapes or ())]
+        split = self._devices.split(batch_size_of(data_shapes))
+        # The same network in other shapes, or another group's parameters: what keeps its shape is shared.
+        owner = self if self._cache.current else shared_group
+        shared = None if owner is None else owner.replicas
+
+        def bind() -> list[Executor]:
+            executors = bind_replicas(self._network, self._devices, split, descs, shared)
+            for monitor in self._monitors:
+                for exe in executors:
+                    monitor.install(exe)
+            return executors
+
+        self.execs: list[Executor] = self._cache.switch(
+            tuple((desc.name, tuple(desc.shape)) for desc in descs), bind
+        )
+        self.replicas: Replicas = Replicas(split, self.execs)
+        self.slices = list(split.slices)
+        self.batch_size = split.batch_size
+        self.data_shapes: list[Desc] = list(data_shapes)
+        self.label_shapes: list[Desc] | None = list(label_shapes) if label_shapes is not None else None
+        self._collect_arrays()
+
+    def reshape(self, data_shapes: Sequence[Desc], label_shapes: Sequence[Desc] | None) -> None:
+        """Switch to other shapes; parameters, gradients and states of the network stay what they are."""
+        if list(data_shapes) == self.data_shapes and label_shapes == self.label_shapes:
+            return
+        self.bind_exec(data_shapes, label_shapes, reshape=True)
+
+    def _collect_arrays(self) -> None:
+        """Gather the executors' arrays by name, in the lists that MXNet's programs reach for."""
+        args = [exe.arg_dict for exe in self.execs]
+        grads = [exe.grad_dict for exe in self.execs]
+        aux = [exe.aux_dict for exe in self.execs]
+        self._data = Inputs.of("data", self.data_shapes, self.replicas.split, args)
+        self._labels = Inputs.of("label", self.label_shapes or (), self.replicas.split, args)
+        self._outputs = Outputs(
+            self._network.graph.output_names, self.output_layouts, self.replicas.split, self.execs
+        )
+        self.data_names, self.data_layouts = self._data.names, self._data.axes
+        self.label_names, self.label_layouts = self._labels.names, self._labels.axes
+        self.data_arrays = self._data.pairs
+        self.label_arrays = None if self.label_shapes is None else self._labels.pairs
+        self._states = States(self.state_names, _by_name(args, self.state_names), self.replicas.split)
+        self.state_arrays = self._states.arrays
+        self.param_arrays: list[list[NDArray]] = _by_name(args, self.param_names)
+        self.aux_arrays: list[list[Any]] = _by_name(aux, self.aux_names)
+        # None on all devices where a gradient is not asked for.
+        self.grad_arrays: list[list[Any]] | None = (
+            _by_name(grads, self.param_names) if self.for_training else None
+        )
+        self.input_grad_arrays: list[list[Any]] | None = (
+            _by_name(grads, self.data_names) if self.inputs_need_grad else None
+        )
+
+    def install_monitor(self, mon: MonitorLike) -> None:
+        """Let a monitor watch every executor, and those that other shapes will need."""
+        self._monitors.append(mon)
+        for exe in self._cache:
+            mon.install(exe)
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None,
+        allow_extra: bool = False,
+    ) -> None:
+        """Copy parameters to all devices."""
+        for exe in self.execs:
+            exe.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
+
+    def get_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
+        """Write the mean over the devices into the dicts, as new arrays on the CPU."""
+        arg_params.update(zip(self.param_names, map(mean, self.param_arrays), strict=True))
+        aux_params.update(zip(self.aux_names, map(mean, self.aux_arrays), strict=True))
+
+    def unify_auxiliary(self) -> None:
+        """Give all devices the mean of their auxiliary states, which each updates from its own samples."""
+        if len(self.execs) == 1:
+            return
+        for arrays in self.aux_arrays:
+            average = mean(arrays)
+            for array in arrays:
+                average.copyto(array)
+
+    def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
+        """Copy each device's slice of the batch to it and run forward.
+
+        Parameters
+        ----------
+        data_batch
+            With the lists `data` and `label`; or a list of such batches, already split, one for each device.
+        is_train
+            The mode; None means `for_training`.
+        """
+        copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
+        training = self.for_training if is_train is None else bool(is_train)
+        for exe in self.execs:
+            exe.forward(training)
+
+    def backward(self, out_grads: HeadGrads = None) -> None:
+        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes."""
+        if not self.for_training:
+            raise StateError("backward: the module must be bound with for_training=True")
+        for exe, own in zip(self.execs, self._outputs.head_grads_for(out_grads), strict=True):
+            exe.backward(own)
+
+    def get_outputs(
+        self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
+    ) -> list[NDArray] | list[list[NDArray]]:
+        """Return the outputs: joined over the devices, or for each output the list of the devices' arrays."""
+        return merged(self._outputs.arrays(begin, end), self.output_layouts[begin:end], merge_multi_context)
+
+    def get_output_shapes(self) -> list[tuple[str, Shape]]:
+        """Return names and shapes of the outputs for the whole batch."""
+        return self._outputs.shapes()
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[NDArray] | list[list[NDArray]]:
+        """Return the gradients of the inputs."""
+        if self.input_grad_arrays is None:
+            raise StateError("get_input_grads: the module must be bound with inputs_need_grad=True")
+        return merged(self.input_grad_arrays, self.data_layouts, merge_multi_context)
+
+    def update_metric(
+        self,
+        eval_metric: MetricLike,
+        labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+        pre_sliced: bool = False,
+    ) -> None:
+        """Add the last batch's outputs to a metric.
+
+        `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device.
+        """
+        update_metric(eval_metric, self.execs, self._labels, labels, pre_sliced)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[NDArray] | list[list[NDArray]]:
+        """Return the states."""
+        return self._states.get(merge_multi_context)
+
+    def set_states(
+        self,
+        states: StateValues | None = None,
+        value: float | None = None,
+    ) -> None:
+        """Set the states from arrays (whole, or for each a list of the devices' arrays), or all to one number."""
+        self._states.set(states, value)
+
+
+def _by_name(arrays: Sequence[Mapping[str, T]], names: Sequence[str]) -> list[list[T]]:
+    """Return for each name the devices' arrays."""
+    return [[own[name] for own in arrays] for name in names]

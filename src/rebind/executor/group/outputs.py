@@ -1,0 +1,117 @@
+"""What the executors of one network give, as one network that saw the whole batch gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...errors import ShapeError
+from ...graph import Graph
+from ...ndarray import NDArray
+from ...shapes import Shape
+from ..executor import Executor
+from .protocols import ArrayLike, MetricLike
+from .routing import Inputs
+from .split import Split, batch_axis, join
+
+__all__ = ["HeadGrads", "Outputs", "merged", "output_axes", "update_metric"]
+
+#: Gradients of the outputs, for a whole batch: one array, a list, or a dict from output name to array.
+HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None"
+
+
+def output_axes(graph: Graph) -> list[int]:
+    """Return the batch axis of each output: what the layout says that its node has as an attribute, or 0."""
+    return [batch_axis(entry.node.attributes.get("__layout__")) for entry in graph.outputs]
+
+
+def merged(
+    arrays: Sequence[Sequence[NDArray]], axes: Sequence[int], merge: bool = True
+) -> list[NDArray] | list[list[NDArray]]:
+    """Return for each output its arrays joined over the devices or, without `merge`, the list of them."""
+    if not merge:
+        return [list(each) for each in arrays]
+    return [join(each, axis) for each, axis in zip(arrays, axes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The outputs of executors that share a batch.
+
+    Attributes
+    ----------
+    names, axes
+        Name and batch axis of each output; -1: it is the same on all devices.
+    split
+        Which samples each device has.
+    executors
+        One for each device.
+    """
+
+    names: Sequence[str]
+    axes: Sequence[int]
+    split: Split
+    executors: Sequence[Executor]
+
+    def arrays(self, begin: int = 0, end: int | None = None) -> list[list[NDArray]]:
+        """Return for each output the devices' arrays."""
+        # One pass over `outputs` a device: it is a property, and this runs once a batch.
+        by_device = [exe.outputs[begin:end] for exe in self.executors]
+        return [list(each) for each in zip(*by_device, strict=True)]
+
+    def shapes(self) -> list[tuple[str, Shape]]:
+        """Return names and shapes of the outputs for the whole batch."""
+        found = []
+        for name, axis, arrays in zip(self.names, self.axes, self.arrays(), strict=True):
+            shape = list(arrays[0].shape)
+            if axis >= 0 and shape:
+                shape[axis] = sum(each.shape[axis] for each in arrays)
+            found.append((name, tuple(shape)))
+        return found
+
+    def head_grads_for(self, out_grads: HeadGrads) -> list[HeadGrads]:
+        """Return for each device its slices of the outputs' gradients, in a form that `Executor.backward` takes."""
+        if out_grads is None or self.split.is_whole:
+            return [out_grads] * len(self.executors)
+        if isinstance(out_grads, Mapping):
+            by_name = dict(out_grads)
+        else:
+            given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
+            if len(given) != len(self.names):
+                raise ShapeError(
+                    f"backward: out_grads must hold {len(self.names)} arrays, for {list(self.names)}; got {len(given)}"
+                )
+            by_name = dict(zip(self.names, given, strict=True))
+        # A name that is no output is left for the executor, which knows what to say of it.
+        axes = dict(zip(self.names, self.axes, strict=True))
+        return [
+            {
+                name: self.split.take_array(grad, k, axes.get(name, 0), f"backward: the gradient of {name!r}")
+                for name, grad in by_name.items()
+                if grad is not None
+            }
+            for k in range(len(self.executors))
+        ]
+
+
+def update_metric(
+    metric: MetricLike,
+    executors: Sequence[Executor],
+    inputs: Inputs,
+    labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+    pre_sliced: bool = False,
+) -> None:
+    """Add the last batch's outputs to a metric, device by device.
+
+    `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` say
+    how they are called and split.
+    """
+    if pre_sliced and len(labels) != len(executors):
+        raise ShapeError(
+            f"update_metric: with pre_sliced, labels must hold a list for each of {len(executors)} devices; "
+            f"got {len(labels)}"
+        )
+    for k, exe in enumerate(executors):
+        own = list(labels[k]) if pre_sliced else inputs.slices_for(k, labels, "update_metric")  # type: ignore[arg-type]
+        metric.update_dict(inputs.by_name(own), exe.output_dict)  # type: ignore[arg-type]

@@ -1,0 +1,175 @@
+"""How a batch is split among devices, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ...errors import ParameterError, ShapeError
+from ...ndarray import NDArray, array
+from ...shapes import Shape
+from .protocols import ArrayLike, InputDesc
+
+__all__ = ["Split", "as_ndarray", "batch_axis", "batch_size_of", "join", "mean", "split_batch"]
+
+A = TypeVar("A", bound=ArrayLike)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which slice of a batch each device gets.
+
+    An axis of -1 means that an array has no batch axis: every device gets it whole.
+
+    Examples
+    --------
+    >>> split = Split((slice(0, 2), slice(2, 6)))
+    >>> split.batch_size, split.sizes
+    (6, (2, 4))
+    >>> split.take(torch.arange(6), 1, 0, "x")
+    tensor([2, 3, 4, 5])
+    """
+
+    slices: tuple[slice, ...]
+
+    @property
+    def batch_size(self) -> int:
+        """How many samples all slices have together."""
+        return self.slices[-1].stop
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many samples each device gets."""
+        return tuple(each.stop - each.start for each in self.slices)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is one device, which gets every array as it is."""
+        return len(self.slices) == 1
+
+    def only(self, device: int) -> Split:
+        """Return the split for one of the devices, which is handed its own samples already."""
+        return Split((self.slices[device],))
+
+    def shape_of(self, desc: InputDesc, device: int) -> Shape:
+        """Return the shape of one device's slice of the array that `desc` describes."""
+        axis = batch_axis(desc.layout)
+        if self.is_whole or axis < 0 or not desc.shape:
+            return tuple(desc.shape)
+        return (*desc.shape[:axis], self.sizes[device], *desc.shape[axis + 1 :])
+
+    def take(self, whole: Tensor, device: int, axis: int, what: str) -> Tensor:
+        """Return one device's slice of a whole batch's tensor, without a copy; `what` names it in errors."""
+        if self.is_whole or axis < 0:
+            return whole
+        if whole.ndim <= axis or whole.shape[axis] != self.batch_size:
+            raise ShapeError(
+                f"{what} must have {self.batch_size} rows, on axis {axis}; got shape {tuple(whole.shape)}"
+            )
+        return whole.narrow(axis, self.slices[device].start, self.sizes[device])
+
+    def take_array(self, whole: A, device: int, axis: int, what: str) -> A | NDArray:
+        """Return the same for an array; it stays what it is where nothing is to be taken out of it."""
+        if self.is_whole or axis < 0:
+            return whole
+        source = whole if isinstance(whole, NDArray) else array(whole)
+        return NDArray(self.take(source.tensor, device, axis, what), source.device)
+
+
+def as_ndarray(value: ArrayLike) -> NDArray:
+    """Return `value` as an NDArray of its own type; lists become float32, as everywhere."""
+    return value if isinstance(value, NDArray) else array(value, dtype=getattr(value, "dtype", None))
+
+
+def batch_axis(layout: str | None) -> int:
+    """Return the position of the batch axis N in a layout such as ``NCHW`` or ``TNC``; -1 when there is none.
+
+    >>> batch_axis("TNC"), batch_axis(None), batch_axis("")
+    (1, 0, 0)
+    """
+    return layout.find("N") if layout else 0
+
+
+def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
+    """Return the slice of a batch for each device, in proportion to its work load, rounded as MXNet does.
+
+    Raises
+    ------
+    ParameterError
+        ``Too many slices`` when a device would get nothing.
+
+    Examples
+    --------
+    >>> split_batch(10, [1, 1, 1])
+    [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None)]
+    """
+    total = sum(work_load_list)
+    if not total > 0:
+        raise ParameterError(
+            f"work_load_list: must hold a positive number for each device; got {list(work_load_list)}"
+        )
+    counts = [round(load * batch_size / total) for load in work_load_list]
+    counts[-1] += batch_size - sum(counts)
+    slices, begin = [], 0
+    for count in counts:
+        end = min(begin + count, batch_size)
+        if begin >= end:
+            raise ParameterError(
+                f"Too many slices: {len(work_load_list)} devices with work loads {list(work_load_list)} must each get "
+                f"a part of the batch; got batch size {batch_size}"
+            )
+        slices.append(slice(begin, end))
+        begin = end
+    return slices
+
+
+def batch_size_of(descs: Sequence[InputDesc]) -> int:
+    """Return the batch size that all of `descs` have.
+
+    >>> from rebind.io import DataDesc
+    >>> batch_size_of([DataDesc("data", (32, 10)), DataDesc("steps", (7, 32), layout="TN")])
+    32
+    """
+    sizes = {}
+    for desc in descs:
+        axis = batch_axis(desc.layout)
+        if axis >= 0 and len(desc.shape) > axis:
+            sizes[desc.name] = desc.shape[axis]
+    if not sizes:
+        raise ShapeError(f"bind: one of the inputs must have a batch axis; got {list(descs)}")
+    if len(set(sizes.values())) > 1:
+        raise ShapeError(f"bind: all inputs must have one batch size; got {sizes}")
+    return next(iter(sizes.values()))
+
+
+def join(arrays: Sequence[NDArray], axis: int) -> NDArray:
+    """Return the devices' arrays as one, joined along the batch axis, on the first device.
+
+    What has no batch axis (-1) is the same everywhere: the first one.
+    """
+    first = arrays[0]
+    if len(arrays) == 1 or axis < 0:
+        return first
+    target = first.tensor.device
+    return NDArray(torch.cat([each.tensor.to(target) for each in arrays], axis), first.device)
+
+
+def mean(arrays: Sequence[NDArray]) -> NDArray:
+    """Return the mean over the devices, as a new array on the CPU of the arrays' own type.
+
+    >>> import rebind as mx
+    >>> mean([mx.nd.array([1, 2]), mx.nd.array([3, 4])]).asnumpy()
+    array([2., 3.], dtype=float32)
+    """
+    first = arrays[0].tensor.detach()
+    if len(arrays) == 1:
+        return NDArray(first.to("cpu", copy=True))
+    # In double precision: the mean of equal float16 values is that value, however many devices there are.
+    total = first.to("cpu", torch.float64)
+    for other in arrays[1:]:
+        total = total + other.tensor.detach().to("cpu", torch.float64)
+    return NDArray((total / len(arrays)).to(first.dtype))

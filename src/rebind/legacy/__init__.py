@@ -1,0 +1,52 @@
+"""The wing for old programs: modules that exist for MXNet's paths and names only. Nothing else in rebind imports them.
+
+`rebind.base`, `rebind.context`, ... and `mxnet.base`, `mxnet.context`, ... are these modules; `compat.TABLE` has a row
+for each. What rebind itself needs is elsewhere: `errors`, `device`, `executor`, ...
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["OldPaths"]
+
+
+class OldPaths(MetaPathFinder, Loader):
+    """Imports ``rebind.base`` and the like, by MXNet's paths, as the modules of this wing.
+
+    There is one module for both paths, so that its classes are the same, and pickles of either age load. This finder is
+    the last one: it is asked for what no other finds.
+
+    Examples
+    --------
+    >>> import rebind.engine
+    >>> from rebind.legacy import engine
+    >>> rebind.engine is engine
+    True
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module of the wing is; None for every other."""
+        package, _, below = fullname.partition(".")
+        if package != "rebind":
+            return None
+        # By name, since `compat` is large and above this module: a program that uses no old path does not load it.
+        found = importlib.import_module("rebind.compat").wing_module(below)
+        return None if found is None else ModuleSpec(fullname, self, origin=f"rebind.{found}")
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the wing's module in the new one's stead, which the import system allows a loader to do."""
+        assert module.__spec__ is not None and module.__spec__.origin is not None
+        sys.modules[module.__name__] = importlib.import_module(module.__spec__.origin)
+
+    def install(self) -> None:
+        """Become the last finder, once."""
+        if not any(isinstance(finder, OldPaths) for finder in sys.meta_path):
+            sys.meta_path.append(self)
