@@ -9,7 +9,8 @@ import pytest
 from rebind.viz import plot_network
 from rebind.viz.graph_view import Node
 from rebind.viz.network import describe
-from rebind.viz.picture import KINDS, Box, Edge, compose
+from rebind.viz.picture import Box, Edge, compose
+from rebind.viz.style import KINDS
 from rebind.viz.svg import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rebind.viz.extras import matplotlib_figure
+from .extras import matplotlib_figure
 
 __all__ = ["plot_history"]
 

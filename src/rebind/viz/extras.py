@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["matplotlib_figure"]
 
 
-def matplotlib_figure(size: tuple[float, float], *, who: str, dpi: int = 100) -> Any:
+def matplotlib_figure(size: tuple[float, float], *, who: str, dpi: int = 100) -> Figure:
     """Return an empty figure that draws into files only, whatever display there is.
 
     Raises

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
+
+from ..dtypes import DTypeLike
+from ..symbol import Symbol
 
 __all__ = ["Entry", "GraphView", "Node", "looks_like_parameter", "read_symbol"]
 
 Shape = tuple[int, ...]
+T = TypeVar("T")
 
-# The endings by which MXNet tells a network's parameters from its inputs; `_parameters` is a fused RNN's.
+# The endings by which MXNet knows a network's parameters from its inputs; `_parameters` is a fused RNN's.
 PARAMETER_ENDINGS = (
     "_weight",
     "_bias",
@@ -82,7 +86,7 @@ class GraphView:
         """Return the name of an output's type, if known."""
         return self._find(self.types, entry)
 
-    def _find(self, table: Mapping[str, Any], entry: Entry) -> Any:
+    def _find(self, table: Mapping[str, T], entry: Entry) -> T | None:
         """Look an output up by the names that it may have: `fc1_output`, `slice0_output2`, `lstm_state`."""
         name = self.nodes[entry.node].name
         if self.nodes[entry.node].is_variable:
@@ -100,13 +104,18 @@ class GraphView:
 
 
 def read_symbol(
-    symbol: Any,
+    symbol: Symbol,
     *,
     who: str,
     shape: Mapping[str, Sequence[int]] | None,
-    dtype: Mapping[str, Any] | None = None,
+    dtype: Mapping[str, DTypeLike] | None = None,
 ) -> GraphView:
-    """Read what a symbol tells about itself.
+    """Read a symbol's nodes and, with `shape` or `dtype`, what follows of shapes and types.
+
+    >>> import rebind as mx
+    >>> view = read_symbol(mx.sym.var("x") * 2, who="example", shape={"x": (3,)})
+    >>> [(node.op, view.shape(Entry(i, 0))) for i, node in enumerate(view.nodes)]
+    [('null', (3,)), ('_mul_scalar', (3,))]
 
     Raises
     ------
@@ -131,20 +140,29 @@ def read_symbol(
         for node in graph["nodes"]
     )
     heads = tuple(Entry(*entry[:2]) for entry in graph["heads"])
-    shapes, types = {}, {}
-    if shape is not None or dtype is not None:
-        internals = symbol.get_internals()
-        names = internals.list_outputs()
-        if shape is not None:
-            found = internals.infer_shape(**shape)[1]
-            if found is None:
-                missing = ", ".join(repr(n.name) for n in nodes if n.is_variable and n.name not in shape)
-                raise ValueError(
-                    f"{who}: shape must name enough inputs to know all shapes; got {dict(shape)!r}. "
-                    f"Other variables are {missing}."
-                )
-            shapes = {name: tuple(known) for name, known in zip(names, found)}
-        if dtype is not None:
-            found = internals.infer_type(**dtype)[1] or ()
-            types = {name: getattr(known, "__name__", str(known)) for name, known in zip(names, found)}
+    internals = symbol.get_internals()
+    shapes = {} if shape is None else _shapes(internals, shape, nodes, who)
+    types = {} if dtype is None else _types(internals, dtype)
     return GraphView(nodes, heads, frozenset(symbol.list_auxiliary_states()), shapes, types)
+
+
+def _shapes(
+    internals: Symbol, given: Mapping[str, Sequence[int]], nodes: Sequence[Node], who: str
+) -> dict[str, Shape]:
+    """Return the shape of each output by its name."""
+    found = internals.infer_shape(**given)[1]
+    if found is None:
+        missing = ", ".join(repr(n.name) for n in nodes if n.is_variable and n.name not in given)
+        raise ValueError(
+            f"{who}: shape must name enough inputs to know all shapes; got {dict(given)!r}. "
+            f"Other variables are {missing}."
+        )
+    return {name: tuple(known) for name, known in zip(internals.list_outputs(), found)}
+
+
+def _types(internals: Symbol, given: Mapping[str, DTypeLike]) -> dict[str, str]:
+    """Return the name of each output's type by the output's name; nothing where not all are known."""
+    found = internals.infer_type(**given)[1] or ()
+    return {
+        name: getattr(known, "__name__", str(known)) for name, known in zip(internals.list_outputs(), found)
+    }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from rebind.viz.graph_view import Entry, GraphView, Node, looks_like_parameter, read_symbol
-from rebind.viz.pages import write_page
-from rebind.viz.picture import Box, Edge, Picture, compose
-from rebind.viz.svg import to_svg
+from ..dtypes import DTypeLike
+from ..symbol import Symbol
+from .graph_view import Entry, GraphView, Node, looks_like_parameter, read_symbol
+from .pages import write_page
+from .picture import Box, Edge, Picture, compose
+from .svg import to_svg
 
 __all__ = ["NetworkPlot", "plot_network"]
 
@@ -22,7 +25,10 @@ class NetworkPlot:
 
     Examples
     --------
-    ``plot_network(symbol).save("network.svg")`` writes a file; ``plot.source`` is the SVG text.
+    >>> import rebind as mx
+    >>> plot = plot_network(mx.sym.Flatten(mx.sym.var("data"), name="flat"), title="small")
+    >>> plot, "Flatten" in plot.source  # plot.save("network.svg") writes it
+    (<NetworkPlot 'small': 2 boxes>, True)
     """
 
     def __init__(self, picture: Picture, *, title: str, save_format: str) -> None:
@@ -68,11 +74,11 @@ class NetworkPlot:
 
 
 def plot_network(
-    symbol: Any,
+    symbol: Symbol,
     title: str = "plot",
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
-    dtype: Mapping[str, Any] | None = None,
+    dtype: Mapping[str, DTypeLike] | None = None,
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> NetworkPlot:
@@ -116,7 +122,7 @@ def plot_network(
         for i, node in enumerate(view.nodes)
         if not (hide_weights and node.is_variable and looks_like_parameter(node.name))
     }
-    boxes = [_box(i, view.nodes[i], looks) for i in sorted(shown)]
+    boxes = [looks.of(_box(i, view.nodes[i])) for i in sorted(shown)]
     several = {entry.node for node in view.nodes for entry in node.inputs if entry.output}
     edges = [
         Edge(str(entry.node), str(i), edge_label(view, entry, several=entry.node in several))
@@ -147,37 +153,43 @@ def _checked_format(name: str) -> str:
     return name
 
 
-def _looks(node_attrs: Mapping[str, str]) -> dict[str, Any]:
+class _Looks(NamedTuple):
+    """What the caller wants of all boxes; None: what their kind has."""
+
+    fill: str | None
+    border: str | None
+    text: str | None
+    oval: bool
+
+    def of(self, box: Box) -> Box:
+        """Return the box with these looks."""
+        return dataclasses.replace(box, fill=self.fill, border=self.border, text=self.text, oval=self.oval)
+
+
+def _looks(node_attrs: Mapping[str, str]) -> _Looks:
     """Translate graphviz's words; warn of those without effect."""
-    words = {"fillcolor": "fill", "color": "border", "fontcolor": "text"}
-    looks: dict[str, Any] = {words[word]: value for word, value in node_attrs.items() if word in words}
-    if "shape" in node_attrs:
-        if node_attrs["shape"] not in ("box", "rect", "oval", "ellipse"):
-            raise ValueError(
-                "plot_network: node_attrs['shape'] must be one of 'box', 'rect', 'oval', 'ellipse'; "
-                f"got {node_attrs['shape']!r}"
-            )
-        looks["oval"] = node_attrs["shape"] in ("oval", "ellipse")
-    unknown = sorted(set(node_attrs) - {*words, "shape", "fixedsize"})
-    if unknown:
-        message = (
-            f"plot_network: node_attrs {unknown} have no effect; known: {[*words, 'shape', 'fixedsize']}"
+    shape = node_attrs.get("shape", "box")
+    if shape not in ("box", "rect", "oval", "ellipse"):
+        raise ValueError(
+            f"plot_network: node_attrs['shape'] must be one of 'box', 'rect', 'oval', 'ellipse'; got {shape!r}"
         )
+    known = ["fillcolor", "color", "fontcolor", "shape", "fixedsize"]
+    unknown = sorted(set(node_attrs) - {*known})
+    if unknown:
+        message = f"plot_network: node_attrs {unknown} have no effect; known: {known}"
         warnings.warn(message, stacklevel=3)
-    return looks
+    fill, border, text = (node_attrs.get(word) for word in known[:3])
+    return _Looks(fill, border, text, oval=shape in ("oval", "ellipse"))
 
 
-def _box(index: int, node: Node, looks: Mapping[str, Any]) -> Box:
+def _box(index: int, node: Node) -> Box:
     if node.is_variable:
         kind = "parameter" if looks_like_parameter(node.name) else "input"
-        return Box(str(index), node.name, (), kind, note=node.name, **looks)
+        return Box(str(index), node.name, (), kind, note=node.name)
     attributes = [f"{key} = {value}" for key, value in node.attrs.items()]
     note = "\n".join([f"{node.name} ({node.op})", *attributes])
     detail = describe(node)
-    return Box(str(index), node.op, (detail,) if detail else (), kind_of(node.op), note=note, **looks)
-
-
-# --- what a box says ------------------------------------------------------------------------------
+    return Box(str(index), node.op, (detail,) if detail else (), kind_of(node.op), note=note)
 
 
 def describe(node: Node) -> str:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rebind.viz.extras import matplotlib_figure
-from rebind.viz.picture import (
-    ARROW,
-    HEADING_SIZE,
-    KINDS,
-    LABEL_SIZE,
-    LINE_HEIGHT,
-    LINE_SIZE,
-    MARGIN,
-    PADDING_Y,
-    TITLE_SIZE,
-    Box,
-    Picture,
-    corner_radius,
-)
+from . import style
+from .extras import matplotlib_figure
+from .picture import Box, Picture, corner_radius
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["write_page"]
 
@@ -38,18 +29,22 @@ def write_page(picture: Picture, path: str | FilePath, *, dots_per_inch: int = 1
     axes.set_ylim(picture.height - picture.top, -picture.top)
     axes.axis("off")
     if picture.heading:
-        place = MARGIN - picture.left, MARGIN + HEADING_SIZE * 0.75 - picture.top
-        axes.text(*place, picture.heading, fontsize=HEADING_SIZE * FONT_SCALE, weight="bold", color=TEXT)
+        corner = style.MARGIN - picture.left, style.MARGIN + style.HEADING_SIZE * 0.75 - picture.top
+        axes.text(
+            *corner, picture.heading, fontsize=style.HEADING_SIZE * FONT_SCALE, weight="bold", color=TEXT
+        )
     _edges(axes, picture)
     for box in picture.boxes:
         _box(axes, box, picture)
     for label in picture.labels:
         anchor = {"start": "left", "middle": "center", "end": "right"}[label.anchor]
-        axes.text(label.x, label.y, label.text, ha=anchor, fontsize=LABEL_SIZE * FONT_SCALE, color=FAINT)
+        axes.text(
+            label.x, label.y, label.text, ha=anchor, fontsize=style.LABEL_SIZE * FONT_SCALE, color=FAINT
+        )
     figure.savefig(path, dpi=dots_per_inch)
 
 
-def _edges(axes: Any, picture: Picture) -> None:
+def _edges(axes: Axes, picture: Picture) -> None:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
@@ -59,30 +54,36 @@ def _edges(axes: Any, picture: Picture) -> None:
         points = [start, leave, (leave.x, middle), (arrive.x, middle), arrive, end]
         axes.add_patch(PathPatch(Path(points, codes), fill=False, edgecolor=INK, linewidth=1.3))
     for x, y in picture.heads:
-        axes.add_patch(Polygon([(x, y), (x - 4, y - ARROW), (x + 4, y - ARROW)], facecolor=INK))
+        axes.add_patch(Polygon([(x, y), (x - 4, y - style.ARROW), (x + 4, y - style.ARROW)], facecolor=INK))
 
 
-def _box(axes: Any, box: Box, picture: Picture) -> None:
+def _box(axes: Axes, box: Box, picture: Picture) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     width, height = picture.sizes[box.key]
     x, y = picture.layout.centres[box.key]
-    fill, border = KINDS[box.kind]
-    style = f"round,pad=0,rounding_size={corner_radius(box, height)}"
+    fill, border = style.KINDS[box.kind]
+    corners = f"round,pad=0,rounding_size={corner_radius(box, height)}"
     axes.add_patch(
         FancyBboxPatch(
             (x - width / 2, y - height / 2),
             width,
             height,
-            boxstyle=style,
+            boxstyle=corners,
             facecolor=box.fill or fill,
             edgecolor=box.border or border,
             linewidth=1.2,
         )
     )
-    baseline = y - height / 2 + PADDING_Y + LINE_HEIGHT * 0.76
+    baseline = y - height / 2 + style.PADDING_Y + style.LINE_HEIGHT * 0.76
     for i, text in enumerate([box.title, *box.lines]):
-        font = {"fontsize": LINE_SIZE * FONT_SCALE, "color": box.text or DETAIL}
-        if i == 0:
-            font = {"fontsize": TITLE_SIZE * FONT_SCALE, "weight": "bold", "color": box.text or TEXT}
-        axes.text(x, baseline + i * LINE_HEIGHT, text, ha="center", **font)
+        size, weight, colour = (style.LINE_SIZE, "normal", DETAIL) if i else (style.TITLE_SIZE, "bold", TEXT)
+        axes.text(
+            x,
+            baseline + i * style.LINE_HEIGHT,
+            text,
+            ha="center",
+            fontsize=size * FONT_SCALE,
+            weight=weight,
+            color=box.text or colour,
+        )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from rebind.viz.graph_view import Entry, GraphView, read_symbol
+from ..symbol import Symbol
+from .graph_view import Entry, GraphView, read_symbol
 
 __all__ = ["Row", "Summary", "print_summary", "summarize"]
 
@@ -35,7 +36,7 @@ class Summary(NamedTuple):
 
 
 def print_summary(
-    symbol: Any,
+    symbol: Symbol,
     shape: Mapping[str, Sequence[int]] | None = None,
     line_length: int = 120,
     positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),

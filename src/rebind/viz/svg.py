@@ -8,22 +8,9 @@ from __future__ import annotations
 
 from html import escape
 
-from rebind.viz.layout import Point
-from rebind.viz.picture import (
-    ARROW,
-    HEADING_SIZE,
-    KINDS,
-    LABEL_SIZE,
-    LINE_HEIGHT,
-    LINE_SIZE,
-    MARGIN,
-    PADDING_Y,
-    TITLE_SIZE,
-    Box,
-    Label,
-    Picture,
-    corner_radius,
-)
+from . import style
+from .layout import Point
+from .picture import Box, Label, Picture, corner_radius
 
 __all__ = ["to_svg"]
 
@@ -69,11 +56,14 @@ def to_svg(picture: Picture) -> str:
         '<rect class="paper" width="100%" height="100%" rx="8"/>',
     ]
     if picture.heading:
-        place = f'x="{MARGIN:g}" y="{MARGIN + HEADING_SIZE * 0.75:g}" font-size="{HEADING_SIZE:g}"'
-        parts.append(f'<text class="heading" {place}>{title}</text>')
+        baseline = style.MARGIN + style.HEADING_SIZE * 0.75
+        where = f'x="{style.MARGIN:g}" y="{baseline:g}" font-size="{style.HEADING_SIZE:g}"'
+        parts.append(f'<text class="heading" {where}>{title}</text>')
     parts.append(f'<g transform="translate({picture.left:.1f} {picture.top:.1f})">')
     parts.extend(f'<path class="edge" d="{_path(*bar)}"/>' for bar in picture.bars)
-    parts.extend(f'<path class="head" d="M{x:.1f} {y:.1f}l-4 {-ARROW:g}h8z"/>' for x, y in picture.heads)
+    parts.extend(
+        f'<path class="head" d="M{x:.1f} {y:.1f}l-4 {-style.ARROW:g}h8z"/>' for x, y in picture.heads
+    )
     parts.extend(_box(box, picture.layout.centres[box.key], picture.sizes[box.key]) for box in picture.boxes)
     parts.extend(_label(label) for label in picture.labels)
     return "\n".join([*parts, "</g>", "</svg>", ""])
@@ -81,7 +71,7 @@ def to_svg(picture: Picture) -> str:
 
 def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
     width, height = size
-    kind_fill, kind_border = KINDS[box.kind]
+    kind_fill, kind_border = style.KINDS[box.kind]
     left, top = centre.x - width / 2, centre.y - height / 2
     radius = corner_radius(box, height)
     text_colour = f' style="fill:{escape(box.text)}"' if box.text else ""
@@ -92,11 +82,11 @@ def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
         f'fill="{escape(box.fill or kind_fill)}" stroke="{escape(box.border or kind_border)}" '
         f'stroke-width="1.3"/>',
     ]
-    baseline = top + PADDING_Y + LINE_HEIGHT * 0.76
+    baseline = top + style.PADDING_Y + style.LINE_HEIGHT * 0.76
     for i, text in enumerate([box.title, *box.lines]):
-        name, font_size = ("title", TITLE_SIZE) if i == 0 else ("line", LINE_SIZE)
+        name, font_size = ("title", style.TITLE_SIZE) if i == 0 else ("line", style.LINE_SIZE)
         parts.append(
-            f'<text class="{name}" x="{centre.x:.1f}" y="{baseline + i * LINE_HEIGHT:.1f}" '
+            f'<text class="{name}" x="{centre.x:.1f}" y="{baseline + i * style.LINE_HEIGHT:.1f}" '
             f'font-size="{font_size:g}" text-anchor="middle"{text_colour}>{escape(text)}</text>'
         )
     return "".join([*parts, "</g>"])
@@ -113,6 +103,8 @@ def _path(start: Point, leave: Point, arrive: Point, end: Point) -> str:
 
 def _label(label: Label) -> str:
     """Return the text over a broad copy of itself in the paper's colour, which edges pass behind."""
-    where = f'x="{label.x:.1f}" y="{label.y:.1f}" font-size="{LABEL_SIZE:g}" text-anchor="{label.anchor}"'
+    where = (
+        f'x="{label.x:.1f}" y="{label.y:.1f}" font-size="{style.LABEL_SIZE:g}" text-anchor="{label.anchor}"'
+    )
     text = escape(label.text)
     return f'<text class="halo" {where}>{text}</text><text class="label" {where}>{text}</text>'

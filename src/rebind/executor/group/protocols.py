@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
+from ...dtypes import DTypeLike
 from ...ndarray import NDArray
 from ...shapes import Shape
 from ..executor import Executor
 
-__all__ = ["ArrayLike", "Batch", "DTypeLike", "InputDesc", "Logger", "MetricLike", "MonitorLike"]
+__all__ = ["ArrayLike", "Batch", "InputDesc", "Logger", "MetricLike", "MonitorLike"]
 
-DTypeLike: TypeAlias = "npt.DTypeLike | torch.dtype"
 #: An array of a batch: an NDArray, or what becomes one.
 ArrayLike: TypeAlias = "NDArray | np.ndarray | Sequence[float]"
 

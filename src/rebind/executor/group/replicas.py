@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ...device import Device
+from ...dtypes import DTypeLike
 from ...errors import ArgumentError, ParameterError
 from ...graph import Entry, Graph, infer_shapes
 from ...shapes import Shape
 from ..allocate import Sharing
 from ..arguments import GradReq, GradReqs, read_grad_req
 from ..executor import Executor, GraphHolder
-from .protocols import DTypeLike, InputDesc
+from .protocols import InputDesc
 from .split import Split, split_batch
 
 __all__ = [

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from ...device import Device
+from ...dtypes import DTypeLike
 from ...errors import ArgumentError, NameLookupError, ParameterError, ShapeError, near_names
 from ...executor import Executor, Sharing
-from ...executor.group.protocols import DTypeLike, Logger
+from ...executor.group.protocols import Logger
 from ...executor.group.replicas import bind_executor
 from ...ndarray import NDArray
 from ...symbol import Symbol

@@ -1,0 +1,122 @@
+"""Where the labels of edges go."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from . import style
+from .layout import Point
+
+__all__ = ["Label", "place_labels"]
+
+
+class Label(NamedTuple):
+    """A text beside an edge: `x` is its start, middle or end (as `anchor` says), `y` its baseline."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+
+    @property
+    def left(self) -> float:
+        """Where the text begins."""
+        return (
+            self.x
+            - style.text_width(self.text, style.LABEL_SIZE)
+            * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        )
+
+    @property
+    def right(self) -> float:
+        """Where the text ends."""
+        return self.left + style.text_width(self.text, style.LABEL_SIZE)
+
+    def holds(self, point: Point, room: float = 2.0) -> bool:
+        """Whether a point lies in the text's rectangle, or near it."""
+        across = self.left - room <= point.x <= self.right + room
+        return (
+            across
+            and self.y - style.LABEL_SIZE * 0.8 - room <= point.y <= self.y + style.LABEL_SIZE * 0.2 + room
+        )
+
+    def overlaps(self, other: Label) -> bool:
+        """Whether two texts would run into each other."""
+        return (
+            self.left < other.right and other.left < self.right and abs(self.y - other.y) < style.LABEL_SIZE
+        )
+
+
+def place_labels(edges: Iterable[tuple[str, str]], routes: Sequence[Sequence[Point]]) -> list[Label]:
+    """Put each label beside its edge, where it covers least; once, if all edges of a box share it.
+
+    `edges` are pairs of source and label; `routes` the points that each passes.
+    """
+    by_source: dict[str, list[tuple[str, tuple[Point, ...]]]] = defaultdict(list)
+    for (source, label), points in zip(edges, routes):
+        by_source[source].append((label, tuple(points)))
+    ink = _Ink(routes)
+    placed: list[Label] = []
+    for leaving in by_source.values():
+        shared = len({label for label, _ in leaving}) == 1
+        for text, route in leaving[:1] if shared else dict.fromkeys(leaving):
+            if text:
+                choices = _beside_start(text, route) if shared else _beside_turn(text, route)
+                taken = [label for label in placed if abs(label.y - choices[0].y) < style.LAYER_GAP]
+                placed.append(min(choices, key=lambda choice: _cost(choice, ink, taken)))
+    return placed
+
+
+def _beside_start(text: str, route: Sequence[Point]) -> list[Label]:
+    """Return labels right and left of where an edge leaves its box's layer, the best one first."""
+    x, y = route[1]
+    sides = [(x + 7, "start"), (x - 7, "end")]
+    beside = [Label(text, at, y + down, anchor) for down in (16.0, 12.0, 24.0) for at, anchor in sides]
+    return [*beside, Label(text, x, y + style.LAYER_GAP - 8, "middle")]
+
+
+def _beside_turn(text: str, route: Sequence[Point]) -> list[Label]:
+    """Return labels right and left of an edge's first turn, the best one first."""
+    curve = _curve(route[1], route[2])
+    down = style.LABEL_SIZE * 0.35
+    points = [curve[round(t * (len(curve) - 1))] for t in (0.5, 0.7, 0.85, 0.35)]
+    return [
+        Label(text, at, y + down, anchor)
+        for x, y in points
+        for at, anchor in ((x + 6, "start"), (x - 6, "end"))
+    ]
+
+
+def _cost(label: Label, ink: _Ink, taken: Sequence[Label]) -> int:
+    return ink.under(label) + 100 * sum(label.overlaps(other) for other in taken)
+
+
+class _Ink:
+    """Points along all turns of the edges, to find what a label would cover."""
+
+    def __init__(self, routes: Sequence[Sequence[Point]]) -> None:
+        self._bands: dict[int, set[Point]] = defaultdict(set)
+        for route in routes:
+            for leave, arrive in zip(route[1::2], route[2::2]):
+                for point in _curve(leave, arrive):
+                    self._bands[int(point.y // style.LAYER_GAP)].add(point)
+
+    def under(self, label: Label) -> int:
+        """Count the points that a label covers."""
+        band = int(label.y // style.LAYER_GAP)
+        return sum(label.holds(point) for near in (band - 1, band, band + 1) for point in self._bands[near])
+
+
+def _curve(leave: Point, arrive: Point, steps: int = 24) -> list[Point]:
+    """Return points along the turn that an edge takes between layers: a Bezier curve, upright at its ends."""
+    middle = (leave.y + arrive.y) / 2
+    points = []
+    for step in range(steps + 1):
+        t = step / steps
+        a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+        points.append(
+            Point((a + b) * leave.x + (c + d) * arrive.x, a * leave.y + (b + c) * middle + d * arrive.y)
+        )
+    return points
