@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _prepare() -> None:
-    """Put rebind in the place of mxnet: here, and by PYTHONPATH in the processes that are started from here."""
+    """Let `import mxnet` give rebind: here, and by PYTHONPATH in the processes that are started from here."""
     compat.install()
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([_AS_MXNET, *(f for f in inherited if f and f != _AS_MXNET)])
@@ -119,6 +119,6 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
 
 
 def _is_source(path: str) -> bool:
-    """Tell whether a file is a script's text, and not a zip file or compiled code."""
+    """Return whether a file is a script's text, and not a zip file or compiled code."""
     with open(path, "rb") as file:
         return b"\0" not in file.read(1024)

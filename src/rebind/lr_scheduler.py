@@ -99,7 +99,7 @@ class LRScheduler:
         return dict(vars(self))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with what `state_dict` returned."""
+        """Continue with what `state_dict` returned."""
         vars(self).update(state)
 
     @property
@@ -321,7 +321,7 @@ class CosineScheduler(_UntilMaxUpdate):
         return (1 + math.cos(math.pi * done)) / 2
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 

@@ -101,7 +101,7 @@ class Registry(Generic[T]):
         return name, keywords
 
 
-# ---- registries of one's own, under MXNet's names ----------------------------------------------------------------
+# Registries of a program's own, under MXNet's names.
 
 _registries: dict[type, Registry[type]] = {}
 
@@ -195,5 +195,5 @@ def _read_dict(text: str, nickname: str) -> Any:
         ) from None
 
 
-def _where(entry: Any) -> str:
+def _where(entry: object) -> str:
     return f"{getattr(entry, '__module__', '?')}.{getattr(entry, '__qualname__', entry)}"

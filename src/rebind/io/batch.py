@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..ndarray import NDArray
 from ..shapes import as_shape
@@ -43,7 +44,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     layout: str | None
 
     def __new__(
-        cls, name: str, shape: Sequence[int], dtype: Any = np.float32, layout: str | None = "NCHW"
+        cls, name: str, shape: Sequence[int], dtype: DTypeLike = np.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
         """Make the pair of name and shape, with type and layout beside it."""
         self = super().__new__(cls, name, as_shape(shape, f"DataDesc {name!r}: shape"))
@@ -61,7 +62,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_list(
-        shapes: Iterable[tuple[str, Sequence[int]]], types: Iterable[tuple[str, Any]] | None
+        shapes: Iterable[tuple[str, Sequence[int]]], types: Iterable[tuple[str, DTypeLike]] | None
     ) -> list[DataDesc]:
         """Return descriptions from pairs ``(name, shape)`` and, if there are any, ``(name, type)``."""
         if types is None:
@@ -71,6 +72,10 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         if missing:
             raise ArgumentError(f"DataDesc.get_list: types must name every array; missing {missing}")
         return [DataDesc(name, shape, type_of[name]) for name, shape in shapes]
+
+
+#: Descriptions of inputs: records, or pairs of name and shape.
+Descs: TypeAlias = "Sequence[DataDesc | tuple[str, Sequence[int]]]"
 
 
 class DataBatch:
@@ -102,10 +107,10 @@ class DataBatch:
         data: Sequence[NDArray] | None,
         label: Sequence[NDArray] | None = None,
         pad: int | None = None,
-        index: Any = None,
-        bucket_key: Any = None,
-        provide_data: Sequence[Any] | None = None,
-        provide_label: Sequence[Any] | None = None,
+        index: Sequence[int] | np.ndarray | None = None,
+        bucket_key: Hashable = None,
+        provide_data: Descs | None = None,
+        provide_label: Descs | None = None,
     ) -> None:
         for what, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):

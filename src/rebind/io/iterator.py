@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
-from .batch import DataBatch
+from .batch import DataBatch, DataDesc
 
-__all__ = ["DataIter", "ResizeIter"]
+__all__ = ["CurrentBatch", "DataIter", "ResizeIter", "State"]
+
+#: A position in the data: numbers, strings, arrays, and dicts and lists of them, which a checkpoint can hold.
+State: TypeAlias = "dict[str, Any]"
 
 
 class DataIter:
     """Base of data iterators: one pass over it is an epoch, `reset` goes back to the start.
 
     A subclass gives `provide_data` and `provide_label` (lists of `DataDesc`), `reset`, and either `next` or the
-    five methods that `next` is made of. One whose place can be kept has `state_dict` and `load_state_dict` too.
+    five methods that `next` is made of. One whose position can be saved has `state_dict` and `load_state_dict` too.
 
     Parameters
     ----------
@@ -42,8 +45,8 @@ class DataIter:
     [[1], [0]]
     """
 
-    provide_data: Sequence[Any]
-    provide_label: Sequence[Any]
+    provide_data: Sequence[DataDesc]
+    provide_label: Sequence[DataDesc]
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
@@ -64,7 +67,7 @@ class DataIter:
         return DataBatch(self.getdata(), self.getlabel(), pad=self.getpad(), index=self.getindex())
 
     def iter_next(self) -> bool:
-        """Go to the next batch; tell whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         raise NotImplementedError(f"{type(self).__name__} must define next(), or iter_next() and the getters")
 
     def getdata(self) -> list[NDArray]:
@@ -83,12 +86,12 @@ class DataIter:
         """Return how many rows at the end of the current batch only fill it up."""
         raise NotImplementedError(f"{type(self).__name__} must define getpad()")
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place in the data, for `load_state_dict`."""
+    def state_dict(self) -> State:
+        """Return the position in the data, for `load_state_dict`."""
         raise NotImplementedError(f"{type(self).__name__} cannot tell its place in the data")
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to a place that `state_dict` returned."""
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a position that `state_dict` returned."""
         raise NotImplementedError(f"{type(self).__name__} cannot go to a place in the data")
 
 
@@ -128,7 +131,7 @@ class CurrentBatch(DataIter):
 class ResizeIter(CurrentBatch):
     """An iterator whose epoch has `size` batches, whatever the length of the one underneath.
 
-    When that one ends, it is reset and goes on.
+    When that one ends, it is reset and read again.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ class ResizeIter(CurrentBatch):
     size
         Batches in an epoch.
     reset_internal
-        Whether `reset` resets the iterator underneath too; otherwise the next epoch goes on where this one ended.
+        Whether `reset` resets the iterator underneath too; otherwise the next epoch continues where this one ended.
 
     Examples
     --------
@@ -167,7 +170,7 @@ class ResizeIter(CurrentBatch):
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Go to the next batch; tell whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         if self.cur == self.size:
             return False
         try:
@@ -181,11 +184,11 @@ class ResizeIter(CurrentBatch):
         self.cur += 1
         return True
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place in the data, for `load_state_dict`."""
+    def state_dict(self) -> State:
+        """Return the position in the data, for `load_state_dict`."""
         return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to a place that `state_dict` returned."""
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a position that `state_dict` returned."""
         self.data_iter.load_state_dict(state["data_iter"])
         self.cur = state["cur"]

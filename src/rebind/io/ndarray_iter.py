@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -11,9 +11,21 @@ import torch
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
 from .batch import DataDesc
-from .iterator import DataIter
+from .iterator import DataIter, State
 
 __all__ = ["NDArrayIter"]
+
+
+class SupportsArray(Protocol):
+    """What NumPy reads as an array."""
+
+    def __array__(self) -> np.ndarray:
+        """Return the array."""
+
+
+#: Rows: NumPy's or MXNet's array, or what reads as one (a dataset of h5py, a tensor of torch).
+RowsOf: TypeAlias = "NDArray | np.ndarray | SupportsArray"
+ArrayData: TypeAlias = "RowsOf | Sequence[RowsOf] | Mapping[str, RowsOf]"
 
 _HANDLES = ("pad", "discard", "roll_over")
 
@@ -39,7 +51,7 @@ class NDArrayIter(DataIter):
     data_name, label_name
         Names of arrays that are not in a dict; several of them get ``_0_`` and so on in front.
     layout
-        Layout that `provide_data` tells.
+        Layout in `provide_data`.
 
     Raises
     ------
@@ -56,8 +68,8 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data: Any,
-        label: Any = None,
+        data: ArrayData,
+        label: ArrayData | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         last_batch_handle: str = "pad",
@@ -132,7 +144,7 @@ class NDArrayIter(DataIter):
             self._shuffle()
 
     def iter_next(self) -> bool:
-        """Go to the next batch; tell whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         if not self._is_done():
             self.cursor += self.batch_size
         return not self._is_done()
@@ -153,8 +165,8 @@ class NDArrayIter(DataIter):
             return max(0, -self.cursor)
         return 0
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place in the data; what is random in later epochs comes from ``numpy.random``.
+    def state_dict(self) -> State:
+        """Return the position in the data; what is random in later epochs comes from ``numpy.random``.
 
         Examples
         --------
@@ -174,8 +186,8 @@ class NDArrayIter(DataIter):
             "carried": self._carried.numpy(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to a place that `state_dict` returned, of an iterator over as many rows."""
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a position that `state_dict` returned, of an iterator over as many rows."""
         for name in ("num_data", "batch_size"):
             if state[name] != getattr(self, name):
                 raise ParameterError(
@@ -201,9 +213,9 @@ class NDArrayIter(DataIter):
         self._order = step if self._order is None else self._order[step]
 
     def _rows_between(self, start: int, stop: int) -> torch.Tensor:
-        """Return the row numbers of places `start` to `stop`, which may reach before or behind the epoch's rows."""
-        places = torch.arange(max(start, 0), stop) % self.num_data
-        rows = places if self._order is None else self._order[places]
+        """Return the numbers of rows `start` to `stop` of the epoch, which may reach before or behind it."""
+        positions = torch.arange(max(start, 0), stop) % self.num_data
+        rows = positions if self._order is None else self._order[positions]
         return torch.cat([self._carried[start:], rows]) if start < 0 else rows
 
     def _take(self, arrays: list[tuple[str, NDArray]]) -> list[NDArray]:
@@ -220,11 +232,13 @@ class NDArrayIter(DataIter):
         ]
 
 
-def _named_arrays(arrays: Any, default_name: str, who: str, *, required: bool) -> list[tuple[str, NDArray]]:
+def _named_arrays(
+    arrays: ArrayData | None, default_name: str, who: str, *, required: bool
+) -> list[tuple[str, NDArray]]:
     if arrays is None:
         arrays = []
     elif not isinstance(arrays, (list, tuple, Mapping)):
-        arrays = [arrays]
+        arrays = [arrays]  # type: ignore[list-item]  # no list, so an array
     if required and not arrays:
         raise ArgumentError(f"NDArrayIter: {who} must be an array, a list or a dict of arrays; got none")
     if not isinstance(arrays, Mapping):
@@ -233,7 +247,7 @@ def _named_arrays(arrays: Any, default_name: str, who: str, *, required: bool) -
     return [(name, _as_ndarray(arrays[name], f"{who} {name!r}")) for name in sorted(arrays)]
 
 
-def _as_ndarray(value: Any, who: str) -> NDArray:
+def _as_ndarray(value: RowsOf, who: str) -> NDArray:
     if isinstance(value, NDArray):
         found = value
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
-from .iterator import CurrentBatch, DataIter
+from .iterator import CurrentBatch, DataIter, State
 
 __all__ = ["PrefetchingIter"]
 
@@ -62,7 +62,7 @@ class PrefetchingIter(CurrentBatch):
         self.rename_label = rename_label
         super().__init__(self.provide_data[0].shape[0])
         self._readers: list[_Reader] | None = None
-        self._places: list[dict[str, Any] | None] = [None] * self.n_iter
+        self._positions: list[State | None] = [None] * self.n_iter
         self._done = False
 
     @property
@@ -90,7 +90,7 @@ class PrefetchingIter(CurrentBatch):
         self.close()
         for each in self.iters:
             each.reset()
-        self._places = [None] * self.n_iter
+        self._positions = [None] * self.n_iter
         self._done = False
 
     def close(self) -> None:
@@ -100,14 +100,14 @@ class PrefetchingIter(CurrentBatch):
             self._readers = None
 
     def iter_next(self) -> bool:
-        """Go to the next batch; tell whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         if self._done:
             return False
         if self._readers is None:
             self._readers = [_Reader(each) for each in self.iters]
             # A thread knows its reader only, so that this object can go when nobody else knows it.
             self._stop = weakref.finalize(self, _stop_all, self._readers)
-        batches, self._places = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
+        batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True
             self.close()
@@ -130,21 +130,21 @@ class PrefetchingIter(CurrentBatch):
         )
         return True
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place in the data behind the last batch that was handed out, not the last one read ahead."""
+    def state_dict(self) -> State:
+        """Return the position in the data behind the last batch that was handed out, not the last one read ahead."""
         return {
             "iters": [
-                each.state_dict() if place is None else place
-                for each, place in zip(self.iters, self._places, strict=True)
+                each.state_dict() if position is None else position
+                for each, position in zip(self.iters, self._positions, strict=True)
             ]
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to a place that `state_dict` returned."""
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a position that `state_dict` returned."""
         self.close()
-        for each, place in zip(self.iters, state["iters"], strict=True):
-            each.load_state_dict(place)
-        self._places = [None] * self.n_iter
+        for each, position in zip(self.iters, state["iters"], strict=True):
+            each.load_state_dict(position)
+        self._positions = [None] * self.n_iter
         self._done = False
 
 
@@ -166,7 +166,7 @@ class _Reader:
                 item = None
             except BaseException as error:  # raised again by the one who reads
                 item = error
-            self._put((item, _place(source)))
+            self._put((item, _position(source)))
             if item is None or isinstance(item, BaseException):
                 return
 
@@ -178,13 +178,13 @@ class _Reader:
                 continue
 
     def get(self) -> tuple[DataBatch | None, Any]:
-        item, place = self.items.get()
+        item, position = self.items.get()
         if isinstance(item, BaseException):
             raise item
-        return item, place
+        return item, position
 
 
-def _place(source: DataIter) -> dict[str, Any] | None:
+def _position(source: DataIter) -> State | None:
     try:
         return source.state_dict()
     except (NotImplementedError, AttributeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ __all__ = [
     "MXNetError", "_Null", "_as_list", "basestring", "c_str", "data_dir", "data_dir_default", "integer_types", "long",
     "mx_float", "mx_int", "mx_real_t", "mx_uint", "numeric_types", "py_str", "string_types",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 # What `isinstance` is asked with, since the days of two Pythons.
 string_types = (str,)
@@ -52,6 +54,6 @@ def data_dir() -> str:
     return config.get("MXNET_HOME") or data_dir_default()
 
 
-def _as_list(obj: Any) -> Any:
+def _as_list(obj: list[T] | tuple[T, ...] | T) -> list[T] | tuple[T, ...]:
     """Return a list or tuple as it is, and anything else as a list of one."""
     return obj if isinstance(obj, (list, tuple)) else [obj]

@@ -13,7 +13,7 @@ _COLOURS = {DEBUG: 34, INFO: 32, WARNING: 33, ERROR: 31, CRITICAL: 35}
 
 
 class _Formatter(logging.Formatter):
-    """``I0131 09:30:00 4711 train.py:main:12] message``: the level's letter, date, time, process, place."""
+    """``I0131 09:30:00 4711 train.py:main:12] message``: the level's letter, date, time, process, and where."""
 
     def __init__(self, coloured: bool) -> None:
         super().__init__(datefmt="%m%d %H:%M:%S")
@@ -21,8 +21,8 @@ class _Formatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         letter = record.levelname[:1]
-        place = f"{record.process} {record.filename}:{record.funcName}:{record.lineno}]"
-        head = f"{letter}{self.formatTime(record, self.datefmt)} {place}"
+        where = f"{record.process} {record.filename}:{record.funcName}:{record.lineno}]"
+        head = f"{letter}{self.formatTime(record, self.datefmt)} {where}"
         if self._coloured:
             head = f"\x1b[{_COLOURS.get(record.levelno, 32)}m{head}\x1b[0m"
         text = f"{head} {record.getMessage()}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from ..device import gpu_memory_info, num_gpus
@@ -67,36 +67,35 @@ def use_np_shape(func: F) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-# ---- the arrays of mx.np, which are not part of rebind -----------------------------------------------------------
-
-
 def is_np_array() -> bool:
     """Return whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind."""
     return False
 
 
-def np_array(active: bool = True) -> Any:
+def np_array(active: bool = True) -> AbstractContextManager[None]:
     """Return a scope in which functions return `mx.np` arrays, or with ``active=False`` do not.
 
     The latter is what always holds; the former is an error.
     """
-    _refuse_np_arrays("np_array", active)
+    if active:
+        raise _no_np_arrays("np_array")
     return np_shape(is_np_shape())
 
 
-def use_np_array(func: Any) -> Any:
+def use_np_array(func: F) -> F:
     """Refuse: functions on `mx.np` arrays are not part of rebind."""
-    return _refuse_np_arrays("use_np_array", True)
+    raise _no_np_arrays("use_np_array")
 
 
-def use_np(func: Any) -> Any:
+def use_np(func: F) -> F:
     """Refuse: functions on `mx.np` arrays are not part of rebind."""
-    return _refuse_np_arrays("use_np", True)
+    raise _no_np_arrays("use_np")
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
     """Switch NumPy's shapes, and `mx.np` arrays; with ``array=True`` an error."""
-    _refuse_np_arrays("set_np", array)
+    if array:
+        raise _no_np_arrays("set_np")
     set_np_shape(shape)
 
 
@@ -105,14 +104,10 @@ def reset_np() -> None:
     set_np_shape(False)
 
 
-def _refuse_np_arrays(who: str, active: bool) -> None:
-    if active:
-        raise ParameterError(
-            f"util.{who}: the arrays of mx.np are not part of rebind. Use mx.nd, or np_shape for NumPy's shapes alone."
-        )
-
-
-# ---- surroundings ------------------------------------------------------------------------------------------------
+def _no_np_arrays(who: str) -> ParameterError:
+    return ParameterError(
+        f"util.{who}: the arrays of mx.np are not part of rebind. Use mx.nd, or np_shape for NumPy's shapes alone."
+    )
 
 
 def getenv(name: str) -> str | None:

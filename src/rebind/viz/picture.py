@@ -30,7 +30,7 @@ class Box:
     note
         What a resting pointer shows; the key when empty.
     fill, border, text
-        Colours in place of the kind's.
+        Colours instead of the kind's.
     oval
         Whether the ends are fully round.
     """

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The rows, and how many values the network learns and keeps; None when shapes are unknown."""
+    """The rows, and how many values it learns, and how many it averages; None when shapes are unknown."""
 
     rows: tuple[Row, ...]
     parameters: int | None

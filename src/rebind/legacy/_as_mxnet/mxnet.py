@@ -1,7 +1,7 @@
 """What ``import mxnet`` finds in the processes that a program under ``rebind run`` starts: rebind.
 
 The folder of this file is on PYTHONPATH there, and nowhere else. A process of another Python, which inherits the
-variable but cannot import rebind, goes on to its own mxnet.
+variable but cannot import rebind, finds its own mxnet.
 """
 
 import importlib
