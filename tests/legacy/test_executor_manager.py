@@ -52,9 +52,6 @@ def manager(devices=2, net=NET, params=PARAMS, source=None, **kwargs):
     )
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("size", "loads", "stops"),
     [  # as MXNet
@@ -125,9 +122,6 @@ def test_what_does_not_fit_is_not_loaded(given, says):
     assert not any(array.asnumpy().any() for _, array in parts)
 
 
-# ---- _bind_exec --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("need_grad", "expected"),
     [(False, []), (True, PARAMS), ({"fc_weight", "data"}, ["data", "fc_weight"]), (set(), [])],
@@ -148,6 +142,14 @@ def test_which_gradients_are_bound(need_grad, expected):
 def test_requests_that_are_none(need_grad, error, says):
     with pytest.raises(error, match=says):
         _bind_exec(NET, mx.cpu(), SHAPES, PARAMS, need_grad)
+
+
+@pytest.mark.parametrize("given", ["input_shapes", "input_types"])
+def test_names_that_are_no_arguments(given):
+    keywords = {"input_shapes": SHAPES, "input_types": {}}
+    keywords[given] = {**keywords[given], "dat": (4, 5)}
+    with pytest.raises(ValueError, match=f"{given}: the symbol has no argument 'dat'; did you mean 'data'"):
+        _bind_exec(NET, mx.cpu(), param_names=PARAMS, **keywords)
 
 
 def rows(count):
@@ -227,9 +229,6 @@ def test_a_base_that_does_not_fit(net, shapes, types, says):
         return
     with pytest.raises(ValueError, match=re.escape(says)):
         _bind_exec(net, mx.cpu(), shapes, names, True, base_exec=base, input_types=types)
-
-
-# ---- the manager -------------------------------------------------------------------------------------------------
 
 
 def test_what_it_holds(caplog):
@@ -362,9 +361,6 @@ def test_types_and_layouts_of_the_iterator():
         ValueError, match=r"the batch size must be 5, as it was bound; 'data' has shape \(7, 4, 2\)"
     ):
         it.load_data_batch(DataBatch([nd.ones((7, 4, 2))], []))
-
-
-# ---- buckets -----------------------------------------------------------------------------------------------------
 
 
 def network(key):

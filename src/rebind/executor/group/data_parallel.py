@@ -11,7 +11,7 @@ from ...errors import StateError
 from ...ndarray import NDArray
 from ...shapes import Shape
 from ..arguments import GradReqs
-from ..executor import Executor
+from ..executor import Executor, GraphHolder
 from .binding_cache import BindingCache
 from .outputs import HeadGrads, Outputs, merged, output_axes, update_metric
 from .protocols import ArrayLike, Batch, InputDesc, Logger, MetricLike, MonitorLike
@@ -20,7 +20,6 @@ from .replicas import (
     GroupDevices,
     Network,
     Replicas,
-    SymbolLike,
     bind_replicas,
 )
 from .routing import Inputs, copies_of, copy_all
@@ -92,7 +91,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
 
     def __init__(
         self,
-        symbol: SymbolLike,
+        symbol: GraphHolder,
         contexts: Sequence[Device],
         workload: Sequence[float] | None,
         data_shapes: Sequence[Desc],

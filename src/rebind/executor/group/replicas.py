@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...device import Device
-from ...dtypes import DTypeLike
 from ...errors import ArgumentError, ParameterError
 from ...graph import Entry, Graph, infer_shapes
 from ...shapes import Shape
 from ..allocate import Sharing
 from ..arguments import GradReq, GradReqs, read_grad_req
+from ..bind import simple_bind
 from ..executor import Executor, GraphHolder
 from .protocols import InputDesc
 from .split import Split, split_batch
 
 __all__ = [
-    "Devices", "GroupDevices", "Network", "Replicas", "SymbolLike", "bind_executor", "bind_replicas",
+    "Devices", "GroupDevices", "Network", "Replicas", "bind_replicas",
     "groups_per_device",
 ]  # fmt: skip
 
@@ -26,14 +26,6 @@ __all__ = [
 GroupDevices: TypeAlias = (
     "Mapping[str, Device | list[Device] | tuple[Device, ...]] | Sequence[Mapping[str, Device] | None] | None"
 )
-
-
-class SymbolLike(GraphHolder, Protocol):
-    """What a network is handed over as: a `Symbol`."""
-
-    @property
-    def simple_bind(self) -> Callable[..., Executor]:
-        """Return an executor with new arrays."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,7 @@ class Network:
         What is asked of the gradient of each argument.
     """
 
-    symbol: SymbolLike
+    symbol: GraphHolder
     param_names: tuple[str, ...]
     state_names: tuple[str, ...]
     requests: Mapping[str, GradReq]
@@ -58,7 +50,7 @@ class Network:
     @classmethod
     def read(
         cls,
-        symbol: SymbolLike,
+        symbol: GraphHolder,
         param_names: Sequence[str],
         state_names: Sequence[str],
         grad_req: GradReqs,
@@ -158,31 +150,6 @@ def read_requests(
     return read_grad_req(wanted, arg_names)
 
 
-def bind_executor(
-    symbol: SymbolLike,
-    device: Device,
-    shapes: Mapping[str, Sequence[int]],
-    types: Mapping[str, DTypeLike],
-    requests: Mapping[str, GradReq],
-    sharing: Sharing,
-    groups: Mapping[str, Device] | None = None,
-) -> Executor:
-    """Return an executor on `device` with new arrays, except for those that `sharing` lends it.
-
-    All executors of data-parallel code are bound here.
-    """
-    return symbol.simple_bind(
-        device,
-        grad_req=requests,
-        type_dict=types,
-        group2ctx=groups,
-        shared_exec=sharing.executor,
-        shared_arg_names=sharing.names,
-        shared_buffer=sharing.buffer,
-        **{name: tuple(shape) for name, shape in shapes.items()},
-    )
-
-
 def bind_replicas(
     network: Network,
     devices: Devices,
@@ -200,16 +167,14 @@ def bind_replicas(
     for k, device in enumerate(devices.devices):
         shapes = {desc.name: split.shape_of(desc, k) for desc in known}
         types = {desc.name: desc.dtype for desc in known}
-        sharing = Sharing()
+        sharing = None
         if shared is not None:
-            names = _shared_names(
-                network, shapes, split.sizes[k] == shared.split.sizes[k], shared.executors[k]
-            )
-            sharing = Sharing(shared.executors[k], names)
-            have = shared.executors[k].arg_dict
-            types.update({name: have[name].dtype for name in names})
+            source = shared.executors[k]
+            same_size = split.sizes[k] == shared.split.sizes[k]
+            sharing = Sharing(source, _shared_names(network, shapes, same_size, source))
+            types.update({name: source.arg_dict[name].dtype for name in sharing.names or ()})
         executors.append(
-            bind_executor(network.symbol, device, shapes, types, network.requests, sharing, devices.groups[k])
+            simple_bind(network.symbol, device, shapes, types, network.requests, devices.groups[k], sharing)
         )
     return executors
 

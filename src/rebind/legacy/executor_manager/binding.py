@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from ...device import Device
 from ...dtypes import DTypeLike
 from ...errors import ArgumentError, NameLookupError, ParameterError, ShapeError, near_names
-from ...executor import Executor, Sharing
+from ...executor import Executor, Sharing, simple_bind
 from ...executor.group.protocols import Logger
-from ...executor.group.replicas import bind_executor
 from ...ndarray import NDArray
 from ...symbol import Symbol
 
@@ -86,6 +85,9 @@ def _bind_exec(
     True
     """
     arguments = sym.list_arguments()
+    variables = [*arguments, *sym.list_auxiliary_states()]
+    _check_names("input_shapes", input_shapes, variables)
+    _check_names("input_types", input_types or {}, variables)
     wanted = _wanted_gradients(need_grad, arguments, input_shapes)
     shared = [name for name in param_names if name in arguments]
     if base_exec is not None:
@@ -96,13 +98,13 @@ def _bind_exec(
                 f"_bind_exec: base_exec must have all parameters; it lacks {', '.join(map(repr, missing))}"
             )
     before = dict(shared_data_arrays or {})
-    executor = bind_executor(
+    executor = simple_bind(
         sym,
         ctx,
         input_shapes,
-        dict(input_types or {}),
+        input_types,
         {name: "write" if name in wanted else "null" for name in arguments},
-        Sharing(base_exec, shared, shared_data_arrays),
+        sharing=Sharing(base_exec, shared, shared_data_arrays, frozenset(input_shapes)),
     )
     if base_exec is not None:
         _check_auxiliary(executor, base_exec)
@@ -118,12 +120,16 @@ def _wanted_gradients(
         return set(arguments) - set(inputs) if need_grad else set()
     if not isinstance(need_grad, (set, frozenset)):
         raise ArgumentError(f"_bind_exec: need_grad must be True, False or a set of names; got {need_grad!r}")
-    for name in need_grad:
-        if name not in arguments:
-            raise NameLookupError(
-                f"_bind_exec: need_grad: the symbol has no argument {name!r}{near_names(name, arguments)}"
-            )
+    _check_names("need_grad", need_grad, arguments)
     return set(need_grad)
+
+
+def _check_names(what: str, names: Collection[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise NameLookupError(
+                f"_bind_exec: {what}: the symbol has no argument {name!r}{near_names(name, known)}"
+            )
 
 
 def _warn_of_new_memory(before: Mapping[str, NDArray], after: Mapping[str, NDArray], logger: Logger) -> None:
