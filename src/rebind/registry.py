@@ -113,7 +113,11 @@ def _registry_of(base_class: type, nickname: str) -> Registry[type]:
 
 
 def get_registry(base_class: type) -> dict[str, type]:
-    """Return what is registered for `base_class` through the functions below: a dict from lower-case names."""
+    """Return what is registered for `base_class` through the functions below: a dict from lower-case names.
+
+    >>> get_registry(int)
+    {}
+    """
     found = _registries.get(base_class)
     return {} if found is None else {name: found[name] for name in found}
 

@@ -93,6 +93,11 @@ def module_at(path: str) -> OldModule:
     ------
     AbsentModuleError
         If rebind does not have it, or not yet; it says what to use instead.
+
+    Examples
+    --------
+    >>> module_at("mod") is module_at("module")
+    True
     """
     path, row = _row(path)
     if path not in _modules:
@@ -150,7 +155,11 @@ def _row(path: str) -> tuple[str, Row]:
 
 
 def is_known(path: str) -> bool:
-    """Whether there is something to say of MXNet's path: what it is here, or why it is absent."""
+    """Whether there is something to say of MXNet's path: what it is here, or why it is absent.
+
+    >>> is_known("gluon.nn"), is_known("glue")
+    (True, False)
+    """
     path = _canonical(path)
     return path in TABLE or any(
         isinstance(TABLE.get(path[:end]), Absent) for end, letter in enumerate(path) if letter == "."

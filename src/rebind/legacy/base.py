@@ -33,19 +33,31 @@ mx_real_t = np.float32  # the type of arrays without another
 
 
 def py_str(x: bytes | str) -> str:
-    """Return the text of UTF-8 bytes; a text is returned as it is."""
+    """Return the text of UTF-8 bytes; a text is returned as it is.
+
+    >>> py_str(b"text")
+    'text'
+    """
     return x if isinstance(x, str) else x.decode("utf-8")
 
 
 def c_str(string: str) -> ctypes.c_char_p:
-    """Return a text as C has it: UTF-8 bytes with a zero at the end."""
+    """Return a text as C has it: UTF-8 bytes with a zero at the end.
+
+    >>> c_str("text").value
+    b'text'
+    """
     if not isinstance(string, str):
         raise ArgumentError(f"base.c_str: must be a string; got {string!r}")
     return ctypes.c_char_p(string.encode("utf-8"))
 
 
 def data_dir_default() -> str:
-    """Return the folder for downloaded data that holds without another: ``~/.mxnet``, as in MXNet."""
+    """Return the folder for downloaded data that holds without another: ``~/.mxnet``, as in MXNet.
+
+    >>> data_dir_default().endswith(".mxnet")
+    True
+    """
     return os.path.join(os.path.expanduser("~"), ".mxnet")
 
 

@@ -16,6 +16,10 @@ def set_bulk_size(size: int) -> int:
     """Note how many operators are to run as one, and return what was noted before.
 
     It changes nothing: a bound network is lowered as a whole, and there is no scheduler between its operators.
+
+    >>> before = set_bulk_size(15)
+    >>> set_bulk_size(before)
+    15
     """
     global _size
     if not isinstance(size, int) or size < 0:

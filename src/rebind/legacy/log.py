@@ -46,6 +46,11 @@ def get_logger(
         How the file is opened; ``'a'`` by default.
     level
         What is the least to be logged. The first call for a name decides.
+
+    Examples
+    --------
+    >>> get_logger("example", level=INFO).level == INFO
+    True
     """
     logger = logging.getLogger(name)
     if name is None:

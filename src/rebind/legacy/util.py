@@ -21,7 +21,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_np_shape() -> bool:
-    """Return whether NumPy's shapes are on."""
+    """Return whether NumPy's shapes are on.
+
+    >>> is_np_shape()
+    False
+    """
     return mode.numpy_shapes
 
 
@@ -30,6 +34,10 @@ def set_np_shape(active: bool) -> bool:
 
     With them a number becomes an array without axes, and files are written in the version of the format that knows
     arrays without axes or elements. In symbols a size of 0 stays what it is in MXNet 1.x: unknown.
+
+    >>> before = set_np_shape(True)
+    >>> set_np_shape(before)
+    True
     """
     before, mode.numpy_shapes = mode.numpy_shapes, bool(active)
     return before
@@ -52,7 +60,11 @@ def np_shape(active: bool = True) -> Iterator[None]:
 
 
 def use_np_shape(func: F) -> F:
-    """Decorate a function so that NumPy's shapes are on while it runs; a class so that they are in its methods."""
+    """Decorate a function so that NumPy's shapes are on while it runs; a class so that they are in its methods.
+
+    >>> use_np_shape(is_np_shape)()
+    True
+    """
     if isinstance(func, type):
         for name, member in list(vars(func).items()):
             if callable(member) and not isinstance(member, type):
@@ -68,7 +80,11 @@ def use_np_shape(func: F) -> F:
 
 
 def is_np_array() -> bool:
-    """Return whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind."""
+    """Return whether functions return `mx.np` arrays: no, since `mx.np` is not part of rebind.
+
+    >>> is_np_array()
+    False
+    """
     return False
 
 
@@ -93,14 +109,23 @@ def use_np(func: F) -> F:
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Switch NumPy's shapes, and `mx.np` arrays; with ``array=True`` an error."""
+    """Switch NumPy's shapes, and `mx.np` arrays; with ``array=True`` an error.
+
+    >>> set_np(shape=True, array=False)
+    >>> reset_np()
+    """
     if array:
         raise _no_np_arrays("set_np")
     set_np_shape(shape)
 
 
 def reset_np() -> None:
-    """Switch NumPy's shapes off."""
+    """Switch NumPy's shapes off.
+
+    >>> reset_np()
+    >>> is_np_shape()
+    False
+    """
     set_np_shape(False)
 
 
@@ -111,12 +136,22 @@ def _no_np_arrays(who: str) -> ParameterError:
 
 
 def getenv(name: str) -> str | None:
-    """Return the environment variable `name`, or None."""
+    """Return the environment variable `name`, or None.
+
+    >>> getenv("REBIND_NO_SUCH_VARIABLE") is None
+    True
+    """
     return os.environ.get(name)
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Set the environment variable `name`; None removes it."""
+    """Set the environment variable `name`; None removes it.
+
+    >>> setenv("REBIND_EXAMPLE", "1")
+    >>> getenv("REBIND_EXAMPLE")
+    '1'
+    >>> setenv("REBIND_EXAMPLE", None)
+    """
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -134,7 +169,11 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
 
 
 def set_module(module: str | None) -> Callable[[F], F]:
-    """Return a decorator that sets what a function or class gives as its module."""
+    """Return a decorator that sets what a function or class gives as its module.
+
+    >>> set_module("mxnet.util")(lambda: None).__module__
+    'mxnet.util'
+    """
 
     def decorate(func: F) -> F:
         if module is not None:

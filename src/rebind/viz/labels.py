@@ -53,6 +53,9 @@ def place_labels(edges: Iterable[tuple[str, str]], routes: Sequence[Sequence[Poi
     """Put each label beside its edge, where it covers least; once, if all edges of a box share it.
 
     `edges` are pairs of source and label; `routes` the points that each passes.
+
+    >>> place_labels([("x", "")], [[Point(0, 0)] * 4])
+    []
     """
     by_source: dict[str, list[tuple[str, tuple[Point, ...]]]] = defaultdict(list)
     for (source, label), points in zip(edges, routes):

@@ -42,7 +42,12 @@ class LayeredGraph:
 
 
 def split_long_edges(layers: Mapping[str, int], edges: Sequence[tuple[str, str]]) -> LayeredGraph:
-    """Return the graph with a bend wherever an edge passes through a layer."""
+    """Return the graph with a bend wherever an edge passes through a layer.
+
+    >>> graph = split_long_edges({"a": 0, "b": 1, "c": 2}, [("a", "b"), ("b", "c"), ("a", "c")])
+    >>> graph.rows[1]
+    ['b', Bend(source='a', layer=1)]
+    """
     graph = LayeredGraph([[] for _ in range(max(layers.values(), default=-1) + 1)])
     for name, layer in layers.items():
         graph.add(name, layer)

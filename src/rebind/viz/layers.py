@@ -29,7 +29,11 @@ def assign_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dic
 def topological_order(
     names: Sequence[str], sources: Mapping[str, Sequence[str]], readers: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return the names such that every source comes before its readers."""
+    """Return the names such that every source comes before its readers.
+
+    >>> topological_order(["b", "a"], {"b": ["a"], "a": []}, {"a": ["b"], "b": []})
+    ['a', 'b']
+    """
     missing = {name: len(sources[name]) for name in names}
     ready = [name for name in names if not missing[name]]
     for name in ready:  # grows while it is walked

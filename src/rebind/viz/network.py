@@ -113,6 +113,13 @@ def plot_network(
     ------
     TypeError, ValueError
         If `symbol` is no symbol, or an argument does not fit.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=10, name="fc")
+    >>> plot_network(net, shape={"data": (1, 784)})
+    <NetworkPlot 'plot': 2 boxes>
     """
     save_format = _checked_format(save_format)
     looks = _looks(node_attrs or {})
@@ -193,7 +200,11 @@ def _box(index: int, node: Node) -> Box:
 
 
 def describe(node: Node) -> str:
-    """Return what matters most of a node's parameters, in a few characters: ``5×5/1, 20``."""
+    """Return what matters most of a node's parameters, in a few characters: ``5×5/1, 20``.
+
+    >>> describe(Node("fc1", "FullyConnected", {"num_hidden": "10"}, ()))
+    '10'
+    """
     if node.op in DETAILS:
         return DETAILS[node.op](node.attrs)
     few = [f"{key}={value}" for key, value in node.attrs.items() if not key.startswith("__")][:2]
@@ -314,5 +325,9 @@ _KIND_OF = {op: kind for kind, ops in _FAMILIES.items() for op in ops}
 
 
 def kind_of(op: str) -> str:
-    """Return the kind of box for an operator, which is its colour."""
+    """Return the kind of box for an operator, which is its colour.
+
+    >>> kind_of("Convolution"), kind_of("mine")
+    ('layer', 'other')
+    """
     return _KIND_OF.get(op, "other")

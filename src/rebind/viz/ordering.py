@@ -15,7 +15,14 @@ ORDER_SWEEPS = 12
 
 
 def order_layers(graph: LayeredGraph) -> None:
-    """Reorder each row for few crossings: sweeps by medians, alternately from above and from below."""
+    """Reorder each row for few crossings: sweeps by medians, alternately from above and from below.
+
+    >>> from rebind.viz.layered_graph import split_long_edges
+    >>> graph = split_long_edges({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")])
+    >>> order_layers(graph)
+    >>> count_crossings(graph)
+    0
+    """
     _start_depth_first(graph)
     best, fewest = [list(row) for row in graph.rows], count_crossings(graph)
     for sweep in range(ORDER_SWEEPS):
@@ -88,7 +95,13 @@ def _inversions(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def count_crossings(graph: LayeredGraph) -> int:
-    """Return how many pairs of links cross."""
+    """Return how many pairs of links cross.
+
+    >>> from rebind.viz.layered_graph import split_long_edges
+    >>> graph = split_long_edges({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")])
+    >>> count_crossings(graph)
+    1
+    """
     crossings = 0
     for upper, lower in pairwise(graph.rows):
         at = {vertex: i for i, vertex in enumerate(lower)}

@@ -81,7 +81,12 @@ class Picture:
 
 
 def compose(boxes: Sequence[Box], edges: Sequence[Edge], *, heading: str = "") -> Picture:
-    """Lay out boxes, arrows and labels on a page that is large enough."""
+    """Lay out boxes, arrows and labels on a page that is large enough.
+
+    >>> picture = compose([Box("x", "data"), Box("f", "Flatten")], [Edge("x", "f", "28×28")])
+    >>> [label.text for label in picture.labels]
+    ['28×28']
+    """
     sizes = {box.key: box_size(box) for box in boxes}
     layout = layered(
         sizes, [(edge.source, edge.target) for edge in edges], gap=style.GAP, layer_gap=style.LAYER_GAP
@@ -107,7 +112,11 @@ def compose(boxes: Sequence[Box], edges: Sequence[Edge], *, heading: str = "") -
 
 
 def box_size(box: Box) -> tuple[float, float]:
-    """Return the width and height that a box's text needs."""
+    """Return the width and height that a box's text needs.
+
+    >>> box_size(Box("x", "data"))
+    (64.0, 31.0)
+    """
     title = style.text_width(box.title, style.TITLE_SIZE, bold=True)
     widths = [title, *(style.text_width(line, style.LINE_SIZE) for line in box.lines)]
     height = style.LINE_HEIGHT * (1 + len(box.lines)) + 2 * style.PADDING_Y

@@ -88,7 +88,13 @@ HEADINGS = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 
 
 def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
-    """Gather the rows. A variable that is neither in `inputs` nor a label counts as a parameter."""
+    """Gather the rows. A variable that is neither in `inputs` nor a label counts as a parameter.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+    >>> summarize(read_symbol(net, who="example", shape={"x": (1, 3)}), inputs=["x"]).parameters
+    8
+    """
     parameters = {
         i for i, node in enumerate(view.nodes) if node.is_variable and _is_learned(node.name, inputs, view)
     }

@@ -14,7 +14,7 @@ from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
 from .binding_cache import BindingCache
 from .outputs import HeadGrads, Outputs, merged, output_axes, update_metric
-from .protocols import ArrayLike, Batch, InputDesc, Logger, MetricLike, MonitorLike
+from .protocols import Batch, InputDesc, Labels, Logger, MetricLike, MonitorLike
 from .replicas import (
     Devices,
     GroupDevices,
@@ -107,8 +107,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         group2ctxs: GroupDevices = None,
     ) -> None:
         self.symbol = symbol
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.logger = logger
         self.shared_group = shared_group
         self.param_names = list(param_names)
@@ -266,7 +265,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     def update_metric(
         self,
         eval_metric: MetricLike,
-        labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+        labels: Labels,
         pre_sliced: bool = False,
     ) -> None:
         """Add the last batch's outputs to a metric.

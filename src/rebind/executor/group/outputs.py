@@ -11,7 +11,7 @@ from ...graph import Graph
 from ...ndarray import NDArray
 from ...shapes import Shape
 from ..executor import Executor
-from .protocols import ArrayLike, MetricLike
+from .protocols import Labels, MetricLike
 from .routing import Inputs
 from .split import Split, batch_axis, join
 
@@ -22,14 +22,26 @@ HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArra
 
 
 def output_axes(graph: Graph) -> list[int]:
-    """Return the batch axis of each output: what the layout says that its node has as an attribute, or 0."""
+    """Return the batch axis of each output: what the layout says that its node has as an attribute, or 0.
+
+    >>> import rebind as mx
+    >>> with mx.AttrScope(__layout__="TNC"):
+    ...     steps = mx.sym.var("x") * 2
+    >>> output_axes(steps.graph)
+    [1]
+    """
     return [batch_axis(entry.node.attributes.get("__layout__")) for entry in graph.outputs]
 
 
 def merged(
     arrays: Sequence[Sequence[NDArray]], axes: Sequence[int], merge: bool = True
 ) -> list[NDArray] | list[list[NDArray]]:
-    """Return for each output its arrays joined over the devices or, without `merge`, the list of them."""
+    """Return for each output its arrays joined over the devices or, without `merge`, the list of them.
+
+    >>> import rebind as mx
+    >>> merged([[mx.nd.ones((1, 2)), mx.nd.ones((3, 2))]], [0])[0].shape
+    (4, 2)
+    """
     if not merge:
         return [list(each) for each in arrays]
     return [join(each, axis) for each, axis in zip(arrays, axes, strict=True)]
@@ -99,7 +111,7 @@ def update_metric(
     metric: MetricLike,
     executors: Sequence[Executor],
     inputs: Inputs,
-    labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+    labels: Labels,
     pre_sliced: bool = False,
 ) -> None:
     """Add the last batch's outputs to a metric, device by device.

@@ -12,10 +12,14 @@ from ...ndarray import NDArray
 from ...shapes import Shape
 from ..executor import Executor
 
-__all__ = ["ArrayLike", "Batch", "InputDesc", "Logger", "MetricLike", "MonitorLike"]
+__all__ = ["ArrayLike", "Batch", "InputDesc", "Labels", "Logger", "MetricLike", "MonitorLike"]
 
 #: An array of a batch: an NDArray, or what becomes one.
 ArrayLike: TypeAlias = "NDArray | np.ndarray | Sequence[float]"
+
+
+#: Labels of a batch, or a list of such lists, one for each device.
+Labels: TypeAlias = "Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]"
 
 
 class InputDesc(Protocol):

@@ -160,6 +160,12 @@ def bind_replicas(
     """Return an executor for each device, bound for its slice of the inputs that `descs` describe.
 
     `shared` are executors of the same devices whose parameters are used, in the types that they have.
+
+    >>> import rebind as mx
+    >>> net = Network.read(mx.sym.var("x") * 2, [], [], "null", set())
+    >>> devices, descs = Devices.read([mx.cpu(0), mx.cpu(1)]), [mx.io.DataDesc("x", (5,))]
+    >>> [exe.arg_dict["x"].shape for exe in bind_replicas(net, devices, devices.split(5), descs)]
+    [(2,), (3,)]
     """
     arguments = set(network.arg_names)
     known = [desc for desc in descs if desc.name in arguments]

@@ -92,6 +92,15 @@ class Inputs:
         Which samples each device gets.
     targets
         Where each is copied, by its position in the batch; what the network does not have is left out.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> arrays = [{"x": mx.nd.zeros((1,))}, {"x": mx.nd.zeros((2,))}]
+    >>> data = Inputs.of("data", [mx.io.DataDesc("x", (3,))], Split((slice(0, 1), slice(1, 3))), arrays)
+    >>> copy_all(data.copies([mx.nd.array([7, 8, 9])]))
+    >>> arrays[1]["x"].asnumpy()
+    array([8., 9.], dtype=float32)
     """
 
     kind: Literal["data", "label"]

@@ -81,7 +81,12 @@ class Split:
 
 
 def as_ndarray(value: ArrayLike) -> NDArray:
-    """Return `value` as an NDArray of its own type; lists become float32, as everywhere."""
+    """Return `value` as an NDArray of its own type; lists become float32, as everywhere.
+
+    >>> import numpy as np
+    >>> as_ndarray(np.arange(2)).dtype
+    <class 'numpy.int64'>
+    """
     return value if isinstance(value, NDArray) else array(value, dtype=getattr(value, "dtype", None))
 
 
@@ -150,6 +155,10 @@ def join(arrays: Sequence[NDArray], axis: int) -> NDArray:
     """Return the devices' arrays as one, joined along the batch axis, on the first device.
 
     What has no batch axis (-1) is the same everywhere: the first one.
+
+    >>> import rebind as mx
+    >>> join([mx.nd.array([1]), mx.nd.array([2, 3])], 0).asnumpy()
+    array([1., 2., 3.], dtype=float32)
     """
     first = arrays[0]
     if len(arrays) == 1 or axis < 0:

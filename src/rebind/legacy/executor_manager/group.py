@@ -9,7 +9,7 @@ from ...device import Device
 from ...errors import NameLookupError, near_names
 from ...executor import Executor
 from ...executor.group.outputs import update_metric
-from ...executor.group.protocols import ArrayLike, InputDesc, Logger, MetricLike
+from ...executor.group.protocols import InputDesc, Labels, Logger, MetricLike
 from ...executor.group.routing import Inputs
 from ...executor.group.split import Split
 from ...io import DataBatch, DataIter
@@ -145,7 +145,7 @@ class DataParallelExecutorGroup:
     def update_metric(
         self,
         metric: MetricLike,
-        labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+        labels: Labels,
         pre_sliced: bool = False,
     ) -> None:
         """Add the last batch's outputs to a metric.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequenc
 
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
-from ...executor.group.protocols import ArrayLike, Logger, MetricLike, MonitorLike
+from ...executor.group.protocols import Labels, Logger, MetricLike, MonitorLike
 from ...executor.group.split import mean, split_batch
 from ...io import DataBatch, DataIter
 from ...ndarray import NDArray
@@ -196,7 +196,7 @@ class DataParallelExecutorManager:
     def update_metric(
         self,
         metric: MetricLike,
-        labels: Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]],
+        labels: Labels,
         pre_sliced: bool = False,
     ) -> None:
         """Add the batch that was loaded to a metric; with `pre_sliced`, `labels` is a list for each device."""
