@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 from rebind.misc import FactorScheduler, LearningRateScheduler
@@ -32,10 +33,18 @@ def test_an_optimizer_takes_it() -> None:
     assert moves == [0.4, 0.2, 0.2, 0.1, 0.1]
 
 
-def test_mistakes() -> None:
-    with pytest.raises(ValueError, match="FactorScheduler: step must be at least 1; got 0"):
-        FactorScheduler(0)
-    with pytest.raises(ValueError, match=r"FactorScheduler: factor must be less than 1.*; got 1\.5"):
-        FactorScheduler(2, 1.5)
-    with pytest.raises(NotImplementedError, match="LearningRateScheduler must define"):
-        LearningRateScheduler()(1)
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: FactorScheduler(0), ValueError, "FactorScheduler: step must be at least 1; got 0"),
+        (
+            lambda: FactorScheduler(2, 1.5),
+            ValueError,
+            r"FactorScheduler: factor must be less than 1.*; got 1\.5",
+        ),
+        (lambda: LearningRateScheduler()(1), NotImplementedError, "LearningRateScheduler must define"),
+    ],
+)
+def test_mistakes(make: Callable[[], object], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        make()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,30 @@ import rebind as mx
 from rebind import base, engine, runtime, util
 
 
-def test_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(np.float64(1), base.numeric_types)
-    assert isinstance(np.int64(1), base.integer_types)
-    assert base.py_str("ä".encode()) == base.py_str("ä") == "ä"
-    assert base.c_str("ä").value == "ä".encode()
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (isinstance(np.float64(1), base.numeric_types), True),
+        (isinstance(np.int64(1), base.integer_types), True),
+        (base.py_str("ä".encode()), "ä"),
+        (base.py_str("ä"), "ä"),
+        (base.c_str("ä").value, "ä".encode()),
+        (base._as_list(3), [3]),
+        (base._as_list((1, 2)), (1, 2)),
+        (base._as_list([1]), [1]),
+        (base._as_list(None), [None]),
+    ],
+)
+def test_base(got: object, expected: object) -> None:
+    assert got == expected
+
+
+def test_a_text_for_c_must_be_one() -> None:
     with pytest.raises(TypeError, match=r"base\.c_str: must be a string; got 3"):
         base.c_str(3)  # type: ignore[arg-type]
-    assert [base._as_list(x) for x in (3, (1, 2), [1], None)] == [[3], (1, 2), [1], [None]]
+
+
+def test_the_folder_for_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MXNET_HOME", raising=False)
     assert base.data_dir() == os.path.join(os.path.expanduser("~"), ".mxnet")
     monkeypatch.setenv("MXNET_HOME", "elsewhere")
@@ -50,9 +67,12 @@ def test_engine() -> None:
     with engine.bulk(3):
         assert engine.set_bulk_size(5) == 3
     assert engine.set_bulk_size(before) == 10
-    for size in (-1, 1.5):
-        with pytest.raises(ValueError, match=r"engine\.set_bulk_size: size must be an int >= 0; got"):
-            engine.set_bulk_size(size)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [-1, 1.5])
+def test_bad_sizes_of_bulks(size: int) -> None:
+    with pytest.raises(ValueError, match=r"engine\.set_bulk_size: size must be an int >= 0; got"):
+        engine.set_bulk_size(size)
 
 
 def test_features() -> None:
@@ -88,16 +108,16 @@ def test_numpy_switches() -> None:
     assert util.is_np_shape()
     util.reset_np()
     assert not util.is_np_shape()
-    for refuse in (
-        lambda: util.np_array(),
-        lambda: util.use_np(len),
-        lambda: util.use_np_array(len),
-        util.set_np,
+
+
+@pytest.mark.parametrize(
+    "refuse", [util.np_array, lambda: util.use_np(len), lambda: util.use_np_array(len), util.set_np]
+)
+def test_arrays_of_mx_np_are_refused(refuse: Callable[[], object]) -> None:
+    with pytest.raises(
+        ValueError, match=r"util\.\w+: the arrays of mx\.np are not part of rebind\. Use mx\.nd"
     ):
-        with pytest.raises(
-            ValueError, match=r"util\.\w+: the arrays of mx\.np are not part of rebind\. Use mx\.nd"
-        ):
-            refuse()
+        refuse()
 
 
 def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
