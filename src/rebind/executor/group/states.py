@@ -55,6 +55,7 @@ class States:
             got = "neither" if values is None else "both"
             raise ParameterError(f"set_states: needs either states or value; got {got}")
         if values is None:
+            assert number is not None
             for array in (array for arrays in self.arrays for array in arrays):
                 array[:] = number
             return
