@@ -16,13 +16,14 @@ from torch import Tensor
 
 from ..errors import DTypeError, ShapeError
 from ..params import Params
+from ._signatures import arguments, with_signature
 from ._spec import Operator, Shapes, operator
 
 __all__ = ["DENSITIES"]
 
 DENSITIES: list[Operator] = []
 
-_SHAPES = """
+_DOC = """{first}
 
 Parameters
 ----------
@@ -31,18 +32,11 @@ is_log
 
 Shapes
 ------
+{shapes}"""
+_SHAPES = """\
 sample : (*shape of the parameters, ...)
 out : shape of sample"""
-
-_DIRICHLET_SHAPES = """
-
-Parameters
-----------
-is_log
-    Whether to return the logarithm of the density.
-
-Shapes
-------
+_DIRICHLET_SHAPES = """\
 sample : (..., K)
 alpha : (*leading axes of sample, K)     or fewer of these axes, the first ones; (K,) for all
 out : shape of sample without its last axis"""
@@ -60,11 +54,12 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
 
     def make(log_density: Callable[..., Tensor | Supported]) -> Operator:
         name = f"_random_pdf_{kind}"
-        inputs = list(inspect.signature(log_density).parameters.values())
+        inputs = arguments(log_density)
+        names = [entry.name for entry in inputs[1:]]
         axes = 1 if kind == "dirichlet" else 0  # how many axes of a sample belong to one draw
 
         def function(sample: Tensor, *parameters: Tensor, is_log: bool = False) -> Tensor:
-            _check(name, sample, parameters, [entry.name for entry in inputs[1:]], axes)
+            _check(name, sample, parameters, names, axes)
             dtype = sample.dtype
             compute = dtype if dtype is torch.float64 else torch.float32
             spread = [
@@ -80,13 +75,10 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
                 out = torch.where(out.inside, out.log, -math.inf)
             return (out if is_log else torch.exp(out)).to(dtype)
 
-        flag = inspect.Parameter("is_log", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
-        function.__signature__ = inspect.Signature([*inputs, flag])  # type: ignore[attr-defined]
-        function.__annotations__ = {entry.name: Tensor for entry in inputs} | {"is_log": bool}
-        function.__name__ = function.__qualname__ = f"random_pdf_{kind}"
-        function.__doc__ = inspect.cleandoc(log_density.__doc__ or "") + (
-            _DIRICHLET_SHAPES if axes else _SHAPES
+        doc = _DOC.format(
+            first=inspect.cleandoc(log_density.__doc__ or ""), shapes=_DIRICHLET_SHAPES if axes else _SHAPES
         )
+        with_signature(function, f"random_pdf_{kind}", doc, inputs)
         made = operator(name, f"random_pdf_{kind}")(function)
         made.fill_shapes(_parameters_alike)
         DENSITIES.append(made)

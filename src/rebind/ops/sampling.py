@@ -1,14 +1,17 @@
 """Random numbers: of one distribution, like an array, or one distribution for each element of arrays.
 
-Every operator draws from the `generator` that it is given. A fixed seed gives the same numbers again, though not
-those of MXNet. Half-precision numbers are drawn in float32 and rounded.
+A distribution is one `Distribution` below, from which its three operators are made. Every operator draws from the
+`generator` that it is given. A fixed seed gives the same numbers again, though not those of MXNet. Half-precision
+numbers are drawn in float32 and rounded.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,12 +19,16 @@ from torch import Tensor
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
+from ._signatures import array, setting, with_signature
 from ._spec import Shapes, TypeSlots, operator
 
-Sizes = tuple[Annotated[int, AtLeast(0)], ...]
-Generator = torch.Generator | None
+__all__ = ["DISTRIBUTIONS", "Distribution"]
 
-# ---- distributions: each fills an array of parameters, broadcast to the result, with draws ------------
+Sizes: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
+Generator: TypeAlias = "torch.Generator | None"
+#: Fills an array with draws: ``(generator, *parameters)``, which are broadcast to the result.
+Draw: TypeAlias = Callable[..., Tensor]
+Check: TypeAlias = Callable[[Params], "str | None"]
 
 
 def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
@@ -56,49 +63,147 @@ def _generalized_negative_binomial(generator: Generator, mu: Tensor, alpha: Tens
     return _poisson(generator, torch.where(spread, _gamma(generator, 1 / safe, safe * mu), mu))
 
 
-Draw = Callable[..., Tensor]
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution, and how its operators present it.
+
+    Attributes
+    ----------
+    kind
+        The name that is in those of its operators, ``_random_<kind>``, ``_random_<kind>_like``, ``_sample_<kind>``.
+    draw
+        What draws, given an array for each parameter.
+    settings
+        The parameters as numbers.
+    doc, doc_like
+        What one draws from, for the first two operators.
+    arrays
+        The names of the parameters as arrays.
+    doc_each
+        What one draws from, and for each of what, for the third operator.
+    check
+        What must hold between the parameters as numbers.
+    fill
+        A form for numbers that is quicker than `draw`: ``(out, generator, *parameters)`` fills an array.
+    aliases
+        Further names of the first operator.
+    """
+
+    kind: str
+    draw: Draw
+    settings: Sequence[inspect.Parameter]
+    doc: str
+    doc_like: str
+    arrays: Sequence[str]
+    doc_each: str
+    check: Check
+    fill: Callable[..., Tensor] | None = None
+    aliases: Sequence[str] = field(default=())
+
+    def numbers(self, given: dict[str, float]) -> list[float]:
+        """Return the parameters in order, with defaults for those that are not given."""
+        return [given.get(entry.name, entry.default) for entry in self.settings]
+
+
+def _compute_type(dtype: torch.dtype | None) -> torch.dtype:
+    """Return the type to draw in: half types have too few values near the bounds."""
+    return dtype if dtype is torch.float64 else torch.float32
 
 
 def _draw(
-    draw: Draw, shape: Shape, dtype: torch.dtype, device: Any, generator: Generator, *parameters: float
+    draw: Draw,
+    shape: Shape,
+    dtype: torch.dtype | None,
+    device: torch.device | None,
+    generator: Generator,
+    parameters: Sequence[float],
 ) -> Tensor:
     """Return an array of draws from one distribution."""
-    compute = dtype if dtype is torch.float64 else torch.float32
+    compute = _compute_type(dtype)
     filled = (
         torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous() for value in parameters
     )
-    return draw(generator, *filled).to(dtype)
-
-
-def _empty(shape: Shape | None, dtype: torch.dtype | None, device: Any) -> Tensor:
-    """Return an array to draw into, in the type to draw in."""
-    return torch.empty(
-        shape or (1,), dtype=torch.float64 if dtype is torch.float64 else torch.float32, device=device
-    )
+    return draw(generator, *filled).to(dtype or torch.float32)
 
 
 def _draw_for_each(
-    draw: Draw, shape: Shape, dtype: torch.dtype | None, generator: Generator, *parameters: Tensor
+    draw: Draw, shape: Shape, dtype: torch.dtype | None, generator: Generator, parameters: Sequence[Tensor]
 ) -> Tensor:
     """Return an array of draws of `shape` for each element of arrays of parameters."""
     first = parameters[0].shape
     if any(parameter.shape != first for parameter in parameters):
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
         raise ShapeError(f"sample: arrays of parameters must have one shape; got {given}")
-    dtype = dtype or torch.float32
-    compute = dtype if dtype is torch.float64 else torch.float32
+    compute = _compute_type(dtype)
     spread = (
         parameter.detach().to(compute).reshape(*first, *(1,) * len(shape)).expand(*first, *shape).contiguous()
         for parameter in parameters
     )
-    return draw(generator, *spread).to(dtype)
+    return draw(generator, *spread).to(dtype or torch.float32)
 
 
 def _typed(p: Params) -> TypeSlots:
     return {"output": p.dtype or torch.float32}
 
 
-def _positive(*names: str) -> Callable[[Params], str | None]:
+def _one_shape(shapes: Shapes, p: Params) -> Shapes:
+    """Give all arrays of parameters the shape of the one that is known."""
+    known = next((shape for shape in shapes.values() if shape), None)
+    return dict.fromkeys(shapes, known)
+
+
+# ---- what the operators of a distribution are ---------------------------------------------------------
+
+
+def _declare_random(d: Distribution) -> None:
+    def function(
+        *,
+        shape: Sizes | None = None,
+        ctx: str = "",
+        dtype: torch.dtype | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | None = None,
+        **settings: float,
+    ) -> Tensor:
+        numbers = d.numbers(settings)
+        if d.fill is None:
+            return _draw(d.draw, shape or (1,), dtype, device, generator, numbers)
+        out = d.fill(
+            torch.empty(shape or (1,), dtype=_compute_type(dtype), device=device), generator, *numbers
+        )
+        return out.to(dtype) if dtype else out
+
+    name = f"random_{d.kind}"
+    with_signature(function, name, f"Draws from {d.doc}.", d.settings)
+    operator(f"_{name}", *d.aliases, name, types=_typed)(function).check(d.check)
+
+
+def _declare_like(d: Distribution) -> None:
+    def function(data: Tensor, *, generator: torch.Generator | None = None, **settings: float) -> Tensor:
+        return _draw(d.draw, tuple(data.shape), data.dtype, data.device, generator, d.numbers(settings))
+
+    name = f"random_{d.kind}_like"
+    doc = f"Draws from {d.doc_like}, as many and of the type of `data`."
+    operator(f"_{name}", alike=True, head_gradient=False)(with_signature(function, name, doc, d.settings))
+
+
+def _declare_sample(d: Distribution) -> None:
+    def function(
+        *arrays: Tensor,
+        shape: Sizes = (),
+        dtype: torch.dtype | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        return _draw_for_each(d.draw, shape, dtype, generator, arrays)
+
+    name = f"sample_{d.kind}"
+    with_signature(function, name, f"Draws of `shape` from {d.doc_each}.", map(array, d.arrays))
+    op = operator(f"_{name}", name, types=_typed, head_gradient=False)(function)
+    if len(d.arrays) > 1:
+        op.fill_shapes(_one_shape)
+
+
+def _positive(*names: str) -> Check:
     """Return a check that parameters are above 0."""
 
     def check(p: Params) -> str | None:
@@ -110,113 +215,96 @@ def _positive(*names: str) -> Callable[[Params], str | None]:
     return check
 
 
-# ---- one distribution ---------------------------------------------------------------------------------
+def _low_to_high(p: Params) -> str | None:
+    return None if p.low <= p.high else f"low must be at most high; got {p.low} and {p.high}"
 
 
-@operator("_random_uniform", "uniform", "random_uniform", types=_typed)
-def random_uniform(
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the uniform distribution on ``[low, high)``."""
-    out = _empty(shape, dtype, device).uniform_(low, high, generator=generator)
-    return out.to(dtype) if dtype else out
+# ---- the distributions --------------------------------------------------------------------------------
+
+DISTRIBUTIONS = (
+    Distribution(
+        "uniform",
+        _uniform,
+        (setting("low", float, 0.0), setting("high", float, 1.0)),
+        doc="the uniform distribution on ``[low, high)``",
+        doc_like="the uniform distribution on ``[low, high)``",
+        arrays=("low", "high"),
+        doc_each="the uniform distribution for each pair of `low` and `high`",
+        check=_low_to_high,
+        fill=lambda out, generator, low, high: out.uniform_(low, high, generator=generator),
+        aliases=("uniform",),
+    ),
+    Distribution(
+        "normal",
+        _normal,
+        (setting("loc", float, 0.0), setting("scale", float, 1.0)),
+        doc="the normal distribution with mean `loc` and standard deviation `scale`",
+        doc_like="the normal distribution",
+        arrays=("mu", "sigma"),
+        doc_each="the normal distribution for each pair of `mu` and `sigma`",
+        check=_positive("scale"),
+        fill=lambda out, generator, loc, scale: out.normal_(loc, scale, generator=generator),
+        aliases=("normal",),
+    ),
+    Distribution(
+        "exponential",
+        _exponential,
+        (setting("lam", float, 1.0),),
+        doc="the exponential distribution with rate `lam`",
+        doc_like="the exponential distribution with rate `lam`",
+        arrays=("lam",),
+        doc_each="the exponential distribution for each rate `lam`",
+        check=_positive("lam"),
+    ),
+    Distribution(
+        "gamma",
+        _gamma,
+        (setting("alpha", float, 1.0), setting("beta", float, 1.0)),
+        doc="the gamma distribution with shape `alpha` and scale `beta`",
+        doc_like="the gamma distribution",
+        arrays=("alpha", "beta"),
+        doc_each="the gamma distribution for each pair of shape `alpha` and scale `beta`",
+        check=_positive("alpha", "beta"),
+    ),
+    Distribution(
+        "poisson",
+        _poisson,
+        (setting("lam", float, 1.0),),
+        doc="the Poisson distribution with mean `lam`",
+        doc_like="the Poisson distribution with mean `lam`",
+        arrays=("lam",),
+        doc_each="the Poisson distribution for each mean `lam`",
+        check=lambda p: None if p.lam >= 0 else f"lam must be at least 0; got {p.lam}",
+    ),
+    Distribution(
+        "negative_binomial",
+        _negative_binomial,
+        (setting("k", Annotated[int, AtLeast(1)], 1), setting("p", Annotated[float, Between(0, 1)], 1.0)),
+        doc="the negative binomial distribution: failures before `k` successes of probability `p`",
+        doc_like="the negative binomial distribution",
+        arrays=("k", "p"),
+        doc_each="the negative binomial distribution for each pair of `k` and `p`",
+        check=_positive("p"),
+    ),
+    Distribution(
+        "generalized_negative_binomial",
+        _generalized_negative_binomial,
+        (setting("mu", float, 1.0), setting("alpha", Annotated[float, AtLeast(0)], 1.0)),
+        doc="the negative binomial distribution with mean `mu` and dispersion `alpha`",
+        doc_like="the generalized negative binomial distribution",
+        arrays=("mu", "alpha"),
+        doc_each="the generalized negative binomial distribution for each pair of `mu` and `alpha`",
+        check=_positive("mu"),
+    ),
+)
+
+for _distribution in DISTRIBUTIONS:
+    _declare_random(_distribution)
+    _declare_like(_distribution)
+    _declare_sample(_distribution)
 
 
-@operator("_random_normal", "normal", "random_normal", types=_typed)
-def random_normal(
-    *,
-    loc: float = 0.0,
-    scale: float = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the normal distribution with mean `loc` and standard deviation `scale`."""
-    out = _empty(shape, dtype, device).normal_(loc, scale, generator=generator)
-    return out.to(dtype) if dtype else out
-
-
-@operator("_random_exponential", "random_exponential", types=_typed)
-def random_exponential(
-    *,
-    lam: float = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the exponential distribution with rate `lam`."""
-    return _draw(_exponential, shape or (1,), dtype or torch.float32, device, generator, lam)
-
-
-@operator("_random_gamma", "random_gamma", types=_typed)
-def random_gamma(
-    *,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the gamma distribution with shape `alpha` and scale `beta`."""
-    return _draw(_gamma, shape or (1,), dtype or torch.float32, device, generator, alpha, beta)
-
-
-@operator("_random_poisson", "random_poisson", types=_typed)
-def random_poisson(
-    *,
-    lam: float = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the Poisson distribution with mean `lam`."""
-    return _draw(_poisson, shape or (1,), dtype or torch.float32, device, generator, lam)
-
-
-@operator("_random_negative_binomial", "random_negative_binomial", types=_typed)
-def random_negative_binomial(
-    *,
-    k: Annotated[int, AtLeast(1)] = 1,
-    p: Annotated[float, Between(0, 1)] = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the negative binomial distribution: failures before `k` successes of probability `p`."""
-    return _draw(_negative_binomial, shape or (1,), dtype or torch.float32, device, generator, k, p)
-
-
-@operator("_random_generalized_negative_binomial", "random_generalized_negative_binomial", types=_typed)
-def random_generalized_negative_binomial(
-    *,
-    mu: float = 1.0,
-    alpha: Annotated[float, AtLeast(0)] = 1.0,
-    shape: Sizes | None = None,
-    ctx: str = "",
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Draws from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
-    kind = dtype or torch.float32
-    return _draw(_generalized_negative_binomial, shape or (1,), kind, device, generator, mu, alpha)
+# ---- others -------------------------------------------------------------------------------------------
 
 
 @operator(
@@ -241,209 +329,9 @@ def random_randint(
     )
 
 
-@random_uniform.check
-def _(p: Params) -> str | None:
-    return None if p.low <= p.high else f"low must be at most high; got {p.low} and {p.high}"
-
-
 @random_randint.check
 def _(p: Params) -> str | None:
     return None if p.low < p.high else f"low must be below high; got {p.low} and {p.high}"
-
-
-random_normal.check(_positive("scale"))
-random_exponential.check(_positive("lam"))
-random_gamma.check(_positive("alpha", "beta"))
-random_poisson.check(lambda p: None if p.lam >= 0 else f"lam must be at least 0; got {p.lam}")
-random_negative_binomial.check(_positive("p"))
-random_generalized_negative_binomial.check(_positive("mu"))
-
-# ---- like an array: its shape, type and device --------------------------------------------------------
-
-
-def _draw_like(draw: Draw, data: Tensor, generator: Generator, *parameters: float) -> Tensor:
-    return _draw(draw, tuple(data.shape), data.dtype, data.device, generator, *parameters)
-
-
-@operator("_random_uniform_like", alike=True, head_gradient=False)
-def random_uniform_like(
-    data: Tensor, *, low: float = 0.0, high: float = 1.0, generator: torch.Generator | None = None
-) -> Tensor:
-    """Draws from the uniform distribution on ``[low, high)``, as many and of the type of `data`."""
-    return _draw_like(_uniform, data, generator, low, high)
-
-
-@operator("_random_normal_like", alike=True, head_gradient=False)
-def random_normal_like(
-    data: Tensor, *, loc: float = 0.0, scale: float = 1.0, generator: torch.Generator | None = None
-) -> Tensor:
-    """Draws from the normal distribution, as many and of the type of `data`."""
-    return _draw_like(_normal, data, generator, loc, scale)
-
-
-@operator("_random_exponential_like", alike=True, head_gradient=False)
-def random_exponential_like(
-    data: Tensor, *, lam: float = 1.0, generator: torch.Generator | None = None
-) -> Tensor:
-    """Draws from the exponential distribution with rate `lam`, as many and of the type of `data`."""
-    return _draw_like(_exponential, data, generator, lam)
-
-
-@operator("_random_gamma_like", alike=True, head_gradient=False)
-def random_gamma_like(
-    data: Tensor, *, alpha: float = 1.0, beta: float = 1.0, generator: torch.Generator | None = None
-) -> Tensor:
-    """Draws from the gamma distribution, as many and of the type of `data`."""
-    return _draw_like(_gamma, data, generator, alpha, beta)
-
-
-@operator("_random_poisson_like", alike=True, head_gradient=False)
-def random_poisson_like(
-    data: Tensor, *, lam: float = 1.0, generator: torch.Generator | None = None
-) -> Tensor:
-    """Draws from the Poisson distribution with mean `lam`, as many and of the type of `data`."""
-    return _draw_like(_poisson, data, generator, lam)
-
-
-@operator("_random_negative_binomial_like", alike=True, head_gradient=False)
-def random_negative_binomial_like(
-    data: Tensor,
-    *,
-    k: Annotated[int, AtLeast(1)] = 1,
-    p: Annotated[float, Between(0, 1)] = 1.0,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws from the negative binomial distribution, as many and of the type of `data`."""
-    return _draw_like(_negative_binomial, data, generator, k, p)
-
-
-@operator(
-    "_random_generalized_negative_binomial_like",
-    alike=True,
-    head_gradient=False,
-)
-def random_generalized_negative_binomial_like(
-    data: Tensor,
-    *,
-    mu: float = 1.0,
-    alpha: Annotated[float, AtLeast(0)] = 1.0,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws from the generalized negative binomial distribution, as many and of the type of `data`."""
-    return _draw_like(_generalized_negative_binomial, data, generator, mu, alpha)
-
-
-# ---- one distribution for each element of arrays ------------------------------------------------------
-
-
-@operator("_sample_uniform", "sample_uniform", types=_typed, head_gradient=False)
-def sample_uniform(
-    low: Tensor,
-    high: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the uniform distribution for each pair of `low` and `high`."""
-    return _draw_for_each(_uniform, shape, dtype, generator, low, high)
-
-
-@operator("_sample_normal", "sample_normal", types=_typed, head_gradient=False)
-def sample_normal(
-    mu: Tensor,
-    sigma: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the normal distribution for each pair of `mu` and `sigma`."""
-    return _draw_for_each(_normal, shape, dtype, generator, mu, sigma)
-
-
-@operator("_sample_gamma", "sample_gamma", types=_typed, head_gradient=False)
-def sample_gamma(
-    alpha: Tensor,
-    beta: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the gamma distribution for each pair of shape `alpha` and scale `beta`."""
-    return _draw_for_each(_gamma, shape, dtype, generator, alpha, beta)
-
-
-@operator("_sample_exponential", "sample_exponential", types=_typed, head_gradient=False)
-def sample_exponential(
-    lam: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the exponential distribution for each rate `lam`."""
-    return _draw_for_each(_exponential, shape, dtype, generator, lam)
-
-
-@operator("_sample_poisson", "sample_poisson", types=_typed, head_gradient=False)
-def sample_poisson(
-    lam: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the Poisson distribution for each mean `lam`."""
-    return _draw_for_each(_poisson, shape, dtype, generator, lam)
-
-
-@operator("_sample_negative_binomial", "sample_negative_binomial", types=_typed, head_gradient=False)
-def sample_negative_binomial(
-    k: Tensor,
-    p: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the negative binomial distribution for each pair of `k` and `p`."""
-    return _draw_for_each(_negative_binomial, shape, dtype, generator, k, p)
-
-
-@operator(
-    "_sample_generalized_negative_binomial",
-    "sample_generalized_negative_binomial",
-    types=_typed,
-    head_gradient=False,
-)
-def sample_generalized_negative_binomial(
-    mu: Tensor,
-    alpha: Tensor,
-    *,
-    shape: Sizes = (),
-    dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draws of `shape` from the generalized negative binomial distribution for each pair of `mu` and `alpha`."""
-    return _draw_for_each(_generalized_negative_binomial, shape, dtype, generator, mu, alpha)
-
-
-def _one_shape(shapes: Shapes, p: Params) -> Shapes:
-    """Give all arrays of parameters the shape of the one that is known."""
-    known = next((shape for shape in shapes.values() if shape), None)
-    return dict.fromkeys(shapes, known)
-
-
-for _op in (
-    sample_uniform,
-    sample_normal,
-    sample_gamma,
-    sample_negative_binomial,
-    sample_generalized_negative_binomial,
-):
-    _op.fill_shapes(_one_shape)
 
 
 @operator(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -12,13 +12,16 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
+from .._signatures import with_interface_of
 from .._spec import Operator, Shapes, operator
 from .._types import require_floating
 
 __all__ = [
+    "Normalized",
     "batch_norm",
     "batch_norm_v1",
     "batch_norm_with_relu",
+    "check_channels",
     "declare_batch_norm",
     "group_norm",
     "instance_norm",
@@ -29,7 +32,7 @@ __all__ = [
 
 
 # Output, mean, (inverse root of the) variance, and the new moving statistics where they move.
-_Normalized: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
+Normalized: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
 
 
 def _batch_norm(
@@ -49,7 +52,7 @@ def _batch_norm(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
     training: bool = False,
-) -> _Normalized:
+) -> Normalized:
     """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
 
     In training the mean and the (biased) variance are those of the batch; in inference, and always with
@@ -92,13 +95,7 @@ def _batch_norm(
     new_mean = new_var = None
     if training and not use_global_stats:
         # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
-        channels = data.shape[1:2]
-        if not gamma.shape == beta.shape == moving_mean.shape == moving_var.shape == channels:
-            got = ", ".join(str(tuple(each.shape)) for each in (gamma, beta, moving_mean, moving_var))
-            raise ShapeError(
-                f"BatchNorm: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
-                f"the channels of data; got {got}"
-            )
+        check_channels("BatchNorm", data, gamma, beta, moving_mean, moving_var)
         out, mean, invstd = torch.native_batch_norm(data, scale, beta, None, None, True, 0.0, eps)
         # Neither is differentiable. The variance is recovered from what the gradient needs anyway.
         new_mean = torch.lerp(mean, moving_mean, momentum)
@@ -114,32 +111,27 @@ def _batch_norm(
     return out, mean, invstd, new_mean, new_var
 
 
+def check_channels(who: str, data: Tensor, *arrays: Tensor) -> None:
+    """Raise a ShapeError unless gamma, beta and the moving statistics have an element for each channel (axis 1)."""
+    channels = data.shape[1:2]
+    if any(array.shape != channels for array in arrays):
+        got = ", ".join(str(tuple(array.shape)) for array in arrays)
+        raise ShapeError(
+            f"{who}: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
+            f"the channels of data; got {got}"
+        )
+
+
+@with_interface_of(_batch_norm, without=("axis", "cudnn_off", "min_calib_range", "max_calib_range"))
 def _batch_norm_v1(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    moving_mean: Tensor,
-    moving_var: Tensor,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    training: bool = False,
-) -> _Normalized:
+    *arrays: Tensor, eps: float = 1e-3, output_mean_var: bool = False, **settings: Any
+) -> Normalized:
     """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
 
     Parameters
     ----------
-    eps
-        Added to the variance.
-    momentum
-        How much of the moving statistics remains in a training step.
     fix_gamma
         Count `gamma` as 1 whatever is stored in it; its gradient is zero.
-    use_global_stats
-        Normalize with the moving statistics in training too; they do not move then.
     output_mean_var
         Show the mean and the variance (not, as BatchNorm does, its inverse root) that were used as outputs.
 
@@ -150,61 +142,22 @@ def _batch_norm_v1(
     mean, var : (C,)     hidden without ``output_mean_var``
     """
     out, mean, invstd, new_mean, new_var = _batch_norm(
-        data,
-        gamma,
-        beta,
-        moving_mean,
-        moving_var,
-        eps=eps,
-        momentum=momentum,
-        fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats,
-        output_mean_var=output_mean_var,
-        training=training,
+        *arrays, eps=eps, output_mean_var=output_mean_var, **settings
     )
-    if output_mean_var:
-        invstd = invstd.pow(-2).sub_(eps)
-    return out, mean, invstd, new_mean, new_var
+    variance = invstd.pow(-2).sub_(eps) if output_mean_var else invstd
+    return out, mean, variance, new_mean, new_var
 
 
-def _batch_norm_with_relu(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    moving_mean: Tensor,
-    moving_var: Tensor,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    training: bool = False,
-) -> _Normalized:
+@with_interface_of(_batch_norm)
+def _batch_norm_with_relu(*arrays: Tensor, **settings: Any) -> Normalized:
     """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
 
     It takes any axis and type. (MXNet 1.9.1: float32 with four axes and the channels on axis 1 alone.)
 
     Parameters
     ----------
-    eps
-        Added to the variance.
-    momentum
-        How much of the moving statistics remains in a training step.
     fix_gamma
         Count `gamma` as 1 whatever is stored in it; its gradient is zero.
-    use_global_stats
-        Normalize with the moving statistics in training too; they do not move then.
-    output_mean_var
-        Show the mean and the inverse standard deviation that were used as outputs.
-    axis
-        The axis of the channels.
-    cudnn_off, min_calib_range, max_calib_range
-        No effect here; accepted for old programs.
 
     Shapes
     ------
@@ -212,20 +165,7 @@ def _batch_norm_with_relu(
     gamma, beta, moving_mean, moving_var : (C,)
     mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
     """
-    out, mean, invstd, new_mean, new_var = _batch_norm(
-        data,
-        gamma,
-        beta,
-        moving_mean,
-        moving_var,
-        eps=eps,
-        momentum=momentum,
-        fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats,
-        output_mean_var=output_mean_var,
-        axis=axis,
-        training=training,
-    )
+    out, mean, invstd, new_mean, new_var = _batch_norm(*arrays, **settings)
     return torch.relu(out), mean, invstd, new_mean, new_var
 
 
@@ -253,7 +193,7 @@ def _statistics_type(data: torch.dtype) -> torch.dtype:
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
-def declare_batch_norm(name: str, function: Callable[..., _Normalized], rows: int = 3) -> Operator:
+def declare_batch_norm(name: str, function: Callable[..., Normalized], rows: int = 3) -> Operator:
     """Make a function of data, gamma, beta and the moving statistics an operator."""
     op = operator(
         name,

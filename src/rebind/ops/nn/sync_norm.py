@@ -9,8 +9,8 @@ import torch
 import torch.distributed
 from torch import Tensor
 
-from ...errors import ShapeError
-from .normalization import _batch_norm_v1, _Normalized, declare_batch_norm
+from .._signatures import with_interface_of
+from .normalization import Normalized, batch_norm_v1, check_channels, declare_batch_norm
 
 __all__ = ["sync_batch_norm"]
 
@@ -22,22 +22,16 @@ def _members() -> int:
     return 1
 
 
+@with_interface_of(batch_norm_v1.function)
 def _sync_batch_norm(
     data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    moving_mean: Tensor,
-    moving_var: Tensor,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
+    *others: Tensor,
     use_global_stats: bool = False,
-    output_mean_var: bool = False,
     ndev: int = 1,
     key: str,
     training: bool = False,
-) -> _Normalized:
+    **settings: Any,
+) -> Normalized:
     """Normalize each channel to mean 0 and variance 1 over the batches of all processes, then scale and shift it.
 
     In training within a process group of ``torch.distributed`` the statistics are those of what all its members
@@ -50,14 +44,6 @@ def _sync_batch_norm(
 
     Parameters
     ----------
-    eps
-        Added to the variance.
-    momentum
-        How much of the moving statistics remains in a training step.
-    fix_gamma
-        Count `gamma` as 1 whatever is stored in it; its gradient is zero.
-    use_global_stats
-        Normalize with the moving statistics in training too; they do not move then.
     output_mean_var
         Show the mean and the variance (not, as BatchNorm does, its inverse root) that were used as outputs. (MXNet
         1.9.1 fills them in training only.)
@@ -84,20 +70,10 @@ def _sync_batch_norm(
                 "torch.distributed.init_process_group().",
                 stacklevel=2,
             )
-        return _batch_norm_v1(
-            data,
-            gamma,
-            beta,
-            moving_mean,
-            moving_var,
-            eps=eps,
-            momentum=momentum,
-            fix_gamma=fix_gamma,
-            use_global_stats=use_global_stats,
-            output_mean_var=output_mean_var,
-            training=training,
+        return batch_norm_v1.function(
+            data, *others, use_global_stats=use_global_stats, training=training, **settings
         )
-    return _over_all_members(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma)
+    return _over_all_members(data, *others, **settings)
 
 
 def _over_all_members(
@@ -106,18 +82,14 @@ def _over_all_members(
     beta: Tensor,
     moving_mean: Tensor,
     moving_var: Tensor,
-    eps: float,
-    momentum: float,
-    fix_gamma: bool,
-) -> _Normalized:
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    output_mean_var: bool = False,  # they are at hand, shown or not
+) -> Normalized:
     """Normalize over all members' data; differentiable, the sums over the members too."""
-    channels = data.shape[1:2]
-    if not gamma.shape == beta.shape == moving_mean.shape == moving_var.shape == channels:
-        got = ", ".join(str(tuple(each.shape)) for each in (gamma, beta, moving_mean, moving_var))
-        raise ShapeError(
-            f"_contrib_SyncBatchNorm: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to "
-            f"match the channels of data; got {got}"
-        )
+    check_channels("_contrib_SyncBatchNorm", data, gamma, beta, moving_mean, moving_var)
     wide = data.to(gamma.dtype)
     axes = (0, *range(2, data.dim()))
     along = (-1, *(1,) * (data.dim() - 2))

@@ -8,7 +8,9 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import normalize_axis
+from .._signatures import with_interface_of
 from .._spec import Shapes, operator
+from ..nn.normalization import batch_norm
 from ._levels import FINE, calibrated, check_calibration, magnitude, per_level, require, scalars, to_levels
 
 __all__ = ["quantized_batch_norm"]
@@ -30,6 +32,7 @@ _ENDS = ("min_data", "max_data")
     },
     head_gradient=False,
 )
+@with_interface_of(batch_norm.function, without=("training",))
 def quantized_batch_norm(
     data: Tensor,
     gamma: Tensor,
@@ -40,14 +43,11 @@ def quantized_batch_norm(
     max_data: Tensor,
     *,
     eps: float = 1e-3,
-    momentum: float = 0.9,
     fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
     axis: int = 1,
-    cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
+    **without_effect: bool | float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize each channel of quantized data by its moving statistics; the result is int8.
 
@@ -90,26 +90,32 @@ def quantized_batch_norm(
                 f"{who}: {name} must have shape ({channels},) to match axis {axis} of data {tuple(data.shape)}; "
                 f"got {tuple(array.shape)}"
             )
-    gamma, beta, moving_mean, moving_var = (array.detach() for array in arrays)
-    slope = (moving_var + eps).rsqrt()
-    if not fix_gamma:
-        slope = slope * gamma
-    offset = beta - moving_mean * slope
+    slope, offset = _affine(*(array.detach() for array in arrays), eps=eps, fix_gamma=fix_gamma)
     across = (-1, *(1,) * (data.ndim - axis - 1))
     level = magnitude(who, min_data=min_data, max_data=max_data) / FINE[data.dtype]
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, level)
-        largest = torch.maximum(low.abs(), high.abs())
-        per = per_level(torch.full_like(largest, FINE[torch.int8]), largest)
+        per = _levels_per_unit(torch.maximum(low.abs(), high.abs()))
         out = data * (slope * level * per).reshape(across) + (offset * per).reshape(across)
         return to_levels(out, torch.ones_like(per), torch.int8), low, high
     out = data * (slope * level).reshape(across) + offset.reshape(across)
     largest = out.abs().amax().reshape(1) if out.numel() else torch.zeros_like(level)
-    return (
-        to_levels(out, per_level(torch.full_like(largest, FINE[torch.int8]), largest), torch.int8),
-        -largest,
-        largest,
-    )
+    return to_levels(out, _levels_per_unit(largest), torch.int8), -largest, largest
+
+
+def _affine(
+    gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, *, eps: float, fix_gamma: bool
+) -> tuple[Tensor, Tensor]:
+    """Return what each channel is multiplied by, and what is added to it."""
+    slope = (moving_var + eps).rsqrt()
+    if not fix_gamma:
+        slope = slope * gamma
+    return slope, beta - moving_mean * slope
+
+
+def _levels_per_unit(largest: Tensor) -> Tensor:
+    """Return how many levels of int8 a unit is worth where `largest` is the last one."""
+    return per_level(torch.full_like(largest, FINE[torch.int8]), largest)
 
 
 quantized_batch_norm.check(check_calibration)
