@@ -1,0 +1,212 @@
+"""The functions of ``nd.random`` and ``sym.random``: one declaration each, from which both are made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ..errors import ArgumentError
+from ._spec import Operator, find
+from .frontend import signature
+
+__all__ = ["Front", "make_drawing", "make_drawing_like", "zipfian"]
+
+T = TypeVar("T")  # NDArray or Symbol
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class RandomFunction:
+    """A function that draws, under MXNet's public name for it.
+
+    Attributes
+    ----------
+    kind
+        Its name, and that of the distribution: the operators are ``_random_<kind>`` and ``_sample_<kind>``.
+    parameters
+        What it takes, with defaults.
+    doc
+        Its docstring.
+    translate
+        Makes the operator's parameters of its own, where they differ.
+    number
+        What its parameters are, where they are not arrays.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any]
+    doc: str
+    translate: Callable[..., dict[str, Any]] = dict
+    number: type = float
+
+
+FUNCTIONS = (
+    RandomFunction(
+        "uniform", {"low": 0, "high": 1}, "Draw from the uniform distribution on ``[low, high)``."
+    ),
+    RandomFunction(
+        "normal",
+        {"loc": 0, "scale": 1},
+        "Draw from the normal distribution with mean `loc` and standard deviation `scale`.",
+    ),
+    RandomFunction("poisson", {"lam": 1}, "Draw from the Poisson distribution with rate `lam`."),
+    RandomFunction(
+        "exponential",
+        {"scale": 1},
+        "Draw from the exponential distribution with mean `scale`.",
+        translate=lambda scale: {"lam": 1.0 / scale},
+    ),
+    RandomFunction(
+        "gamma",
+        {"alpha": 1, "beta": 1},
+        "Draw from the gamma distribution with shape `alpha` and scale `beta`.",
+    ),
+    RandomFunction(
+        "negative_binomial",
+        {"k": 1, "p": 1},
+        "Draw the number of failures before `k` successes of probability `p`.",
+    ),
+    RandomFunction(
+        "generalized_negative_binomial",
+        {"mu": 1, "alpha": 1},
+        "Draw from the negative binomial distribution with mean `mu` and dispersion `alpha`.",
+    ),
+    RandomFunction(
+        "randint",
+        {"low": REQUIRED, "high": REQUIRED},
+        "Draw whole numbers from ``[low, high)``; int32 by default.",
+        number=int,
+    ),
+)
+
+#: By distribution, the first line of the function that draws as many numbers as an array has.
+LIKE = {
+    "uniform": "Draw from the uniform distribution on ``[low, high)``",
+    "normal": "Draw from the normal distribution",
+    "exponential": "Draw from the exponential distribution with rate `lam`",
+    "gamma": "Draw from the gamma distribution with shape `alpha` and scale `beta`",
+    "poisson": "Draw from the Poisson distribution with rate `lam`",
+    "negative_binomial": "Draw the number of failures before `k` successes",
+    "generalized_negative_binomial": "Draw from the negative binomial distribution with mean `mu`",
+}
+
+
+@dataclass(frozen=True)
+class Front(Generic[T]):
+    """What differs between ``nd.random`` and ``sym.random``.
+
+    Attributes
+    ----------
+    package, module
+        The package it is in, and its public name.
+    inputs, inputs_word
+        The class of what operators take, and the word for several of these.
+    extra
+        What each function takes after its parameters, shape and dtype.
+    extra_like
+        The keywords of those that draw like an array.
+    apply
+        Applies an operator: ``(operator, hint for the name, inputs, keywords)``.
+    draw
+        Draws from a distribution: ``(kind, inputs, parameters, keywords)``; inputs or parameters are empty.
+    """
+
+    package: str
+    module: str
+    inputs: type[T]
+    inputs_word: str
+    extra: Sequence[inspect.Parameter]
+    extra_like: Sequence[str]
+    apply: Callable[[Operator, str, Sequence[T], dict[str, Any]], T]
+    draw: Callable[[str, Sequence[T], dict[str, Any], dict[str, Any]], T]
+
+
+def make_drawing(front: Front[T]) -> tuple[Callable[..., T], ...]:
+    """Return the functions that draw from a distribution, in the order of `FUNCTIONS`."""
+    return tuple(_drawing(row, front) for row in FUNCTIONS)
+
+
+def make_drawing_like(front: Front[T]) -> tuple[Callable[..., T], ...]:
+    """Return the functions that draw as many numbers as an array has, in the order of `LIKE`."""
+    return tuple(_drawing_like(kind, doc, front) for kind, doc in LIKE.items())
+
+
+def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
+    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [
+        inspect.Parameter(name, plain, default=default, annotation=annotation)
+        for name, default, annotation in (
+            *((name, default, row.number | front.inputs) for name, default in row.parameters.items()),
+            ("shape", None, int | Sequence[int] | None),
+            ("dtype", None, Any),  # whatever `dtypes.as_dtype` takes
+        )
+    ]
+    interface = inspect.Signature([*own, *front.extra], return_annotation=front.inputs)
+    by_position = [p.name for p in interface.parameters.values() if p.kind is plain]
+    defaults = {name: default for name, default in row.parameters.items() if default is not REQUIRED}
+    required = row.parameters.keys() - defaults.keys()
+
+    def function(*args: Any, **kwargs: Any) -> T:
+        given = {**dict(zip(by_position, args, strict=False)), **kwargs}
+        # `bind` takes as long as the draw: only where something is odd.
+        if len(given) < len(args) + len(kwargs) or not required <= given.keys() <= set(by_position):
+            try:
+                interface.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{front.module}.{row.kind}: {error}") from None
+        parameters = row.translate(**{name: given.pop(name, defaults.get(name)) for name in row.parameters})
+        inputs = _as_inputs(row.kind, parameters, front)
+        return front.draw(row.kind, inputs, {} if inputs else parameters, given)
+
+    function.__signature__ = interface  # type: ignore[attr-defined] # functions take attributes, which mypy does not see
+    return _named(function, row.kind, row.doc, front)
+
+
+def _as_inputs(kind: str, parameters: dict[str, Any], front: Front[T]) -> tuple[T, ...]:
+    """Return the parameters if they are arrays (or symbols), () if they are numbers."""
+    values = tuple(parameters.values())
+    are_inputs = [isinstance(value, front.inputs) for value in values]
+    if any(are_inputs) and not all(are_inputs):
+        raise ArgumentError(
+            f"{front.module}.{kind}: parameters must be all numbers or all {front.inputs_word}; got {parameters}"
+        )
+    return values if any(are_inputs) else ()
+
+
+def _drawing_like(kind: str, doc: str, front: Front[T]) -> Callable[..., T]:
+    op = find(f"_random_{kind}_like")
+    name = f"{kind}_like"
+
+    def function(*args: T, **kwargs: Any) -> T:
+        return front.apply(op, name, args, kwargs)
+
+    function.__signature__ = signature(op, front.inputs, front.extra_like)  # type: ignore[attr-defined] # as above
+    return _named(function, name, f"{doc}, in the shape and type of `data`.", front)
+
+
+def _named(function: Callable[..., T], name: str, doc: str, front: Front[T]) -> Callable[..., T]:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = f"rebind.{front.package}.random"
+    function.__doc__ = doc
+    return function
+
+
+def zipfian(
+    apply: Callable[..., Any], base: T, true_classes: T, num_sampled: int, range_max: int, **where: Any
+) -> tuple[T, T, T]:
+    """Draw classes from a Zipfian distribution, with arrays or symbols; see `rand_zipfian`.
+
+    `apply` applies an operator, ``(name, *inputs, **parameters)``; `base` holds ``range_max + 1``; `where` says on
+    which device to draw.
+    """
+    scale = apply("log", base)
+    draws = apply("_random_uniform", shape=(num_sampled,), dtype="float64", **where)
+    sampled = apply("Cast", apply("exp", apply("broadcast_mul", draws, scale)) - 1, dtype="int64") % range_max
+
+    def expected(classes: T) -> T:
+        exact = apply("Cast", classes, dtype="float64")
+        return apply("broadcast_div", apply("log", (exact + 2) / (exact + 1)), scale) * num_sampled
+
+    return sampled, expected(true_classes), expected(sampled)
