@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from ..errors import ParameterError, ShapeError
-from .base import EvalMetric, metrics, same_length
+from .arrays import same_length
+from .base import metrics
+from .eval_metric import EvalMetric
 
 __all__ = ["Accuracy", "TopKAccuracy"]
 

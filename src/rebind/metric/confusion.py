@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, ParameterError, ShapeError
-from .base import EvalMetric, as_tensor, check_label_shapes, metrics, together
+from ..errors import ArgumentError, ShapeError
+from .arrays import Arrays, Total, as_pairs, as_tensor, together
+from .base import metrics
+from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
 
 __all__ = ["F1", "MCC", "PCC"]
 
 # So many pairs of classes wait before they are counted, which needs the device to be waited for.
 _MOST_WAITING = 1 << 20
 _MOST_PARTS = 256
-
-
-# ---- two classes ------------------------------------------------------------------------------------------
 
 
 def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
@@ -63,46 +62,31 @@ def matthews_correlation(counts: Tensor) -> Tensor:
     return (right * rest - wrong * missed) / torch.stack(below).clamp_min(1).prod().sqrt()
 
 
-class _OfTwoClasses(EvalMetric):
+class _OfTwoClasses(AveragedMetric):
     """A score of counts: its mean over the updates, or that of the counts of all samples."""
-
-    def __init__(
-        self,
-        name: str,
-        output_names: Sequence[str] | None,
-        label_names: Sequence[str] | None,
-        average: str,
-    ) -> None:
-        if average not in ("macro", "micro"):
-            raise ParameterError(
-                f"{type(self).__name__}: average must be one of 'macro', 'micro'; got {average!r}"
-            )
-        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
-        self.average = average
 
     def score(self, counts: Tensor) -> Tensor:
         """Return the score of counts."""
         raise NotImplementedError
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Add a batch; its outputs, if there are several, are counted together."""
-        labels, preds = check_label_shapes(labels, preds, wrap=True)
-        if not preds:
+        pairs = as_pairs(labels, preds)
+        if not pairs:
             return
         counts, samples = [], 0
         with torch.no_grad():
-            for label, pred in zip(labels, preds, strict=True):
-                pred = as_tensor(pred)
-                label = as_tensor(label).to(pred.device)
-                counts.append(binary_counts(label, pred, self.name))
-                samples += label.numel()
+            for label, pred in pairs:
+                scores, classes = as_tensor(pred), as_tensor(label)
+                counts.append(binary_counts(classes.to(scores.device), scores, self.name))
+                samples += classes.numel()
             total = functools.reduce(lambda one, other: torch.add(*together(one, other)), counts)
             if self.average == "micro":
                 self._add(total, samples)
             else:
                 self._add(torch.stack((self.score(total), total[4].double())), 1)
 
-    def value(self, total: Any, count: float) -> float:
+    def value(self, total: Tensor, count: float) -> float:
         """Return the score."""
         if not count:
             return float("nan")
@@ -134,14 +118,7 @@ class F1(_OfTwoClasses):
     ('f1', 0.8)
     """
 
-    def __init__(
-        self,
-        name: str = "f1",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
+    __init__ = averaging_constructor("f1")
 
     def score(self, counts: Tensor) -> Tensor:
         """Return F1."""
@@ -170,21 +147,11 @@ class MCC(_OfTwoClasses):
     0.5774
     """
 
-    def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
+    __init__ = averaging_constructor("mcc")
 
     def score(self, counts: Tensor) -> Tensor:
         """Return the correlation coefficient."""
         return matthews_correlation(counts)
-
-
-# ---- any number of classes --------------------------------------------------------------------------------
 
 
 class Pairs(NamedTuple):
@@ -288,7 +255,7 @@ class PCC(EvalMetric):
         """Return the pairs of both."""
         return total.and_also(more)
 
-    def value(self, total: Any, count: float) -> float:
+    def value(self, total: Pairs, count: float) -> float:
         """Return the correlation coefficient."""
         return multiclass_correlation(total.matrix()) if count else float("nan")
 
@@ -299,7 +266,7 @@ class PCC(EvalMetric):
         self._kept = (_all_counted(self._kept[0]), self._kept[1])
         return super().state_dict()
 
-    def load_state_dict(self, state: Any) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with what `state_dict` returned."""
         super().load_state_dict(state)
         for name in ("sum_metric", "global_sum_metric"):
@@ -307,9 +274,9 @@ class PCC(EvalMetric):
         self._kept = (_as_pairs(self._kept[0]), self._kept[1])
 
 
-def _all_counted(total: Any) -> Any:
+def _all_counted(total: Total) -> Total:
     return Pairs(total.matrix(), (), 0) if isinstance(total, Pairs) else total
 
 
-def _as_pairs(total: Any) -> Any:
+def _as_pairs(total: Total) -> Total:
     return Pairs(*total) if isinstance(total, tuple) else total

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from ..errors import ParameterError, ShapeError
-from .base import EvalMetric, metrics, together
+from ..errors import ShapeError
+from .arrays import together
+from .base import metrics
+from .eval_metric import AveragedMetric, averaging_constructor
 
 __all__ = ["PearsonCorrelation"]
 
@@ -43,7 +42,7 @@ def correlation(found: Tensor) -> Tensor:
 
 
 @metrics.register("pearsonr", "PearsonCorrelation")
-class PearsonCorrelation(EvalMetric):
+class PearsonCorrelation(AveragedMetric):
     """Pearson's correlation coefficient of labels and predictions, which have the same shape.
 
     Parameters
@@ -63,19 +62,7 @@ class PearsonCorrelation(EvalMetric):
     0.5
     """
 
-    def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        if average not in ("macro", "micro"):
-            raise ParameterError(
-                f"PearsonCorrelation: average must be one of 'macro', 'micro'; got {average!r}"
-            )
-        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
-        self.average = average
+    __init__ = averaging_constructor("pearsonr")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the coefficient of a batch, or with ``'micro'`` its moments; and 1."""
@@ -87,13 +74,13 @@ class PearsonCorrelation(EvalMetric):
         found = moments(label, pred)
         return (correlation(found) if self.average == "macro" else found), 1
 
-    def merge(self, total: Any, more: Any) -> Any:
+    def merge(self, total: Tensor, more: Tensor) -> Tensor:
         """Return the sum of coefficients, or the moments of both parts."""
         return (
             super().merge(total, more) if self.average == "macro" else merged_moments(*together(total, more))
         )
 
-    def value(self, total: Any, count: float) -> float:
+    def value(self, total: Tensor, count: float) -> float:
         """Return the mean of the coefficients, or that of all samples."""
         if not count or self.average == "macro":
             return super().value(total, count)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from .base import EvalMetric, metrics, same_length
+from .arrays import Count, same_length
+from .base import metrics
+from .eval_metric import EvalMetric
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 
@@ -26,7 +27,7 @@ def surprise(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tens
 
 def log_perplexity(
     label: Tensor, pred: Tensor, *, ignore_label: int | None = None, axis: int = -1
-) -> tuple[Tensor, Any]:
+) -> tuple[Tensor, Count]:
     """Sum of ``-log p`` over the labels that are not `ignore_label`, number of those."""
     scores = pred.movedim(axis, -1)
     if label.numel() * scores.shape[-1] != scores.numel():
@@ -43,6 +44,22 @@ def log_perplexity(
         return loss.sum(dtype=torch.float64), label.numel()
     counted = wanted != ignore_label
     return (loss * counted).sum(dtype=torch.float64), counted.sum()
+
+
+def _constructor(default: str) -> Callable[..., None]:
+    """Return the constructor of a metric with the setting `eps`, with a name of its own by default."""
+
+    def __init__(
+        self: CrossEntropy,
+        eps: float = 1e-12,
+        name: str = default,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        EvalMetric.__init__(self, name, output_names, label_names, eps=eps, has_global_stats=True)
+        self.eps = eps
+
+    return __init__
 
 
 @metrics.register("ce", "CrossEntropy", "cross-entropy")
@@ -65,15 +82,9 @@ class CrossEntropy(EvalMetric):
     0.6931
     """
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
-        self.eps = eps
+    eps: float
+
+    __init__ = _constructor("cross-entropy")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the sum of ``-log p``, and the number of samples."""
@@ -92,14 +103,7 @@ class NegativeLogLikelihood(CrossEntropy):
         As for `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
+    __init__ = _constructor("nll-loss")
 
 
 @metrics.register("perplexity")
@@ -138,7 +142,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, Any]:
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, Count]:
         """Return the sum of ``-log p`` over the samples that count, and their number."""
         return log_perplexity(label, pred, ignore_label=self.ignore_label, axis=self.axis)
 

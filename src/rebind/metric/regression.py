@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from .base import EvalMetric, as_tensor, metrics
+from .arrays import Arrays, as_list, as_tensor
+from .base import metrics
+from .eval_metric import EvalMetric, constructor
 
 __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "Torch"]
 
@@ -59,13 +58,7 @@ class MAE(EvalMetric):
     ('mae', 0.5)
     """
 
-    def __init__(
-        self,
-        name: str = "mae",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    __init__ = constructor("mae")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the mean absolute error of a batch, and 1."""
@@ -90,13 +83,7 @@ class MSE(EvalMetric):
     ('mse', 0.25)
     """
 
-    def __init__(
-        self,
-        name: str = "mse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    __init__ = constructor("mse")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the mean squared error of a batch, and 1."""
@@ -121,13 +108,7 @@ class RMSE(EvalMetric):
     ('rmse', 0.5)
     """
 
-    def __init__(
-        self,
-        name: str = "rmse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    __init__ = constructor("rmse")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the root of the mean squared error of a batch, and 1."""
@@ -152,17 +133,11 @@ class Loss(EvalMetric):
     ('loss', 1.5)
     """
 
-    def __init__(
-        self,
-        name: str = "loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    __init__ = constructor("loss")
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays | None, preds: Arrays) -> None:
         """Add a batch; its labels do not count."""
-        for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
+        for pred in as_list(preds):
             tensor = as_tensor(pred).detach()
             self._add(tensor.sum(dtype=torch.float64), tensor.numel())
 
@@ -177,13 +152,7 @@ class Torch(Loss):
         As for `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        name: str = "torch",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = constructor("torch")
 
 
 @metrics.register("caffe")
@@ -196,10 +165,4 @@ class Caffe(Loss):
         As for `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        name: str = "caffe",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = constructor("caffe")

@@ -1,0 +1,323 @@
+"""The base of metrics: sums over batches, in a local and a global window."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ParameterError
+from .arrays import (
+    Array,
+    Arrays,
+    Count,
+    Total,
+    add,
+    as_pairs,
+    as_tensor,
+    is_empty,
+    number,
+    pick,
+    read,
+)
+from .state import restore, snapshot
+
+__all__ = ["AveragedMetric", "EvalMetric", "averaging_constructor", "constructor"]
+
+_SUMS = ("sum_metric", "num_inst", "global_sum_metric", "global_num_inst")
+# What stays as the constructor made it.
+_SETTINGS = frozenset(
+    ("name", "output_names", "label_names", "_kwargs", "_has_global_stats", "_kept", *_SUMS)
+)
+
+
+class EvalMetric:
+    """A value that sums up over batches.
+
+    A subclass says what it measures in one of two ways. `measure` is a pure function of a label and a prediction
+    (tensors) that returns a sum and how many it is the sum of; the base does the rest. The sum may be a tensor of
+    several numbers, which `value` makes one figure of, and `merge` may join two of them in another way than by adding.
+    Or, as in MXNet, `update` adds to `sum_metric` and `num_inst` (and to `global_sum_metric` and `global_num_inst`,
+    with ``has_global_stats=True``).
+
+    There are two windows: the local one, which `reset_local` empties (`Speedometer` does so each time it speaks),
+    and the global one since `reset`, which the figures of an epoch come from. A metric that only keeps the local
+    sums, or only overrides `reset`, has right global ones too: what `reset_local` empties is kept (1.9.1 loses it).
+
+    Parameters
+    ----------
+    name
+        The name that the value is reported under.
+    output_names, label_names
+        Which outputs and labels `update_dict` picks; None means all of them.
+    **kwargs
+        The metric's settings, for `get_config`.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> class ZeroOne(EvalMetric):
+    ...     def measure(self, label, pred):
+    ...         return (label == (pred > 0)).sum(), label.numel()
+    >>> metric = ZeroOne("zero-one")
+    >>> metric.update([numpy.array([1, 0])], [numpy.array([0.3, 0.1])])
+    >>> metric.get()
+    ('zero-one', 0.5)
+    """
+
+    # Sums of batches are 0-d tensors on the device, plain numbers in metrics that are written that way.
+    sum_metric: Total
+    num_inst: Count
+    global_sum_metric: Total
+    global_num_inst: Count
+    _kept: tuple[Total, Count]
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
+        self.reset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "reset" in vars(cls):  # which need not call ours
+            setattr(cls, "reset", _forgetting(cls.reset))  # noqa: B010 - mypy takes a method for fixed
+
+    def __str__(self) -> str:
+        return f"EvalMetric: {dict(self.get_name_value())}"
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({settings})"
+
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Total, Count]:
+        """Return a sum over the samples, and how many they are."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define measure(label, pred) or update(labels, preds)"
+        )
+
+    def merge(self, total: Total, more: Total) -> Total:
+        """Return two sums, neither of them empty, as one."""
+        return add(total, more)
+
+    def value(self, total: Total, count: float) -> float:
+        """Return what is reported for a sum over `count` samples: the mean, if a subclass says nothing else.
+
+        `total` is a number, or a tensor on the CPU where `measure` returns several numbers.
+        """
+        return total / count if count else float("nan")
+
+    def update(self, labels: Arrays, preds: Arrays) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels, preds
+            Lists of arrays, one for each output, or a single array each.
+        """
+        with torch.no_grad():
+            for label, pred in as_pairs(labels, preds):
+                scores = as_tensor(pred)
+                self._add(*self.measure(as_tensor(label).to(scores.device), scores))
+
+    def update_dict(self, label: Mapping[str, Array], pred: Mapping[str, Array]) -> None:
+        """Add a batch whose labels and outputs are known by name.
+
+        Parameters
+        ----------
+        label, pred
+            Dicts from name to array.
+        """
+        labels = pick(label, self.label_names, f"{self.name}: label_names")
+        preds = pick(pred, self.output_names, f"{self.name}: output_names")
+        self.update(labels, preds)
+
+    def _add(self, total: Total, count: Count) -> None:
+        self.sum_metric = self._join(self.sum_metric, total)
+        self.num_inst = add(self.num_inst, count)
+        whole = self._join(self.global_sum_metric, total)
+        # A subclass may add to either in place, so they must not be one tensor.
+        is_shared = whole is self.sum_metric and isinstance(whole, Tensor)
+        self.global_sum_metric = whole.clone() if is_shared else whole
+        self.global_num_inst = add(self.global_num_inst, count)
+
+    def _join(self, total: Total, more: Total) -> Total:
+        # An empty sum has no type yet: 0.0 + int64 would make a float32 tensor, which miscounts above 2**24.
+        if is_empty(total):
+            return more
+        return total if is_empty(more) else self.merge(total, more)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+        self.global_num_inst = 0
+        self.global_sum_metric = 0.0
+        self._forget_kept()
+
+    def reset_local(self) -> None:
+        """Begin a new local window; the global one goes on."""
+        kept = self._kept_sums()
+        kept = (self._join(kept[0], self.sum_metric), add(kept[1], self.num_inst))
+        if type(self).reset is EvalMetric.reset or self._has_global_stats:
+            self.num_inst = 0
+            self.sum_metric = 0.0
+        else:  # an old metric, which may keep more than the two sums and knows only this way to empty them
+            self.reset()
+        self._kept = kept
+
+    def _forget_kept(self) -> None:
+        self._kept = (0.0, 0)
+
+    def _kept_sums(self) -> tuple[Total, Count]:
+        """Return what earlier local windows held; nothing where a subclass does not call our `reset`."""
+        return getattr(self, "_kept", (0.0, 0))
+
+    def get(self) -> tuple[Any, Any]:
+        """Return the name and the value of the local window; nan when it is empty."""
+        return self.name, self.value(read(self.sum_metric), number(self.num_inst))
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Return the name and the value since the last `reset`."""
+        if self._has_global_stats and number(self.global_num_inst):
+            total, count = self.global_sum_metric, self.global_num_inst
+        else:
+            kept_sum, kept_count = self._kept_sums()
+            if not number(kept_count):
+                return self.get()
+            total, count = self._join(kept_sum, self.sum_metric), add(kept_count, self.num_inst)
+        local = self.sum_metric, self.num_inst
+        # A subclass may have its own get(); it reads these two.
+        self.sum_metric, self.num_inst = total, count
+        try:
+            return self.get()
+        finally:
+            self.sum_metric, self.num_inst = local
+
+    def get_name_value(self) -> list[tuple[str, float]]:
+        """Return pairs of name and value of the local window."""
+        return _pairs(*self.get())
+
+    def get_global_name_value(self) -> list[tuple[str, float]]:
+        """Return pairs of name and value since the last `reset`."""
+        return _pairs(*self.get_global())
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the settings that make another metric like this one."""
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the sums, and what else a subclass keeps in its attributes, for `load_state_dict`.
+
+        Attributes that are numbers, texts, arrays, other metrics, or lists and dicts of these are kept. A metric that
+        keeps something else defines `state_dict` and `load_state_dict` itself.
+        """
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in _SETTINGS and name.removeprefix("_") not in self._kwargs
+        }
+        sums = {name: getattr(self, name, 0) for name in _SUMS}
+        return {
+            **snapshot({**sums, "kept": list(self._kept_sums())}, self.name),
+            "own": snapshot(own, self.name),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with sums that `state_dict` returned."""
+        for name in _SUMS:
+            setattr(self, name, restore(state[name], getattr(self, name, None)))
+        self._kept = tuple(restore(state["kept"]))
+        for name, value in state["own"].items():
+            setattr(self, name, restore(value, getattr(self, name, None)))
+
+
+def _forgetting(reset: Callable[[EvalMetric], None]) -> Callable[[EvalMetric], None]:
+    """Return a `reset` that forgets what `reset_local` kept, too."""
+
+    @functools.wraps(reset)
+    def forget(self: EvalMetric) -> None:
+        reset(self)
+        self._forget_kept()
+
+    return forget
+
+
+def constructor(default: str) -> Callable[..., None]:
+    """Return the constructor of a metric that has no settings but the names, with a name of its own by default.
+
+    >>> class Count(EvalMetric):
+    ...     __init__ = constructor("count")
+    ...
+    ...     def measure(self, label, pred):
+    ...         return len(label), 1
+    >>> Count()
+    Count()
+    """
+
+    def __init__(
+        self: EvalMetric,
+        name: str = default,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        EvalMetric.__init__(self, name, output_names, label_names, has_global_stats=True)
+
+    return __init__
+
+
+class AveragedMetric(EvalMetric):
+    """Base of metrics with the setting `average`, which `averaging_constructor` sets."""
+
+    average: str
+
+
+def averaging_constructor(default: str) -> Callable[..., None]:
+    """Return the constructor of a metric with the setting `average`, with a name of its own by default.
+
+    With ``'macro'`` the metric is the mean of the figures of the batches, with ``'micro'`` that of all samples.
+
+    >>> class Figure(AveragedMetric):
+    ...     __init__ = averaging_constructor("figure")
+    >>> Figure(average="micro")
+    Figure(average='micro')
+    """
+
+    def __init__(
+        self: AveragedMetric,
+        name: str = default,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError(
+                f"{type(self).__name__}: average must be one of 'macro', 'micro'; got {average!r}"
+            )
+        EvalMetric.__init__(self, name, output_names, label_names, average=average, has_global_stats=True)
+        self.average = average
+
+    return __init__
+
+
+def _pairs(name: str | list[str], value: float | list[float]) -> list[tuple[str, float]]:
+    names = name if isinstance(name, (list, tuple)) else [name]
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return list(zip(names, values, strict=True))
