@@ -20,9 +20,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def array(name: str) -> inspect.Parameter:
+def array(name: str, *, optional: bool = False) -> inspect.Parameter:
     """Return the argument of a signature that is an array."""
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Tensor)
+    default = None if optional else inspect.Parameter.empty
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, kind, default=default, annotation=Tensor)
 
 
 def setting(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -72,7 +74,7 @@ def with_interface_of(
 ) -> Callable[[Function], Function]:
     """Give a function the arguments of another one, in its order, but for those in `without`; a decorator.
 
-    Its docstring explains in the section *Parameters*, which it must have, what is not explained there.
+    Its docstring explains parameters that differ; the others are explained as there.
 
     >>> def normalize(data: Tensor, gamma: Tensor, *, eps: float = 1e-3, axis: int = 1) -> Tensor: ...
     >>> @with_interface_of(normalize, without=["axis"])
@@ -91,17 +93,21 @@ def with_interface_of(
 
 
 _TITLE = "Parameters\n----------\n"
+_SECTION = re.compile(r"\n\n\w[\w ]*\n-{3,}\n")
 _ENTRY = re.compile(r"^(\w.*)\n((?:[ ]+.*\n)+)", re.MULTILINE)
 
 
 def _explained_as(base: str, doc: str, names: Collection[str]) -> str:
     """Return `doc` with explanations of those `names` that it does not explain, from another docstring."""
-    before, _, after = doc.partition(_TITLE)
-    own, gap, rest = after.partition("\n\n")
+    before, _, own = doc.partition(_TITLE)
     explained = _explanations(own)
     more = {name: text for name, text in _explanations(base.partition(_TITLE)[2]).items() if name in names}
     entries = "".join(f"{name}\n{text}" for name, text in more.items() if name not in explained)
-    return before + _TITLE + entries + own + gap + rest if entries else doc
+    if not entries or own:
+        return f"{before}{_TITLE}{entries}{own}" if own else doc
+    first = _SECTION.search(doc)  # the section of parameters comes before it
+    start = first.start() if first else len(doc)
+    return f"{doc[:start]}\n\n{_TITLE}{entries.rstrip()}{doc[start:]}"
 
 
 def _explanations(section: str) -> dict[str, str]:

@@ -7,12 +7,14 @@ at and gets no gradient; symmetric matrices are read from their lower triangle a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..errors import DTypeError, MXNetError, ShapeError
 from ..params import Params
+from ._signatures import with_interface_of
 from ._spec import Shapes, operator
 
 
@@ -45,7 +47,14 @@ def _symmetric(matrix: Tensor) -> Tensor:
 
 
 def _product(
-    who: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, alpha: float, axis: int
+    who: str,
+    a: Tensor,
+    b: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
 ) -> Tensor:
     """Return ``alpha * op(a) @ op(b)`` for matrices that stand in `axis` and the last axis."""
     _matrices(who, a, b)
@@ -93,7 +102,9 @@ def gemm(
     B : (B..., K, N)     with ``transpose_b``: (B..., N, K)
     C, out : (B..., M, N)
     """
-    product = _product("_linalg_gemm", A, B, transpose_a, transpose_b, alpha, axis)
+    product = _product(
+        "_linalg_gemm", A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis
+    )
     if C.shape != product.shape:
         raise ShapeError(
             f"_linalg_gemm: C must have the shape of the product, {tuple(product.shape)}; got {tuple(C.shape)}"
@@ -113,23 +124,9 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 @operator("_linalg_gemm2", "linalg_gemm2")
-def gemm2(
-    A: Tensor,
-    B: Tensor,
-    *,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    alpha: float = 1.0,
-    axis: int = -2,
-) -> Tensor:
+@with_interface_of(gemm.function, without=("C", "beta"))
+def gemm2(*matrices: Tensor, **settings: Any) -> Tensor:
     """Product of matrices: ``alpha * op(A) @ op(B)``.
-
-    Parameters
-    ----------
-    transpose_a, transpose_b
-        Whether ``op`` transposes.
-    axis
-        Where the rows of the matrices stand; the columns are in the last axis.
 
     Shapes
     ------
@@ -141,10 +138,10 @@ def gemm2(
     tensor([[6., 6.],
             [6., 6.]])
     """
-    return _product("_linalg_gemm2", A, B, transpose_a, transpose_b, alpha, axis)
+    return _product("_linalg_gemm2", *matrices, **settings)
 
 
-def _triangle(who: str, a: Tensor, b: Tensor, transpose: bool, rightside: bool, lower: bool) -> Tensor:
+def _triangle(who: str, a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: bool) -> Tensor:
     """Return the triangle of `a`, transposed or not, after checking that it fits `b`."""
     _matrices(who, a, b, square=True)
     side = -1 if rightside else -2
@@ -181,11 +178,12 @@ def trmm(
     A : (B..., M, M)     with ``rightside``: (B..., N, N)
     B, out : (B..., M, N)
     """
-    triangle = _triangle("_linalg_trmm", A, B, transpose, rightside, lower)
+    triangle = _triangle("_linalg_trmm", A, B, transpose=transpose, rightside=rightside, lower=lower)
     return alpha * torch.matmul(*((B, triangle) if rightside else (triangle, B)))
 
 
 @operator("_linalg_trsm", "linalg_trsm")
+@with_interface_of(trmm.function)
 def trsm(
     A: Tensor,
     B: Tensor,
@@ -197,13 +195,6 @@ def trsm(
 ) -> Tensor:
     """Solution X of ``op(A) @ X = alpha * B``, or of ``X @ op(A) = alpha * B`` with `rightside`, for triangular A.
 
-    Parameters
-    ----------
-    transpose
-        Whether ``op`` transposes.
-    lower
-        Which triangle of `A` counts, before it is transposed.
-
     Shapes
     ------
     A : (B..., M, M)     with ``rightside``: (B..., N, N)
@@ -213,7 +204,7 @@ def trsm(
     tensor([[1.],
             [2.]])
     """
-    triangle = _triangle("_linalg_trsm", A, B, transpose, rightside, lower)
+    triangle = _triangle("_linalg_trsm", A, B, transpose=transpose, rightside=rightside, lower=lower)
     return torch.linalg.solve_triangular(triangle, alpha * B, upper=lower == transpose, left=not rightside)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -276,92 +276,79 @@ def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
     return (grad.mul_(scale) if scale != 1.0 else grad), None
 
 
-@operator("LinearRegressionOutput", head_gradient=False)
-def linear_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
-    """The data itself, with the gradient of half the squared error.
+_REGRESSION_DOC = """{what}
 
-    The gradient is ``grad_scale * (output - label) / m`` with m values for each instance, whatever stands behind.
+The gradient is ``grad_scale * {error} / m`` with m values for each instance, whatever follows.
 
-    Parameters
-    ----------
-    grad_scale
-        A factor of the gradient.
+Parameters
+----------
+grad_scale
+    A factor of the gradient.
 
-    Shapes
-    ------
-    data, out : (N, ...)
-    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
-    """
-    _check_regression("LinearRegressionOutput", data, label)
+Shapes
+------
+data, out : (N, ...)
+label : that of data, but for sizes of 1: (N,) goes with (N, 1)"""
+
+
+def _declare_regression(
+    name: str,
+    what: str,
+    error: str,
+    compute: Callable[[Tensor], Tensor],
+    derivative: Callable[[Tensor], Tensor],
+) -> Operator:
+    """Make the output layer of a regression, whose gradient is `derivative` of the output minus the label."""
+
+    def function(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
+        _check_regression(name, data, label)
+        return compute(data)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _REGRESSION_DOC.format(what=what, error=error)
+    op = operator(name, head_gradient=False)(function)
+
+    @op.gradient
+    def _(
+        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    ) -> tuple[Tensor, None]:
+        return _scaled(p, derivative(outputs[0] - inputs[1].view_as(outputs[0])), inputs[1])
+
+    op.fill_shapes(_regression_shapes)
+    op.shapes_from_outputs(_like_first_output)
+    return op
+
+
+def _itself(data: Tensor) -> Tensor:
     return data
 
 
-@linear_regression_output.gradient
-def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> tuple[Tensor, None]:
-    return _scaled(p, outputs[0] - inputs[1].view_as(outputs[0]), inputs[1])
-
-
-@operator("LogisticRegressionOutput", head_gradient=False)
-def logistic_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
-    """The logistic function of the data, with the gradient of the cross-entropy.
-
-    The gradient is ``grad_scale * (output - label) / m`` with m values for each instance, whatever stands behind.
-
-    Parameters
-    ----------
-    grad_scale
-        A factor of the gradient.
-
-    Shapes
-    ------
-    data, out : (N, ...)
-    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
-    """
-    _check_regression("LogisticRegressionOutput", data, label)
+def _logistic(data: Tensor) -> Tensor:
     require_floating("LogisticRegressionOutput", data)
     return torch.sigmoid(data)
 
 
-@logistic_regression_output.gradient
-def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> tuple[Tensor, None]:
-    return _scaled(p, outputs[0] - inputs[1].view_as(outputs[0]), inputs[1])
-
-
-@operator("MAERegressionOutput", head_gradient=False)
-def mae_regression_output(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
-    """The data itself, with the gradient of the absolute error.
-
-    The gradient is ``grad_scale * sign(output - label) / m`` with m values for each instance, whatever stands
-    behind.
-
-    Parameters
-    ----------
-    grad_scale
-        A factor of the gradient.
-
-    Shapes
-    ------
-    data, out : (N, ...)
-    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
-    """
-    _check_regression("MAERegressionOutput", data, label)
-    return data
-
-
-@mae_regression_output.gradient
-def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> tuple[Tensor, None]:
-    return _scaled(p, (outputs[0] - inputs[1].view_as(outputs[0])).sign_(), inputs[1])
-
-
-for _op in (linear_regression_output, logistic_regression_output, mae_regression_output):
-    _op.fill_shapes(_regression_shapes)
-    _op.shapes_from_outputs(_like_first_output)
+linear_regression_output = _declare_regression(
+    "LinearRegressionOutput",
+    "The data itself, with the gradient of half the squared error.",
+    "(output - label)",
+    compute=_itself,
+    derivative=_itself,
+)
+logistic_regression_output = _declare_regression(
+    "LogisticRegressionOutput",
+    "The logistic function of the data, with the gradient of the cross-entropy.",
+    "(output - label)",
+    compute=_logistic,
+    derivative=_itself,
+)
+mae_regression_output = _declare_regression(
+    "MAERegressionOutput",
+    "The data itself, with the gradient of the absolute error.",
+    "sign(output - label)",
+    compute=_itself,
+    derivative=torch.Tensor.sign_,
+)
 
 
 # ---- others ------------------------------------------------------------------------------------------

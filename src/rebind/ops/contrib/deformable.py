@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
+from .._signatures import with_interface_of
 from .._spec import Operator, Shapes, operator
 from .._types import require_floating
 
@@ -22,83 +23,6 @@ Layout = Literal["NCDHW", "NCHW", "NCW"]
 
 def _no_bias(name: str, p: Params) -> bool:
     return name == "bias" and p.no_bias
-
-
-@operator("_contrib_DeformableConvolution", skip=_no_bias)
-def deformable_convolution(
-    data: Tensor,
-    offset: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    *,
-    kernel: Annotated[tuple[int, ...], AtLeast(1)],
-    stride: Annotated[tuple[int, ...], AtLeast(1)] = (),
-    dilate: Annotated[tuple[int, ...], AtLeast(1)] = (),
-    pad: Annotated[tuple[int, ...], AtLeast(0)] = (),
-    num_filter: Count,
-    num_group: Count = 1,
-    num_deformable_group: Count = 1,
-    workspace: Annotated[int, AtLeast(0)] = 1024,
-    no_bias: bool = False,
-    layout: Layout | None = None,
-) -> Tensor:
-    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
-
-    A filter reads, at output place p, ``sum_k weight[k] * data(stride p - pad + dilate k + offset[k, p])``. Between
-    the pixels data is bilinear. Within the image it goes on to the edge beyond the last row and column as these are;
-    whatever lies outside of [0, H) and [0, W) is 0. (`ModulatedDeformableConvolution` falls to 0 gradually.) All
-    inputs get gradients.
-
-    Parameters
-    ----------
-    kernel
-        Rows and columns of a filter.
-    stride, dilate
-        Steps between windows and between the elements of a window; 1 when left out.
-    pad
-        How far windows reach out on both sides; 0 when left out.
-    num_filter
-        Channels of the result.
-    num_group
-        Channels are split into that many groups which do not see each other.
-    num_deformable_group
-        Channels of `data` are split into that many groups, each with offsets of its own.
-    no_bias
-        Leave the bias out; there is no such input then.
-    layout
-        ``'NCHW'`` or None: there is no other for two dimensions.
-    workspace
-        No effect here; accepted for old programs.
-
-    Shapes
-    ------
-    data : (N, C, H, W)
-    offset : (N, num_deformable_group * h * w * 2, *windows)     down and right for each element of a filter
-    weight : (num_filter, C / num_group, h, w)
-    bias : (num_filter,)                                         absent when ``no_bias``
-    out : (N, num_filter, *windows)
-        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
-
-    References
-    ----------
-    Dai et al., Deformable Convolutional Networks.
-
-    >>> row = torch.tensor([[[[1.0, 2.0, 4.0]]]])
-    >>> offset = torch.stack((torch.zeros(1, 1, 3), torch.full((1, 1, 3), 0.5)), 1)
-    >>> one = torch.ones(1, 1, 1, 1)
-    >>> deformable_convolution(row, offset, one, kernel=(1, 1), num_filter=1, no_bias=True)
-    tensor([[[[1.5000, 3.0000, 4.0000]]]])
-    """
-    who = "_contrib_DeformableConvolution"
-    require_floating(who, data)
-    window = _Window(
-        who, data.shape, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group
-    )
-    window.check(offset=offset.shape, weight=weight.shape)
-    y, x = _points(data, offset, window)
-    inside = (y >= 0) & (y < data.shape[2]) & (x >= 0) & (x < data.shape[3])
-    index, share = corners(y, x, *data.shape[2:])
-    return _product(data, index, torch.where(inside.unsqueeze(-1), share, 0.0), weight, bias, window)
 
 
 @operator("_contrib_ModulatedDeformableConvolution", skip=_no_bias)
@@ -156,13 +80,83 @@ def modulated_deformable_convolution(
     who = "_contrib_ModulatedDeformableConvolution"
     require_floating(who, data)
     window = _Window(
-        who, data.shape, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group
+        who,
+        data.shape,
+        kernel=kernel,
+        stride=stride,
+        dilate=dilate,
+        pad=pad,
+        num_filter=num_filter,
+        num_group=num_group,
+        num_deformable_group=num_deformable_group,
     )
     window.check(offset=offset.shape, mask=mask.shape, weight=weight.shape)
     y, x = _points(data, offset, window)
     index, share = corners(y, x, *data.shape[2:], zeros=True)
     factor = mask.unflatten(1, (num_deformable_group, -1)).permute(0, 3, 4, 2, 1)
     return _product(data, index, share * factor.to(share.dtype).unsqueeze(-1), weight, bias, window)
+
+
+@operator("_contrib_DeformableConvolution", skip=_no_bias)
+@with_interface_of(modulated_deformable_convolution.function, without=("mask", "im2col_step"))
+def deformable_convolution(
+    data: Tensor, offset: Tensor, weight: Tensor, bias: Tensor | None = None, **settings: Any
+) -> Tensor:
+    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
+
+    A filter reads, at output place p, ``sum_k weight[k] * data(stride p - pad + dilate k + offset[k, p])``. Between
+    the pixels data is bilinear. Within the image it goes on to the edge beyond the last row and column as these are;
+    whatever lies outside of [0, H) and [0, W) is 0. (`ModulatedDeformableConvolution` falls to 0 gradually.) All
+    inputs get gradients.
+
+    Parameters
+    ----------
+    kernel
+        Rows and columns of a filter.
+    stride, dilate
+        Steps between windows and between the elements of a window; 1 when left out.
+    pad
+        How far windows reach out on both sides; 0 when left out.
+    num_filter
+        Channels of the result.
+    num_group
+        Channels are split into that many groups which do not see each other.
+    num_deformable_group
+        Channels of `data` are split into that many groups, each with offsets of its own.
+    no_bias
+        Leave the bias out; there is no such input then.
+    layout
+        ``'NCHW'`` or None: there is no other for two dimensions.
+    workspace
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    offset : (N, num_deformable_group * h * w * 2, *windows)     down and right for each element of a filter
+    weight : (num_filter, C / num_group, h, w)
+    bias : (num_filter,)                                         absent when ``no_bias``
+    out : (N, num_filter, *windows)
+        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+
+    References
+    ----------
+    Dai et al., Deformable Convolutional Networks.
+
+    >>> row = torch.tensor([[[[1.0, 2.0, 4.0]]]])
+    >>> offset = torch.stack((torch.zeros(1, 1, 3), torch.full((1, 1, 3), 0.5)), 1)
+    >>> one = torch.ones(1, 1, 1, 1)
+    >>> deformable_convolution(row, offset, one, kernel=(1, 1), num_filter=1, no_bias=True)
+    tensor([[[[1.5000, 3.0000, 4.0000]]]])
+    """
+    who = "_contrib_DeformableConvolution"
+    require_floating(who, data)
+    window = _Window(who, data.shape, **settings)
+    window.check(offset=offset.shape, weight=weight.shape)
+    y, x = _points(data, offset, window)
+    inside = (y >= 0) & (y < data.shape[2]) & (x >= 0) & (x < data.shape[3])
+    index, share = corners(y, x, *data.shape[2:])
+    return _product(data, index, torch.where(inside.unsqueeze(-1), share, 0.0), weight, bias, window)
 
 
 class _Window:
@@ -172,13 +166,15 @@ class _Window:
         self,
         who: str,
         data: Shape,
+        *,
         kernel: Shape,
-        stride: Shape,
-        dilate: Shape,
-        pad: Shape,
         num_filter: int,
-        num_group: int,
-        num_deformable_group: int,
+        stride: Shape = (),
+        dilate: Shape = (),
+        pad: Shape = (),
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        **others: Any,  # parameters that say nothing of windows
     ) -> None:
         if len(data) != 4:
             raise ShapeError(f"{who}: data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
@@ -278,17 +274,7 @@ def _declare(op: Operator) -> None:
         data = shapes["data"]
         if data is None:
             return {"bias": (p.num_filter,)}
-        found = _Window(
-            op.name,
-            data,
-            p.kernel,
-            p.stride,
-            p.dilate,
-            p.pad,
-            p.num_filter,
-            p.num_group,
-            p.num_deformable_group,
-        ).shapes()
+        found = _Window(op.name, data, **p).shapes()
         return {name: shape for name, shape in found.items() if name in shapes}
 
     op.check(_check)

@@ -12,7 +12,8 @@ from torch import Tensor
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
-from .._spec import Shapes, operator
+from .._signatures import array, with_interface_of, with_signature
+from .._spec import Operator, Shapes, operator
 from ..unary import round_, sign
 
 # ---- element-wise -------------------------------------------------------------------------------------
@@ -275,23 +276,6 @@ def interleaved_matmul_selfatt_qk(
     return _scores(queries, keys)
 
 
-@operator("_contrib_interleaved_matmul_selfatt_valatt")
-def interleaved_matmul_selfatt_valatt(
-    queries_keys_values: Tensor, attention: Tensor, *, heads: Annotated[int, AtLeast(1)]
-) -> Tensor:
-    """Sums of the values of self-attention with the weights `attention`.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    attention : (B * heads, L, L)
-    out : (L, B, heads * D)
-    """
-    who = "_contrib_interleaved_matmul_selfatt_valatt"
-    values = _parts(who, "queries_keys_values", queries_keys_values, heads, 3)[2]
-    return _weighted(who, attention, values, heads)
-
-
 @operator("_contrib_interleaved_matmul_encdec_qk")
 def interleaved_matmul_encdec_qk(
     queries: Tensor, keys_values: Tensor, *, heads: Annotated[int, AtLeast(1)]
@@ -315,10 +299,35 @@ def interleaved_matmul_encdec_qk(
     return _scores(wanted, keys)
 
 
-@operator("_contrib_interleaved_matmul_encdec_valatt")
-def interleaved_matmul_encdec_valatt(
-    keys_values: Tensor, attention: Tensor, *, heads: Annotated[int, AtLeast(1)]
-) -> Tensor:
+def _declare_weighted(kind: str, projections: str, kinds: int, doc: str) -> Operator:
+    """Make the operator that weights values, which are the last of so many kinds of projections."""
+    name = f"_contrib_interleaved_matmul_{kind}_valatt"
+
+    def function(*arrays: Tensor, heads: Annotated[int, AtLeast(1)]) -> Tensor:
+        mixed, attention = arrays
+        return _weighted(name, attention, _parts(name, projections, mixed, heads, kinds)[-1], heads)
+
+    with_signature(function, name.removeprefix("_contrib_"), doc, map(array, (projections, "attention")))
+    return operator(name)(function)
+
+
+interleaved_matmul_selfatt_valatt = _declare_weighted(
+    "selfatt",
+    "queries_keys_values",
+    3,
+    """Sums of the values of self-attention with the weights `attention`.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    attention : (B * heads, L, L)
+    out : (L, B, heads * D)
+    """,
+)
+interleaved_matmul_encdec_valatt = _declare_weighted(
+    "encdec",
+    "keys_values",
+    2,
     """Sums of an encoder's values with the weights `attention`.
 
     Shapes
@@ -326,10 +335,8 @@ def interleaved_matmul_encdec_valatt(
     keys_values : (S, B, heads * 2 * D)
     attention : (B * heads, L, S)
     out : (L, B, heads * D)
-    """
-    who = "_contrib_interleaved_matmul_encdec_valatt"
-    values = _parts(who, "keys_values", keys_values, heads, 2)[1]
-    return _weighted(who, attention, values, heads)
+    """,
+)
 
 
 # ---- Fourier transforms -------------------------------------------------------------------------------
@@ -368,15 +375,11 @@ def fft(data: Tensor, *, compute_size: int = 128) -> Tensor:
 
 
 @operator("_contrib_ifft")
-def ifft(data: Tensor, *, compute_size: int = 128) -> Tensor:
+@with_interface_of(fft.function)
+def ifft(data: Tensor, **without_effect: int) -> Tensor:
     """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
 
     It runs on every device; MXNet's needs a GPU.
-
-    Parameters
-    ----------
-    compute_size
-        Has no effect: in MXNet, how many transforms are computed at once.
 
     Shapes
     ------
