@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..errors import DTypeError, ShapeError
 from ..params import AtLeast, Between, Params
-from ._spec import operator
+from ._spec import Operator, operator
 
 Factor = Annotated[float, AtLeast(0)]
 Interpolation = Annotated[int, Between(0, 4)]
@@ -375,60 +375,37 @@ def _covered(size: int, new: int) -> Taps:
 # ---- flips --------------------------------------------------------------------------------------------
 
 
-@operator("_image_flip_left_right", alike=True)
-def flip_left_right(data: Tensor) -> Tensor:
-    """`data` with its columns in reverse order.
+def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[Operator, Operator]:
+    """Make the operator that reverses an axis, and the one that does so by chance."""
 
-    Shapes
-    ------
-    data, out : (H, W, C) or (N, H, W, C)
+    def flip(data: Tensor) -> Tensor:
+        _check_axes(f"_image_flip_{side}", data)
+        return data.flip(axis)
 
-    >>> flip_left_right(torch.tensor([[[1], [2], [3]]])).flatten()
-    tensor([3, 2, 1])
-    """
-    _check_axes("_image_flip_left_right", data)
-    return data.flip(-2)
+    def random_flip(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        _check_axes(f"_image_random_flip_{side}", data, batch=False)
+        turn = torch.rand((), generator=generator, device=data.device) < 0.5
+        return torch.where(turn, data.flip(axis), data)
 
-
-@operator("_image_flip_top_bottom", alike=True)
-def flip_top_bottom(data: Tensor) -> Tensor:
-    """`data` with its rows in reverse order.
-
-    Shapes
-    ------
-    data, out : (H, W, C) or (N, H, W, C)
-    """
-    _check_axes("_image_flip_top_bottom", data)
-    return data.flip(-3)
+    shapes = "\n\nShapes\n------\ndata, out : (H, W, C)"
+    flip.__doc__ = f"`data` with its {what} in reverse order.{shapes} or (N, H, W, C){example}"
+    random_flip.__doc__ = (
+        f"`data`, or with a probability of one half `data` with its {what} in reverse order.{shapes}"
+    )
+    made = []
+    for function, name in ((flip, f"flip_{side}"), (random_flip, f"random_flip_{side}")):
+        function.__name__ = function.__qualname__ = name
+        made.append(operator(f"_image_{name}", alike=True)(function))
+    return made[0], made[1]
 
 
-def _flip_by_chance(data: Tensor, axis: int, generator: torch.Generator | None) -> Tensor:
-    turn = torch.rand((), generator=generator, device=data.device) < 0.5
-    return torch.where(turn, data.flip(axis), data)
-
-
-@operator("_image_random_flip_left_right", alike=True)
-def random_flip_left_right(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-    """`data`, or with a probability of one half `data` with its columns in reverse order.
-
-    Shapes
-    ------
-    data, out : (H, W, C)
-    """
-    _check_axes("_image_random_flip_left_right", data, batch=False)
-    return _flip_by_chance(data, -2, generator)
-
-
-@operator("_image_random_flip_top_bottom", alike=True)
-def random_flip_top_bottom(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-    """`data`, or with a probability of one half `data` with its rows in reverse order.
-
-    Shapes
-    ------
-    data, out : (H, W, C)
-    """
-    _check_axes("_image_random_flip_top_bottom", data, batch=False)
-    return _flip_by_chance(data, -3, generator)
+flip_left_right, random_flip_left_right = _declare_flips(
+    "left_right",
+    -2,
+    "columns",
+    "\n\n>>> flip_left_right(torch.tensor([[[1], [2], [3]]])).flatten()\ntensor([3, 2, 1])",
+)
+flip_top_bottom, random_flip_top_bottom = _declare_flips("top_bottom", -3, "rows")
 
 
 # ---- colours: functions of a picture in the type to compute in, and a factor --------------------------

@@ -70,7 +70,7 @@ def _convolution(
     out : (N, num_filter, *windows)
         ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
     """
-    _check_data("Convolution", data, weight, kernel)
+    check_data("Convolution", data, weight, kernel)
     convolve = _CONVOLUTIONS[len(kernel)]
     if channels_last(layout):
         out = convolve(
@@ -86,7 +86,7 @@ def _convolution(
     return convolve(data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
 
 
-def _check_data(who: str, data: Tensor, weight: Tensor, kernel: Shape) -> None:
+def check_data(who: str, data: Tensor, weight: Tensor, kernel: Shape) -> None:
     # torch would take data without a batch axis, and any size of kernel.
     if data.dim() != len(kernel) + 2:
         raise ShapeError(
@@ -98,7 +98,7 @@ def _no_bias(name: str, p: Params) -> bool:
     return name == "bias" and p.no_bias
 
 
-def _check(p: Params) -> str | None:
+def check_parameters(p: Params) -> str | None:
     if p.num_filter % p.num_group:
         return f"num_filter must be a multiple of num_group {p.num_group}; got {p.num_filter}"
     return complaint(p, stride=1, dilate=1, pad=0)
@@ -149,7 +149,7 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
 
 def _declare(name: str) -> Operator:
     op = operator(name, skip=_no_bias, owns_output=True)(_convolution)
-    op.check(_check)
+    op.check(check_parameters)
     op.fill_shapes(_convolution_shapes)
     op.shapes_from_outputs(_convolution_data)
     return op
@@ -212,7 +212,7 @@ def deconvolution(
     out : (N, num_filter, *sizes)
         ``sizes = stride (spatial - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, or `target_shape`
     """
-    _check_data("Deconvolution", data, weight, kernel)
+    check_data("Deconvolution", data, weight, kernel)
     last = channels_last(layout)
     if last:
         data, weight = to_channels_first(data), to_channels_first(weight)
@@ -252,7 +252,7 @@ def _(p: Params) -> str | None:
         ones = (1,) * len(p.kernel)
         if any(a >= s for a, s in zip(p.adj, p.stride or ones, strict=True)):
             return f"adj must be less than stride {p.stride or ones} in each axis; got {p.adj}"
-    return _check(p) or complaint(p, adj=0)
+    return check_parameters(p) or complaint(p, adj=0)
 
 
 @deconvolution.fill_shapes

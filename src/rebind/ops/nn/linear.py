@@ -50,10 +50,10 @@ def fully_connected(
         raise ShapeError(
             f"FullyConnected: weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}"
         )
-    return F.linear(_rows(data) if flatten else data, weight, bias)
+    return F.linear(as_rows(data) if flatten else data, weight, bias)
 
 
-def _rows(data: Tensor) -> Tensor:
+def as_rows(data: Tensor) -> Tensor:
     return data if data.dim() == 2 else data.flatten(1) if data.dim() > 2 else data.reshape(-1, 1)
 
 
@@ -75,7 +75,7 @@ def joint_fully_connected(
     out : (N1, num_hidden), (N2, num_hidden), ...
     """
     *data, weight = inputs if no_bias else inputs[:-1]
-    rows = [_rows(each) for each in data]
+    rows = [as_rows(each) for each in data]
     out = F.linear(torch.cat(rows), weight, None if no_bias else inputs[-1])
     return out.split([each.shape[0] for each in rows])
 

@@ -205,11 +205,11 @@ def _(p: Params) -> str | None:
 
 @pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    _fits("Pooling", shapes["data"], p)
+    check_fits("Pooling", shapes["data"], p)
     return {}
 
 
-def _fits(who: str, data: Shape | None, p: Params) -> None:
+def check_fits(who: str, data: Shape | None, p: Params) -> None:
     if data is None:
         return
     if p.global_pool:
@@ -287,5 +287,5 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is not None and len(data) != 4:
         raise ShapeError(f"Pooling_v1: data must have 4 axes (NCHW); got shape {data}")
-    _fits("Pooling_v1", data, p)
+    check_fits("Pooling_v1", data, p)
     return {}

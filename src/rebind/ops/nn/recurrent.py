@@ -123,7 +123,7 @@ def rnn(
     directions = 2 if bidirectional else 1
     states: States = (state,) if state_cell is None else (state, state_cell)
     _check_shapes(data, states, num_layers * directions, mode, state_size, projection_size)
-    packing = _packing(mode, data.shape[2], state_size, num_layers, directions, projection_size or 0)
+    packing = parameter_shapes(mode, data.shape[2], state_size, num_layers, directions, projection_size or 0)
     wanted = sum(map(prod, packing))
     if parameters.shape != (wanted,):
         raise ShapeError(
@@ -271,7 +271,7 @@ def _clipped_lstm(
 
 
 @functools.lru_cache(1024)
-def _packing(
+def parameter_shapes(
     mode: Mode, features: int, state_size: int, num_layers: int, directions: int, projection: int
 ) -> tuple[Shape, ...]:
     """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none."""
@@ -367,7 +367,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
         "sequence_length": (batch,),
     }
     if features:
-        packing = _packing(p.mode, features, p.state_size, p.num_layers, directions, projection)
+        packing = parameter_shapes(p.mode, features, p.state_size, p.num_layers, directions, projection)
         found["parameters"] = (sum(map(prod, packing)),)
     return {name: shape for name, shape in found.items() if name in shapes}
 

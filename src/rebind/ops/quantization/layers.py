@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from .._signatures import arguments, array, with_interface_of, with_signature
 from .._spec import Operator, Shapes, operator
 from ..nn import convolution, linear, pooling
 from ..nn._layout import channels_last, to_channels_first, to_channels_last
@@ -24,6 +26,9 @@ __all__ = [
     "quantized_act", "quantized_conv", "quantized_embedding", "quantized_flatten", "quantized_fully_connected",
     "quantized_pooling",
 ]  # fmt: skip
+
+T = TypeVar("T")
+Pool: TypeAlias = Literal["avg", "lp", "max", "sum"]
 
 _OUTPUTS = ("output", "min_output", "max_output")
 _RANGE = {"min_output": torch.float32, "max_output": torch.float32}
@@ -81,6 +86,16 @@ def _finish(
     return sums, -reach, reach
 
 
+def _layer(base: Operator) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a function the interface of a layer, with the ranges of its inputs after these; a decorator."""
+    named = [*arguments(base.function), *(array(name, optional=True) for name in _ENDS)]
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        return with_signature(function, function.__name__, inspect.getdoc(function) or "", named)
+
+    return decorate
+
+
 @operator(
     "_contrib_quantized_fully_connected",
     skip=_no_bias,
@@ -88,17 +103,11 @@ def _finish(
     types=_sums_types,
     head_gradient=False,
 )
+@_layer(linear.fully_connected)
 def quantized_fully_connected(
     data: Tensor,
     weight: Tensor,
-    bias: Tensor | None = None,
-    min_data: Tensor | None = None,
-    max_data: Tensor | None = None,
-    min_weight: Tensor | None = None,
-    max_weight: Tensor | None = None,
-    min_bias: Tensor | None = None,
-    max_bias: Tensor | None = None,
-    *,
+    *others: Tensor | None,
     num_hidden: Annotated[int, AtLeast(1)],
     no_bias: bool = False,
     flatten: bool = True,
@@ -131,9 +140,8 @@ def quantized_fully_connected(
     tensor([[11]], dtype=torch.int32)
     """
     who = "_contrib_quantized_fully_connected"
-    inputs = (bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
-    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, inputs)
-    rows = linear._rows(data) if flatten else data
+    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, others)
+    rows = linear.as_rows(data) if flatten else data
     if weight.shape != (num_hidden, rows.shape[-1]):
         raise ShapeError(
             f"{who}: weight must have shape {(num_hidden, rows.shape[-1])} to match data {tuple(data.shape)}; "
@@ -146,28 +154,19 @@ def quantized_fully_connected(
 
 
 @operator("_contrib_quantized_conv", skip=_no_bias, outputs=_OUTPUTS, types=_sums_types, head_gradient=False)
+@_layer(convolution.convolution)
 def quantized_conv(
     data: Tensor,
     weight: Tensor,
-    bias: Tensor | None = None,
-    min_data: Tensor | None = None,
-    max_data: Tensor | None = None,
-    min_weight: Tensor | None = None,
-    max_weight: Tensor | None = None,
-    min_bias: Tensor | None = None,
-    max_bias: Tensor | None = None,
-    *,
+    *others: Tensor | None,
     kernel: tuple[int, ...],
     stride: tuple[int, ...] = (),
     dilate: tuple[int, ...] = (),
     pad: tuple[int, ...] = (),
-    num_filter: Annotated[int, AtLeast(1)],
     num_group: Annotated[int, AtLeast(1)] = 1,
-    workspace: Annotated[int, AtLeast(0)] = 1024,
     no_bias: bool = False,
-    cudnn_tune: convolution.CudnnTune | None = None,
-    cudnn_off: bool = False,
     layout: convolution.Layout | None = None,
+    **without_effect: int | str | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Correlation of quantized data with a bank of filters: exact sums in int32.
 
@@ -194,9 +193,8 @@ def quantized_conv(
     min_output, max_output : (1,)                     of the whole int32
     """
     who = "_contrib_quantized_conv"
-    inputs = (bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
-    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, inputs)
-    convolution._check_data(who, data, weight, kernel)
+    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, others)
+    convolution.check_data(who, data, weight, kernel)
     last = channels_last(layout)
     if last:
         data, weight = to_channels_first(data), to_channels_first(weight)
@@ -231,7 +229,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return linear.fully_connected.shapes_of_inputs(shapes, outputs, p)
 
 
-quantized_conv.check(convolution._check)
+quantized_conv.check(convolution.check_parameters)
 
 
 # ---- what leaves the range as it is -------------------------------------------------------------------
@@ -296,7 +294,7 @@ def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple
     output : (N, C)     C = product of the trailing axes of data
     min_data, max_data, min_output, max_output : (1,)
     """
-    return linear._rows(data), *_same_range("_contrib_quantized_flatten", min_data, max_data)
+    return linear.as_rows(data), *_same_range("_contrib_quantized_flatten", min_data, max_data)
 
 
 @operator(
@@ -305,21 +303,9 @@ def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple
     types={"min_data": torch.float32, "max_data": torch.float32, **_RANGE},
     head_gradient=False,
 )
+@with_interface_of(pooling.pooling.function)
 def quantized_pooling(
-    data: Tensor,
-    min_data: Tensor,
-    max_data: Tensor,
-    *,
-    kernel: tuple[int, ...] = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: tuple[int, ...] = (),
-    pad: tuple[int, ...] = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
+    data: Tensor, min_data: Tensor, max_data: Tensor, *, pool_type: Pool = "max", **settings: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Maximum or mean over windows of quantized data; a mean is rounded, halves to even. The range stays as it is.
 
@@ -344,17 +330,7 @@ def quantized_pooling(
     who = "_contrib_quantized_pooling"
     data = require(who, "data", data, *_LEVELS_TYPES)
     # Whole numbers below 2**24 are exact in float32: so is the sum of any window of fewer than 65793 elements.
-    out = pooling.pooling.function(
-        data.float(),
-        kernel=kernel,
-        pool_type=pool_type,
-        global_pool=global_pool,
-        pooling_convention=pooling_convention,
-        stride=stride,
-        pad=pad,
-        count_include_pad=count_include_pad,
-        layout=layout,
-    )
+    out = pooling.pooling.function(data.float(), pool_type=pool_type, **settings)
     if pool_type == "avg":
         out = out.round_()
     return out.to(data.dtype), *_same_range(who, min_data, max_data)
@@ -370,7 +346,7 @@ def _(p: Params) -> str | None:
 
 @quantized_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    pooling._fits("_contrib_quantized_pooling", shapes["data"], p)
+    pooling.check_fits("_contrib_quantized_pooling", shapes["data"], p)
     return scalars("min_data", "max_data")
 
 
@@ -393,6 +369,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     },
     head_gradient=False,
 )
+@with_interface_of(linear.embedding.function)
 def quantized_embedding(
     data: Tensor,
     weight: Tensor,
@@ -401,8 +378,7 @@ def quantized_embedding(
     *,
     input_dim: Annotated[int, AtLeast(1)],
     output_dim: Annotated[int, AtLeast(1)],
-    dtype: torch.dtype = torch.float32,
-    sparse_grad: bool = False,
+    **without_effect: torch.dtype | bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Rows of a table in int8 chosen by the indices in `data`; the range stays as it is.
 

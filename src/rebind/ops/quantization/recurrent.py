@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._signatures import with_interface_of
 from .._spec import Shapes, operator
 from ..nn import recurrent
 from ._levels import LEVELS, per_level, require, scalars
@@ -29,6 +32,7 @@ _FLOATS = ("parameters", "state", "state_cell", "min_data", "max_data")
     },
     head_gradient=False,
 )
+@with_interface_of(recurrent.rnn.function, without=("sequence_length", "training", "generator"))
 def quantized_rnn(
     data: Tensor,
     parameters: Tensor,
@@ -41,14 +45,9 @@ def quantized_rnn(
     num_layers: Annotated[int, AtLeast(1)],
     bidirectional: bool = False,
     mode: recurrent.Mode,
-    p: float = 0.0,
-    state_outputs: bool = False,
     projection_size: Annotated[int, AtLeast(1)] | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    use_sequence_length: bool = False,
     quantized: bool = True,
+    **settings: Any,
 ) -> Tensor | tuple[Tensor, ...]:
     """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
 
@@ -89,36 +88,35 @@ def quantized_rnn(
         raise ShapeError(
             f"{who}: data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}"
         )
-    directions = 2 if bidirectional else 1
-    packing = recurrent._packing(
-        mode, data.shape[2], state_size, num_layers, directions, projection_size or 0
+    packing = recurrent.parameter_shapes(
+        mode, data.shape[2], state_size, num_layers, 2 if bidirectional else 1, projection_size or 0
     )
-    weights = packing[: -2 * num_layers * directions]
-    if parameters.shape == (sum(map(prod, packing)),):  # else the layer itself says what is wrong
-        *parts, biases = parameters.detach().split(
-            [*map(prod, weights), sum(map(prod, packing[len(weights) :]))]
-        )
-        held = [_held(part.view(shape)).flatten() for part, shape in zip(parts, weights, strict=True)]
-        parameters = torch.cat([*held, biases])
     scale = min_data.reshape(1)
     try:
         return recurrent.rnn.function(
             (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),
-            parameters,
+            _on_levels(parameters.detach(), packing),
             state.detach(),
             state_cell.detach(),
             state_size=state_size,
             num_layers=num_layers,
             bidirectional=bidirectional,
             mode=mode,
-            state_outputs=state_outputs,
             projection_size=projection_size,
-            lstm_state_clip_min=lstm_state_clip_min,
-            lstm_state_clip_max=lstm_state_clip_max,
-            lstm_state_clip_nan=lstm_state_clip_nan,
+            **settings,
         )
     except ShapeError as error:
         raise ShapeError(str(error).replace("RNN", who, 1)) from None
+
+
+def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
+    """Return the vector of parameters with its weights on levels; of another size as it is, which `RNN` reports."""
+    weights = [shape for shape in packing if len(shape) == 2]
+    if parameters.shape != (sum(map(prod, packing)),):
+        return parameters
+    *parts, biases = parameters.split([*map(prod, weights), sum(map(prod, packing[len(weights) :]))])
+    held = [_held(part.view(shape)).flatten() for part, shape in zip(parts, weights, strict=True)]
+    return torch.cat([*held, biases])
 
 
 def _held(weight: Tensor) -> Tensor:

@@ -1,0 +1,126 @@
+"""Maxima over the bins of boxes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...params import AtLeast, Params
+from .._spec import Shapes, operator
+from .._types import require_floating
+from ..unary import round_
+from ._boxes import boxes_of, check_boxes, nothing, two_sizes, windows
+
+__all__ = ["roi_pooling"]
+
+
+# MXNet counts the places of the maxima among the outputs.
+@operator("ROIPooling", rows=2)
+def roi_pooling(
+    data: Tensor, rois: Tensor, *, pooled_size: Annotated[tuple[int, ...], AtLeast(1)], spatial_scale: float
+) -> Tensor:
+    """Maximum of `data` over each bin of each box, whose edges are rounded to whole pixels.
+
+    A bin covers every pixel that it touches, one at least, so that neighbours share pixels; one that lies outside the
+    map gives 0. The first of equal maxima takes the gradient; the boxes get none.
+
+    Parameters
+    ----------
+    pooled_size
+        Rows and columns of bins, ``(h, w)``.
+    spatial_scale
+        Factor from the boxes' pixels to those of `data`: 1/16 behind a stride of 16.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    rois : (R, 5)         image, x1, y1, x2, y2, both corners inside the box
+    out : (R, C, h, w)
+
+    References
+    ----------
+    Girshick, Fast R-CNN.
+
+    >>> image = torch.arange(48.0).reshape(1, 1, 8, 6)
+    >>> roi_pooling(image, torch.tensor([[0.0, 0, 0, 4, 4]]), pooled_size=(2, 2), spatial_scale=1.0)
+    tensor([[[[14., 16.],
+              [26., 28.]]]])
+    """
+    require_floating("ROIPooling", data)
+    check_boxes("ROIPooling", data.shape, rois.shape)
+    n, channels, height, width = data.shape
+    image, inside, box = boxes_of(rois, n)
+    out_shape = (len(rois), channels, *pooled_size)
+    if not (data.numel() and len(rois)):
+        return nothing(data, *out_shape)
+    edges = round_.function(box * spatial_scale)
+    bins = (edges[:, 2:] - edges[:, :2] + 1).clamp(min=1) / edges.new_tensor(pooled_size[::-1])
+    nowhere = torch.zeros_like(edges[:, 0])
+    left, right = windows(nowhere, bins[:, 0], pooled_size[1], width, edges[:, 0])
+    top, bottom = windows(nowhere, bins[:, 1], pooled_size[0], height, edges[:, 1])
+    filled = (bottom > top).unsqueeze(2) & (right > left).unsqueeze(1) & inside.view(-1, 1, 1)
+
+    pixels = data.flatten(2)
+    order = pixels.detach().sort(dim=2, descending=True, stable=True).indices
+    narrow = torch.int16 if height * width < 1 << 15 else torch.int32
+    ranks = torch.empty_like(order, dtype=narrow)
+    ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
+    best = _lowest_rank(ranks.unflatten(2, (height, width)), image, (top, bottom), (left, right))
+    maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
+    maps = maps.view(-1, 1, 1, channels) * (height * width)
+    place = order.flatten().take(maps + best)
+    found = data.flatten().index_select(0, (maps + place).movedim(3, 1).flatten()).view(out_shape)
+    return torch.where(filled.unsqueeze(1), found, 0.0)
+
+
+roi_pooling.check(two_sizes)
+
+
+@roi_pooling.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    check_boxes("ROIPooling", shapes["data"], shapes["rois"])
+    return {}
+
+
+def _lowest_rank(
+    ranks: Tensor, image: Tensor, rows: tuple[Tensor, Tensor], columns: tuple[Tensor, Tensor]
+) -> Tensor:
+    """Return the lowest rank in windows of an image: (R, h, w, C).
+
+    The lowest of all blocks of ``2**i`` rows and ``2**j`` columns is found by doubling them; two blocks each way,
+    which overlap, then cover a window of any size. So the work does not depend on the sizes of the windows.
+    """
+    n, channels, height, width = ranks.shape
+    (top, bottom), (left, right) = rows, columns
+    row_level, column_level = _level(bottom - top, height), _level(right - left, width)
+
+    blocks = ranks.permute(0, 2, 3, 1).contiguous()
+    by_rows = [blocks]
+    for i in range(height.bit_length() - 1):
+        blocks = blocks.clone()
+        torch.minimum(by_rows[-1][:, : -(1 << i)], by_rows[-1][:, 1 << i :], out=blocks[:, : -(1 << i)])
+        by_rows.append(blocks)
+    blocks = torch.stack(by_rows)
+
+    ends = torch.stack((top, bottom - (1 << row_level)), -1).clamp(0, height - 1)  # an empty window: whatever
+    row = (row_level.unsqueeze(-1) * n + image.view(-1, 1, 1)) * height + ends
+    ends = torch.stack((left, right - (1 << column_level)), -1)
+    best = ranks.new_zeros(())
+    for j in range(width.bit_length()):
+        if j:
+            blocks = torch.minimum(blocks[..., : -(1 << (j - 1)), :], blocks[..., 1 << (j - 1) :, :])
+        places = blocks.shape[3]
+        index = row[:, :, None, :, None] * places + ends.clamp(0, places - 1)[:, None, :, None, :]
+        found = (
+            blocks.flatten(0, 3).index_select(0, index.flatten()).view(*index.shape[:3], 4, channels).amin(3)
+        )
+        best = torch.where((column_level == j)[:, None, :, None], found, best)
+    return best
+
+
+def _level(extent: Tensor, size: int) -> Tensor:
+    """Return the exponent of the largest power of 2 that is not above `extent`, which is at most `size`."""
+    powers = 1 << torch.arange(1, max(size.bit_length(), 1), device=extent.device)
+    return (extent.unsqueeze(-1) >= powers).sum(-1)

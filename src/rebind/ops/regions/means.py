@@ -1,0 +1,227 @@
+"""Means over the bins of boxes, at points between the pixels."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._bilinear import corners, taps, weighted_rows
+from .._spec import Shapes, operator
+from .._types import require_floating
+from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, two_sizes, weighted_sums
+
+__all__ = ["roi_align", "rroi_align"]
+
+
+def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: int) -> tuple[Tensor, Tensor]:
+    """Return the pixels and weights for the mean over points on an axis: (R, pooled, K, 2).
+
+    There are `ratio` points to a bin. Where that is not positive they are as many as the bin has pixels, rounded up:
+    then only those are given that can lie on the map, where two pixels hold four of them at most.
+    """
+    bin_size = (length / pooled).view(-1, 1, 1)
+    bins = torch.arange(pooled, dtype=start.dtype, device=start.device).view(-1, 1)
+    low = start.view(-1, 1, 1) + bins * bin_size
+    if ratio > 0:
+        points = torch.full_like(bin_size, ratio)
+        number = torch.arange(ratio, dtype=start.dtype, device=start.device)
+    else:
+        points = bin_size.ceil()
+        first = ((-1 - low) * (points / bin_size) - 1).floor().nan_to_num(0.0)
+        first = torch.minimum(first.clamp(min=0), points).clamp(min=0)
+        number = first + torch.arange(2 * size + 6, dtype=start.dtype, device=start.device)
+    position = low + (number + 0.5) * bin_size / points.clamp(min=1)
+    counted = (position >= -1) & (position <= size) & (number < points)
+    index, weight = taps(position, size)
+    return index, torch.where(counted.unsqueeze(-1), weight / points.clamp(min=1).unsqueeze(-1), 0.0)
+
+
+def _sums_at(index: Tensor, weight: Tensor, size: int) -> Tensor:
+    """Return the weights of all pixels of an axis, from those of the pixels in `index`: (R, pooled, size)."""
+    return weight.new_zeros(*weight.shape[:2], size).scatter_add(2, index.flatten(2), weight.flatten(2))
+
+
+@operator("_contrib_ROIAlign")
+def roi_align(
+    data: Tensor,
+    rois: Tensor,
+    *,
+    pooled_size: Annotated[tuple[int, ...], AtLeast(1)],
+    spatial_scale: float,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+) -> Tensor:
+    """Mean of `data` over each bin of each box, at evenly spaced points between the pixels; nothing is rounded.
+
+    A point takes its value from the four pixels around it. Points more than a pixel outside the map count as 0. The
+    boxes get no gradient.
+
+    Parameters
+    ----------
+    pooled_size
+        Rows and columns of bins, ``(h, w)``.
+    spatial_scale
+        Factor from the boxes' pixels to those of `data`.
+    sample_ratio
+        Points on each axis of a bin. If not positive, as many as the bin has pixels, rounded up.
+    position_sensitive
+        Each bin reads maps of its own: channel ``(c * h + i) * w + j`` of `data` for channel c of bin (i, j).
+    aligned
+        Coordinates count from the corners of pixels instead of their centres (half a pixel is taken off), and boxes
+        may be smaller than a pixel; one without an inside gives zeros, where MXNet ends the process.
+
+    Shapes
+    ------
+    data : (N, C, H, W)        with `position_sensitive`: (N, C * h * w, H, W)
+    rois : (R, 5)              image, x1, y1, x2, y2
+    out : (R, C, h, w)
+
+    References
+    ----------
+    He et al., Mask R-CNN.
+
+    >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> roi_align(image, torch.tensor([[0.0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0)
+    tensor([[[[5.]]]])
+    """
+    require_floating("_contrib_ROIAlign", data)
+    check_boxes("_contrib_ROIAlign", data.shape, rois.shape)
+    n, channels, height, width = data.shape
+    h, w = pooled_size
+    if position_sensitive:
+        _check_sensitive("_contrib_ROIAlign", data.shape, h * w)
+        channels //= h * w
+    if not (data.numel() and len(rois)):
+        return nothing(data, len(rois), channels, h, w)
+    image, inside, box = boxes_of(rois, n)
+    box = box * spatial_scale - (0.5 if aligned else 0.0)
+    extent = box[:, 2:] - box[:, :2]
+    if aligned:
+        inside = inside & (extent > 0).all(1)
+    else:
+        extent = extent.clamp(min=1.0)
+    if position_sensitive:
+        data = data.unflatten(1, (-1, h, w))
+    rows, row_weights = _sample_taps(box[:, 1], extent[:, 1], h, height, sample_ratio)
+    columns, column_weights = _sample_taps(box[:, 0], extent[:, 0], w, width, sample_ratio)
+    if sample_ratio <= 0:
+        sums = weighted_sums(
+            data, image, _sums_at(rows, row_weights, height), _sums_at(columns, column_weights, width)
+        )
+        return only_inside(inside, sums)
+
+    origin = image.view(-1, 1, 1)
+    if position_sensitive:
+        data = data.movedim(1, 3)  # (N, h, w, C, H, W)
+        origin = origin * (h * w) + torch.arange(h * w, device=data.device).view(h, w)
+    rows, columns = rows.flatten(2)[:, :, None, :, None], columns.flatten(2)[:, None, :, None, :]
+    index = (origin[..., None, None] * height + rows) * width + columns
+    weight = row_weights.flatten(2)[:, :, None, :, None] * column_weights.flatten(2)[:, None, :, None, :]
+    out = weighted_rows(pixel_table(data), index.flatten(0, 2).flatten(1), weight.flatten(0, 2).flatten(1))
+    return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))
+
+
+roi_align.check(two_sizes)
+
+
+@roi_align.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    check_boxes("_contrib_ROIAlign", shapes["data"], shapes["rois"])
+    if shapes["data"] and p.position_sensitive:
+        _check_sensitive("_contrib_ROIAlign", shapes["data"], p.pooled_size[0] * p.pooled_size[1])
+    return {}
+
+
+def _check_sensitive(who: str, data: Shape, bins: int) -> None:
+    if data[1] % bins:
+        raise ShapeError(
+            f"{who}: data must have a multiple of {bins} channels, one for each bin; got shape {tuple(data)}"
+        )
+
+
+@operator("_contrib_RROIAlign")
+def rroi_align(
+    data: Tensor,
+    rois: Tensor,
+    *,
+    pooled_size: Annotated[tuple[int, ...], AtLeast(1)],
+    spatial_scale: float,
+    sampling_ratio: int = -1,
+) -> Tensor:
+    """Mean of `data` over each bin of each box, as `ROIAlign` has it, for boxes that are turned.
+
+    Different from MXNet, where this operator has no gradient, `data` gets one.
+
+    Parameters
+    ----------
+    pooled_size
+        Rows and columns of bins, ``(h, w)``.
+    spatial_scale
+        Factor from the boxes' pixels to those of `data`.
+    sampling_ratio
+        Points on each axis of a bin. If not positive, as many as the bin has pixels, rounded up; how many that are
+        together is read from the device.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    rois : (R, 6)        image, x and y of the centre, width, height, angle in degrees
+    out : (R, C, h, w)
+
+    References
+    ----------
+    Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals.
+    """
+    require_floating("_contrib_RROIAlign", data)
+    check_boxes("_contrib_RROIAlign", data.shape, rois.shape, 6)
+    n, channels, height, width = data.shape
+    h, w = pooled_size
+    if not (data.numel() and len(rois)):
+        return nothing(data, len(rois), channels, h, w)
+    image, inside, box = boxes_of(rois, n)
+    centre, extent = box[:, :2] * spatial_scale, (box[:, 2:4] * spatial_scale).clamp(min=1.0)
+    # As many points as all boxes need together, one behind the other: turned, rows and columns do not separate.
+    bin_high, bin_wide = extent[:, 1] / h, extent[:, 0] / w
+    ratio = 1 if data.is_meta else sampling_ratio
+    if ratio > 0:
+        down = right = torch.full_like(image, ratio)
+        of = torch.arange(len(rois), device=data.device).repeat_interleave(h * w * ratio * ratio)
+    else:
+        down, right = bin_high.ceil().long(), bin_wide.ceil().long()
+        of = torch.repeat_interleave(down * right * (h * w))  # which box each point belongs to
+    points = down * right
+    ends = (points * (h * w)).cumsum(0)
+    number = torch.arange(len(of), device=data.device) - (ends - points * (h * w))[of]
+    bin_number, number = number // points[of], number % points[of]
+    y = _turned(bin_number // w, number // right[of], bin_high[of], down[of], extent[of, 1])
+    x = _turned(bin_number % w, number % right[of], bin_wide[of], right[of], extent[of, 0])
+    cosine, sine = torch.deg2rad(box[:, 4]).cos()[of], torch.deg2rad(box[:, 4]).sin()[of]
+    x, y = x * cosine + y * sine + centre[of, 0], y * cosine - x * sine + centre[of, 1]
+
+    counted = (y >= -1) & (y <= height) & (x >= -1) & (x <= width)
+    index, weight = corners(y, x, height, width)
+    weight = torch.where(counted.unsqueeze(1), weight / points[of].unsqueeze(1), 0.0)
+    index = index + (image[of] * (height * width)).unsqueeze(1)
+    bag = (of * (h * w) + bin_number).repeat_interleave(4)
+    out = weighted_rows(pixel_table(data), index.flatten(), weight.flatten(), bag, len(rois) * h * w)
+    return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))
+
+
+rroi_align.check(two_sizes)
+
+
+@rroi_align.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    check_boxes("_contrib_RROIAlign", shapes["data"], shapes["rois"], 6)
+    return {}
+
+
+def _turned(bins: Tensor, number: Tensor, bin_size: Tensor, points: Tensor, length: Tensor) -> Tensor:
+    """Return where points lie on an axis, from the middle of their box."""
+    return bins * bin_size + (number + 0.5) * bin_size / points - length / 2

@@ -1,0 +1,247 @@
+"""Position-sensitive means: each bin of a box reads maps of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...errors import ParameterError, ShapeError
+from ...params import AtLeast, Params
+from ...shapes import Shape
+from .._bilinear import corners, weighted_rows
+from .._spec import Shapes, operator
+from .._types import require_floating
+from ..unary import round_
+from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, weighted_sums, windows
+
+__all__ = ["deformable_psroi_pooling", "psroi_pooling"]
+
+Size = Annotated[int, AtLeast(1)]
+
+
+def _sensitive_maps(who: str, data: Tensor, output_dim: int, group: int, pooled: int) -> Tensor:
+    """Return the maps that the bins read: (N, output_dim, pooled, pooled, H, W)."""
+    maps = data.unflatten(1, (output_dim, group, group))
+    if group == pooled:
+        return maps
+    part = torch.arange(pooled, device=data.device) * group // pooled
+    return maps.index_select(2, part).index_select(3, part)
+
+
+def _check_groups(who: str, data: Shape | None, output_dim: int, group: int) -> None:
+    if data is not None and data[1] not in (0, output_dim * group * group):
+        raise ShapeError(
+            f"{who}: data must have output_dim * group_size**2 = {output_dim * group * group} channels; "
+            f"got shape {tuple(data)}"
+        )
+
+
+@operator("_contrib_PSROIPooling")
+def psroi_pooling(
+    data: Tensor,
+    rois: Tensor,
+    *,
+    spatial_scale: float,
+    output_dim: Size,
+    pooled_size: Size,
+    group_size: Annotated[int, AtLeast(0)] = 0,
+) -> Tensor:
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own (R-FCN).
+
+    Corners of boxes are rounded to whole pixels of the original image; a bin covers every pixel of `data` that it
+    touches, and gives 0 where that is none. The boxes get no gradient.
+
+    Parameters
+    ----------
+    spatial_scale
+        Factor from the boxes' pixels to those of `data`.
+    output_dim
+        Channels of the result.
+    pooled_size
+        Rows, and columns, of bins.
+    group_size
+        Rows, and columns, of maps; `pooled_size` when 0. Bin i reads map ``i * group_size // pooled_size``.
+
+    Shapes
+    ------
+    data : (N, output_dim * group_size**2, H, W)     channel ``(c * group_size + i) * group_size + j`` for map (i, j)
+    rois : (R, 5)                                    image, x1, y1, x2, y2, both corners inside the box
+    out : (R, output_dim, pooled_size, pooled_size)
+
+    References
+    ----------
+    Dai et al., R-FCN: Object Detection via Region-based Fully Convolutional Networks.
+    """
+    who = "_contrib_PSROIPooling"
+    require_floating(who, data)
+    check_boxes(who, data.shape, rois.shape)
+    group = group_size or pooled_size
+    _check_groups(who, data.shape, output_dim, group)
+    if not (data.numel() and len(rois)):
+        return nothing(data, len(rois), output_dim, pooled_size, pooled_size)
+    n, _, height, width = data.shape
+    image, inside, box = boxes_of(rois, n)
+    corner = round_.function(box)
+    start, end = corner[:, :2] * spatial_scale, (corner[:, 2:] + 1) * spatial_scale
+    bins = (end - start).clamp(min=0.1) / pooled_size
+    nowhere = torch.zeros_like(start[:, 0])
+    columns, rows = (
+        _window_means(*windows(start[:, axis], bins[:, axis], pooled_size, size, nowhere), size)
+        for axis, size in enumerate((width, height))
+    )
+    maps = _sensitive_maps(who, data, output_dim, group, pooled_size)
+    return only_inside(inside, weighted_sums(maps, image, rows, columns))
+
+
+@psroi_pooling.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    check_boxes("_contrib_PSROIPooling", shapes["data"], shapes["rois"])
+    _check_groups("_contrib_PSROIPooling", shapes["data"], p.output_dim, p.group_size or p.pooled_size)
+    return {}
+
+
+def _window_means(low: Tensor, high: Tensor, size: int) -> Tensor:
+    """Return weights for the mean over windows of an axis: (R, pooled, size)."""
+    pixel = torch.arange(size, device=low.device)
+    inside = (pixel >= low.unsqueeze(-1)) & (pixel < high.unsqueeze(-1))
+    return inside / (high - low).clamp(min=1).unsqueeze(-1)
+
+
+# MXNet counts the numbers of points among the outputs.
+@operator("_contrib_DeformablePSROIPooling", skip=lambda name, p: name == "trans" and p.no_trans, rows=2)
+def deformable_psroi_pooling(
+    data: Tensor,
+    rois: Tensor,
+    trans: Tensor | None = None,
+    *,
+    spatial_scale: float,
+    output_dim: Size,
+    group_size: Size,
+    pooled_size: Size,
+    part_size: Annotated[int, AtLeast(0)] = 0,
+    sample_per_part: Size = 1,
+    trans_std: float = 0.0,
+    no_trans: bool = False,
+) -> Tensor:
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is moved by `trans`.
+
+    The mean is over points between the pixels; those more than half a pixel outside the map do not count, and a bin
+    without points gives 0. `data` and `trans` get a gradient, the boxes none.
+
+    Parameters
+    ----------
+    spatial_scale
+        Factor from the boxes' pixels to those of `data`.
+    output_dim
+        Channels of the result.
+    group_size
+        Rows, and columns, of maps: bin i reads map ``i * group_size // pooled_size``.
+    pooled_size
+        Rows, and columns, of bins.
+    part_size
+        Rows, and columns, of `trans`; `pooled_size` when 0. Bin i takes part ``i * part_size // pooled_size``.
+    sample_per_part
+        Points on each axis of a bin, the first in its corner.
+    trans_std
+        By how much of the box's size a 1 in `trans` moves a bin.
+    no_trans
+        Move nothing; there is no input `trans` then.
+
+    Shapes
+    ------
+    data : (N, output_dim * group_size**2, H, W)
+    rois : (R, 5)                                    image, x1, y1, x2, y2, both corners inside the box
+    trans : (R, 2 * K, part_size, part_size)         x and y for each of K classes, which have output_dim / K channels
+    out : (R, output_dim, pooled_size, pooled_size)
+
+    References
+    ----------
+    Dai et al., Deformable Convolutional Networks.
+    """
+    who = "_contrib_DeformablePSROIPooling"
+    require_floating(who, data)
+    check_boxes(who, data.shape, rois.shape)
+    _check_groups(who, data.shape, output_dim, group_size)
+    if not (data.numel() and len(rois)):
+        return nothing(data, len(rois), output_dim, pooled_size, pooled_size)
+    n, _, height, width = data.shape
+    image, inside, box = boxes_of(rois, n)
+    corner = round_.function(box)
+    start, end = corner[:, :2] * spatial_scale - 0.5, (corner[:, 2:] + 1) * spatial_scale - 0.5
+    extent = (end - start).clamp(min=0.1)
+    x, y = _bin_corners(start, extent, pooled_size)
+    classes = 1
+    if not no_trans:
+        if trans is None:
+            raise ParameterError(f"{who}: trans must be given unless no_trans is True")
+        parts = part_size or pooled_size
+        _check_trans(who, trans.shape, output_dim, parts)
+        if len(trans) != len(rois):
+            raise ShapeError(
+                f"{who}: trans must have a row for each of the {len(rois)} boxes; got {len(trans)}"
+            )
+        classes = trans.shape[1] // 2
+        moves = _moves(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
+        x, y = x + moves[:, :, 0], y + moves[:, :, 1]
+    x, y = _bin_points(x, y, extent / (pooled_size * sample_per_part), pooled_size, sample_per_part)
+    counted = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+    index, weight = corners(y, x, height, width)
+    count = counted.sum((-2, -1), keepdim=True).clamp(min=1)
+    weight = torch.where(counted.unsqueeze(-1), weight / count.unsqueeze(-1), 0.0)
+
+    maps = _sensitive_maps(who, data, output_dim, group_size, pooled_size)
+    # (N, classes, pooled, pooled, C, H, W)
+    table = pixel_table(maps.unflatten(1, (classes, -1)).movedim(2, 4))
+    origin = torch.arange(classes * pooled_size**2, device=data.device) * (height * width)
+    first = (image * len(origin) * height * width).view(-1, 1, 1, 1)
+    index = index + (origin.view(classes, pooled_size, pooled_size) + first)[..., None, None, None]
+    out = weighted_rows(table, index.flatten(0, 3).flatten(1), weight.flatten(0, 3).flatten(1))
+    out = out.view(len(rois), classes, pooled_size, pooled_size, -1).movedim(4, 2).flatten(1, 2)
+    return only_inside(inside, out)
+
+
+def _bin_corners(start: Tensor, extent: Tensor, pooled: int) -> tuple[Tensor, Tensor]:
+    """Return where bins begin, x and y: (R, 1, 1, pooled) and (R, 1, pooled, 1)."""
+    bins = torch.arange(pooled, device=start.device)
+    corner = start.unsqueeze(2) + bins * (extent / pooled).unsqueeze(2)  # (R, 2, pooled)
+    return corner[:, 0, None, None, :], corner[:, 1, None, :, None]
+
+
+def _moves(trans: Tensor, pooled: int, parts: int) -> Tensor:
+    """Return by how much each bin is moved, of the size of its box: (R, classes, 2, pooled, pooled)."""
+    part = torch.arange(pooled, device=trans.device) * parts // pooled
+    return trans.index_select(2, part).index_select(3, part).unflatten(1, (-1, 2))
+
+
+def _bin_points(x: Tensor, y: Tensor, step: Tensor, pooled: int, count: int) -> tuple[Tensor, Tensor]:
+    """Return the points of bins that begin at x and y: (R, classes, pooled, pooled, count, count)."""
+    step = step.view(-1, 2, *(1,) * 5)
+    points = torch.arange(count, dtype=x.dtype, device=x.device)
+    x = (x[..., None, None] + points * step[:, 0]).expand(-1, -1, pooled, -1, count, -1)
+    y = (y[..., None, None] + points.unsqueeze(1) * step[:, 1]).expand(-1, -1, -1, pooled, -1, count)
+    return x, y
+
+
+@deformable_psroi_pooling.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    who = "_contrib_DeformablePSROIPooling"
+    check_boxes(who, shapes["data"], shapes["rois"])
+    _check_groups(who, shapes["data"], p.output_dim, p.group_size)
+    if trans := shapes.get("trans"):
+        _check_trans(who, trans, p.output_dim, p.part_size or p.pooled_size)
+    return {}
+
+
+def _check_trans(who: str, trans: Shape, output_dim: int, parts: int) -> None:
+    if (
+        len(trans) != 4
+        or trans[1] % 2
+        or (trans[1] and output_dim % (trans[1] // 2))
+        or any(size not in (0, parts) for size in trans[2:])
+    ):
+        raise ShapeError(
+            f"{who}: trans must have shape (R, 2 * K, {parts}, {parts}) with K a divisor of output_dim {output_dim}; "
+            f"got {tuple(trans)}"
+        )
