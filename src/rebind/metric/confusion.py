@@ -133,10 +133,8 @@ class MCC(_OfTwoClasses):
 
     Parameters
     ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-    average
-        ``'macro'`` for the mean of the scores of the batches, ``'micro'`` for the score of all samples.
+    name, output_names, label_names, average
+        As for `F1`.
 
     Examples
     --------

@@ -97,10 +97,8 @@ class NegativeLogLikelihood(CrossEntropy):
 
     Parameters
     ----------
-    eps
-        Added to each probability.
-    name, output_names, label_names
-        As for `EvalMetric`.
+    eps, name, output_names, label_names
+        As for `CrossEntropy`.
     """
 
     __init__ = _constructor("nll-loss")

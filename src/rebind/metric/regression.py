@@ -44,11 +44,6 @@ def root_squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
 class MAE(EvalMetric):
     """Mean absolute error, averaged over batches.
 
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-
     Examples
     --------
     >>> import numpy as np
@@ -69,18 +64,14 @@ class MAE(EvalMetric):
 class MSE(EvalMetric):
     """Mean squared error, averaged over batches.
 
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-
     Examples
     --------
     >>> import numpy as np
-    >>> metric = MSE()
-    >>> metric.update([np.array([1.0, 2.0])], [np.array([1.5, 2.5])])
-    >>> metric.get()
-    ('mse', 0.25)
+    >>> metric = MSE("squares")
+    >>> for batch in ([1.0, 2.0], [3.0]):
+    ...     metric.update(np.zeros(len(batch)), np.array(batch))
+    >>> metric.get()  # the mean of 2.5 and 9
+    ('squares', 5.75)
     """
 
     __init__ = constructor("mse")
@@ -93,11 +84,6 @@ class MSE(EvalMetric):
 @metrics.register("rmse")
 class RMSE(EvalMetric):
     """Root of the mean squared error of each batch, averaged over batches.
-
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
 
     Examples
     --------
@@ -119,11 +105,6 @@ class RMSE(EvalMetric):
 class Loss(EvalMetric):
     """Mean of the outputs themselves, for networks whose output is a loss; labels are not looked at.
 
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-
     Examples
     --------
     >>> import numpy as np
@@ -144,25 +125,13 @@ class Loss(EvalMetric):
 
 @metrics.register("torch")
 class Torch(Loss):
-    """`Loss` under another name, which old scripts use.
-
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-    """
+    """`Loss` under another name, which old scripts use."""
 
     __init__ = constructor("torch")
 
 
 @metrics.register("caffe")
 class Caffe(Loss):
-    """`Loss` under another name, which old scripts use.
-
-    Parameters
-    ----------
-    name, output_names, label_names
-        As for `EvalMetric`.
-    """
+    """`Loss` under another name, which old scripts use."""
 
     __init__ = constructor("caffe")

@@ -54,17 +54,6 @@ _FRONT = Front(
 ) = make_drawing_like(_FRONT)  # fmt: skip
 
 
-def randn(
-    *shape: int, loc: float | Symbol = 0, scale: float | Symbol = 1, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draw an array of shape `shape` from the normal distribution.
-
-    >>> randn(2, 3).infer_shape()[1]
-    [(2, 3)]
-    """
-    return normal(loc, scale, shape or None, dtype, **kwargs)
-
-
 def multinomial(
     data: Symbol,
     shape: int | Sequence[int] | None = None,
@@ -90,6 +79,17 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     [(2, 3)]
     """
     return compose(find("_shuffle"), "_shuffle", (data,), kwargs)
+
+
+def randn(
+    *shape: int, loc: float | Symbol = 0, scale: float | Symbol = 1, dtype: Any = None, **kwargs: Any
+) -> Symbol:
+    """Draw an array of shape `shape` from the normal distribution.
+
+    >>> randn(2, 3).infer_shape()[1]
+    [(2, 3)]
+    """
+    return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:

@@ -18,6 +18,7 @@ from .compare import (
     same,
     same_array,
 )
+from .consistency import check_consistency
 from .data import (
     DummyIter,
     assign_each,
@@ -50,6 +51,7 @@ from .defaults import (
     set_default_context,
 )
 from .generators import chi_square_check, gen_buckets_probs_with_ppf, mean_check, var_check, verify_generator
+from .gradients import check_numeric_gradient, numeric_grad
 from .matrices import (
     get_identity_mat,
     get_identity_mat_batch,
@@ -59,18 +61,10 @@ from .matrices import (
     new_sym_matrix_with_real_eigvals_2d,
     new_sym_matrix_with_real_eigvals_nd,
 )
+from .optimizers import compare_optimizer
+from .speed import check_speed
 from .surroundings import discard_stderr, environment, getenv, list_gpus, setenv
-from .symbols import (
-    check_consistency,
-    check_numeric_gradient,
-    check_speed,
-    check_symbolic_backward,
-    check_symbolic_forward,
-    compare_optimizer,
-    numeric_grad,
-    same_symbol_structure,
-    simple_forward,
-)
+from .symbols import check_symbolic_backward, check_symbolic_forward, same_symbol_structure, simple_forward
 
 __all__ = [
     "DummyIter",

@@ -1,0 +1,294 @@
+"""The base of initializers: what a parameter's name says, and the registry."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, NameLookupError, ShapeError
+from ..ndarray import NDArray
+from ..registry import Registry
+
+__all__ = [
+    "NAME_RULES",
+    "OLD_NAME_RULES",
+    "InitDesc",
+    "Initializer",
+    "alias",
+    "bilinear",
+    "create",
+    "register",
+]
+
+# What a name's end says, and the method that fills such a parameter; the first match counts.
+NAME_RULES = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+    ("moving_mean", "_init_zero"),
+    ("running_mean", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("running_var", "_init_one"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+)
+# For names given as plain strings, as old scripts do: these count before the others.
+OLD_NAME_RULES = (
+    (r"upsampling", "_init_bilinear"),
+    (r"stn_loc.*weight$", "_init_zero"),
+    (r"stn_loc.*bias$", "_init_loc_bias"),
+)
+
+
+class InitDesc(str):
+    """The name of a parameter, with what is known about it.
+
+    Parameters
+    ----------
+    name
+        The name.
+    attrs
+        Attributes of its variable; ``__init__`` is an initializer that wins over all others.
+    global_init
+        The initializer that one made of others, `FusedRNN`, falls back to; by default the one that is called first.
+
+    Examples
+    --------
+    >>> desc = InitDesc("fc_weight", {"__init__": '["one", {}]'})
+    >>> desc, desc.attrs["__init__"]
+    ('fc_weight', '["one", {}]')
+    """
+
+    attrs: Mapping[str, str]
+    global_init: Initializer | None
+
+    def __new__(
+        cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Initializer | None = None
+    ) -> InitDesc:
+        """Make the name, with its attributes."""
+        self = super().__new__(cls, name)
+        self.attrs = attrs or {}
+        self.global_init = global_init
+        return self
+
+
+class Initializer:
+    """Base of initializers: a subclass fills weights in ``_init_weight(name, array)``.
+
+    It may override the methods for other kinds of names too: `_init_bias`, `_init_gamma`, `_init_beta`, `_init_zero`,
+    `_init_one`, `_init_default`.
+
+    Parameters
+    ----------
+    **kwargs
+        The settings, for `dumps`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rebind.ndarray import array
+    >>> @register
+    ... class Half(Initializer):
+    ...     def _init_weight(self, name, arr):
+    ...         arr[:] = 0.5
+    >>> weight = array(np.zeros(2))
+    >>> Half()(InitDesc("fc_weight"), weight)
+    >>> weight.asnumpy().tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func: Callable[[NDArray], Any] | None = None
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
+    ) -> Initializer:
+        """Log each parameter that is filled, with ``print_func(array)``: by default norm / sqrt(size)."""
+        self._verbose = verbose
+        self._print_func = print_func
+        return self
+
+    def dumps(self) -> str:
+        """Return name and settings as JSON, for `create` and the attribute ``__init__``.
+
+        >>> import rebind as mx
+        >>> mx.init.Xavier().dumps()
+        '["xavier", {"rnd_type": "uniform", "factor_type": "avg", "magnitude": 3}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs], default=_to_json)
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({settings})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.dumps() == other.dumps()
+
+    def __hash__(self) -> int:
+        return hash(self.dumps())
+
+    def __call__(self, desc: str, arr: NDArray) -> None:
+        """Fill `arr`, a parameter called `desc`, in place.
+
+        Parameters
+        ----------
+        desc
+            An `InitDesc`, or a plain name as in old scripts.
+        arr
+            The array.
+        """
+        if not isinstance(desc, str):
+            raise ArgumentError(
+                f"{type(self).__name__}: the name of a parameter must be an InitDesc; got {desc!r}"
+            )
+        is_old = not isinstance(desc, InitDesc)
+        if is_old:
+            desc = InitDesc(desc)
+        if desc.global_init is None:  # type: ignore[attr-defined]
+            desc.global_init = self  # type: ignore[attr-defined]
+        own = desc.attrs.get("__init__")  # type: ignore[attr-defined]
+        if own:
+            create(own)._init_weight(desc, arr)
+            self._log(desc, own, arr)
+            return
+        method, kind = _method_for(desc, is_old)
+        getattr(self, method)(desc, arr)
+        self._log(desc, kind, arr)
+
+    def _log(self, desc: str, how: str, arr: NDArray) -> None:
+        speaker = self if self._verbose else getattr(desc, "global_init", None)
+        if speaker is not None and speaker._verbose:
+            show = speaker._print_func or _norm
+            logging.info("Initialized %s as %s: %s", desc, how, show(arr))
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, arr)")
+
+    def _init_bias(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_beta(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_gamma(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_zero(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_one(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_loc_bias(self, name: str, arr: NDArray) -> None:
+        """Fill with the affine map that leaves a picture as it is."""
+        if arr.shape != (6,):
+            raise ShapeError(
+                f"{name}: the bias of a spatial transformer must have shape (6,); got {arr.shape}"
+            )
+        arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
+
+    def _init_bilinear(self, name: str, arr: NDArray) -> None:
+        arr[:] = bilinear(arr.shape, name)
+
+    def _init_default(self, name: str, arr: NDArray) -> None:
+        raise NameLookupError(
+            f"{type(self).__name__}: no rule for a parameter called {str(name)!r}; names should end in "
+            f"{', '.join('_' + end for end, _ in NAME_RULES[:4])} and the like. Give the variable its own "
+            f"initializer: sym.var({str(name)!r}, init=mx.init.Uniform()); or use mx.init.Mixed."
+        )
+
+
+def _method_for(name: str, is_old: bool) -> tuple[str, str]:
+    """Return the method that fills a parameter, and the kind of it."""
+    if is_old:
+        for pattern, method in OLD_NAME_RULES:
+            if re.match(pattern, name):
+                return method, method.removeprefix("_init_")
+    for end, method in NAME_RULES:
+        if name.endswith(end):
+            return method, end
+    return "_init_default", "default"
+
+
+def _norm(arr: NDArray) -> float:
+    tensor = arr.tensor.detach().float()
+    return (tensor.norm() / math.sqrt(tensor.numel())).item()
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, NDArray):
+        return value.asnumpy().tolist()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Initializer):
+        return value.dumps()
+    raise ArgumentError(f"initializer: a setting must be a number, a text or an array; got {value!r}")
+
+
+initializers: Registry[type[Initializer]] = Registry("initializer", Initializer)
+
+
+def register(klass: type[Initializer]) -> type[Initializer]:
+    """Register an initializer under the name of its class; a decorator.
+
+    >>> @register
+    ... class Third(Initializer): ...
+    >>> create("third")
+    Third()
+    """
+    return initializers.register(klass)
+
+
+def alias(*aliases: str) -> Callable[[type[Initializer]], type[Initializer]]:
+    """Register an initializer under further names; a decorator.
+
+    >>> @alias("a_quarter")
+    ... @register
+    ... class Quarter(Initializer): ...
+    >>> create("a_quarter")
+    Quarter()
+    """
+    return initializers.alias(*aliases)
+
+
+def create(initializer: Any, **kwargs: Any) -> Any:
+    """Return an initializer from a name, from what `dumps` returned, or as it is.
+
+    Parameters
+    ----------
+    initializer
+        A name in any case, JSON text ``["name", {settings}]``, or an `Initializer`.
+    **kwargs
+        Settings, with a name.
+
+    Examples
+    --------
+    >>> create('["normal", {"sigma": 0.5}]').sigma
+    0.5
+    """
+    return initializers.create(initializer, **kwargs)
+
+
+def bilinear(shape: Sequence[int], name: str) -> np.ndarray:
+    """Return the kernel that enlarges bilinearly, for each pair of channels.
+
+    >>> bilinear((1, 1, 1, 4), "up_weight")
+    array([[[[0.0625, 0.1875, 0.1875, 0.0625]]]])
+    """
+    if len(shape) != 4:
+        raise ShapeError(f"Bilinear: {str(name)!r} must have 4 axes; got shape {tuple(shape)}")
+    factor = math.ceil(shape[3] / 2)
+    centre = (2 * factor - 1 - factor % 2) / (2 * factor)
+    rows, columns = (1 - np.abs(np.arange(size) / factor - centre) for size in shape[2:])
+    return np.broadcast_to(np.outer(rows, columns), tuple(shape)).copy()

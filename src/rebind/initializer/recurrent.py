@@ -1,0 +1,123 @@
+"""The initializer of the parameters of recurrent layers, which are one vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError, ParameterError, ShapeError
+from ..ndarray import NDArray, zeros
+from .base import InitDesc, Initializer, create, register
+
+__all__ = ["FusedRNN"]
+
+# The gates of a recurrent cell in the order of the rows of its weights, as parts of names.
+_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
+
+
+@register
+class FusedRNN(Initializer):
+    """Fills the vector of all parameters of the operator `RNN`, gate by gate, with another initializer.
+
+    That is asked for names such as ``l0_i2h_f_weight`` (layer 0, input to hidden, forget gate) and ``r1_h2h_o_bias``
+    (layer 1 of the second direction, hidden to hidden, output gate). Give it to the variable:
+    ``sym.var("lstm_parameters", init=FusedRNN(Xavier(), 200, 2, "lstm"))``.
+
+    Parameters
+    ----------
+    init
+        The initializer of the parts, or what `create` makes one from; None for the one that the module was given.
+    num_hidden, num_layers, mode, bidirectional
+        As the operator has them (`num_hidden` is its ``state_size``).
+    forget_bias
+        What both biases of the forget gates of an LSTM are filled with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rebind.initializer import One
+    >>> from rebind.ndarray import array
+    >>> parameters = array(np.zeros(4 * 2 * (3 + 2 + 2)))  # two units on three inputs
+    >>> FusedRNN(One(), 2, 1, "lstm", forget_bias=5.0)._init_weight(InitDesc("lstm_parameters"), parameters)
+    >>> parameters[40:48].asnumpy().tolist()
+    [0.0, 0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        init: Any,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        if mode not in _GATES:
+            raise ParameterError(
+                f"FusedRNN: mode must be one of {', '.join(map(repr, _GATES))}; got {mode!r}"
+            )
+        for name, value in (("num_hidden", num_hidden), ("num_layers", num_layers)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ParameterError(f"FusedRNN: {name} must be an int >= 1; got {value!r}")
+        made = None if init is None else create(init)
+        super().__init__(
+            init=None if made is None else made.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init = made
+        self._num_hidden = num_hidden
+        self._num_layers = num_layers
+        self._mode = mode
+        self._bidirectional = bidirectional
+        self._forget_bias = forget_bias
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        everywhere = getattr(name, "global_init", None)
+        initializer = everywhere if self._init is None else self._init
+        if initializer is None:
+            raise ArgumentError(
+                f"FusedRNN: {str(name)!r} needs an initializer of its parts; got init=None, and no module's. "
+                "Set init, for example to mx.init.Xavier()."
+            )
+        start = 0
+        for part, shape in self._parts(str(name), arr):
+            values = zeros(shape, ctx=arr.context, dtype=arr.dtype)
+            if self._mode == "lstm" and part.endswith("_f_bias"):
+                values[:] = self._forget_bias
+            else:
+                initializer(InitDesc(part, global_init=everywhere), values)
+            arr[start : start + values.size] = values.reshape((-1,))
+            start += values.size
+
+    def _parts(self, name: str, arr: NDArray) -> list[tuple[str, tuple[int, ...]]]:
+        """Return names and shapes of the parts, in the order of the vector: all weights, then all biases."""
+        hidden, gates = self._num_hidden, _GATES[self._mode]
+        sides = ("l", "r") if self._bidirectional else ("l",)
+        rows = len(gates) * hidden * len(sides)
+        later = (self._num_layers - 1) * rows * (len(sides) * hidden + hidden + 2)
+        inputs, rest = divmod(arr.size - later - rows * (hidden + 2), rows)
+        if rest or inputs < 1:
+            raise ShapeError(
+                f"FusedRNN: {name!r} must have as many elements as {self._num_layers} layer(s) of {hidden} with mode "
+                f"{self._mode!r} in {len(sides)} direction(s) have for some number of inputs; got {arr.size}"
+            )
+        cells = [(layer, side) for layer in range(self._num_layers) for side in sides]
+        ways = ("i2h", "h2h")
+        weights = [
+            (f"{side}{layer}_{way}{gate}_weight", (hidden, (len(sides) * hidden if layer else inputs)))
+            if way == "i2h"
+            else (f"{side}{layer}_{way}{gate}_weight", (hidden, hidden))
+            for layer, side in cells
+            for way in ways
+            for gate in gates
+        ]
+        biases = [
+            (f"{side}{layer}_{way}{gate}_bias", (hidden,))
+            for layer, side in cells
+            for way in ways
+            for gate in gates
+        ]
+        return [*weights, *biases]

@@ -1,0 +1,73 @@
+"""Checking that two optimizers do the same."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from ..errors import ParameterError
+from ..optimizer import Optimizer
+from .binding import dense_only
+from .compare import compare_ndarray_tuple
+from .data import rand_ndarray
+
+__all__ = ["compare_optimizer"]
+
+
+def compare_optimizer(
+    opt1: Optimizer,
+    opt2: Optimizer,
+    shape: Any,
+    dtype: Any,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    compare_states: bool = True,
+    ntensors: int = 1,
+) -> None:
+    """Check that two optimizers make the same update of random weights, and the same states.
+
+    Parameters
+    ----------
+    opt1, opt2
+        The optimizers.
+    shape
+        The shape of the weight; with several tensors a list of shapes, or one shape for all.
+    dtype
+        The type of weights and gradients.
+    w_stype, g_stype
+        The kinds of storage of weights and gradients; only ``'default'``.
+    rtol, atol
+        Tolerances.
+    compare_states
+        Whether states are compared too.
+    ntensors
+        How many weights there are; several are given to an optimizer together if it takes them so.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> compare_optimizer(mx.optimizer.SGD(), mx.optimizer.SGD(momentum=0), (2, 3), "float32")
+    """
+    dense_only("compare_optimizer", {"weight": w_stype, "gradient": g_stype})
+    several = bool(shape) and not isinstance(shape[0], numbers.Integral)
+    shapes = list(shape) if several else [tuple(shape)] * ntensors
+    if len(shapes) != ntensors:
+        raise ParameterError(f"compare_optimizer: ntensors must be the number of shapes; got {ntensors}")
+    start = [rand_ndarray(one, dtype=dtype) for one in shapes]
+    grads = [rand_ndarray(one, dtype=dtype) for one in shapes]
+    made = []
+    for opt in (opt1, opt2):
+        weights = [weight.copy() for weight in start]
+        states = [opt.create_state_multi_precision(i, weight) for i, weight in enumerate(weights)]
+        if ntensors > 1 and opt.takes_lists:
+            copies = [grad.copy() for grad in grads]
+            opt.update_multi_precision(list(range(ntensors)), weights, copies, states)
+        else:
+            for i, weight in enumerate(weights):
+                opt.update_multi_precision(i, weight, grads[i].copy(), states[i])
+        made.append((weights, states))
+    if compare_states:
+        compare_ndarray_tuple(made[0][1], made[1][1], rtol, atol)
+    compare_ndarray_tuple(made[0][0], made[1][0], rtol, atol)
