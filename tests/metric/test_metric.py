@@ -150,23 +150,53 @@ def test_accuracy_shapes(label, pred, value):
     assert made.get() == ("accuracy", value)
 
 
-def test_more_classes_asked_for_than_there_are():
-    made = metric.TopKAccuracy(top_k=9)
-    made.update([LABEL], [PROBABILITY])
-    assert made.get() == ("top_k_accuracy_9", 1.0)
+PIXELS = np.eye(4)[RANDOM.randint(0, 4, (2, 6))].transpose(0, 2, 1)
+# what is special, name and settings, batches of labels and predictions, the figure
+SPECIAL = {
+    "more classes asked for than there are": (
+        ("top_k_accuracy", {"top_k": 9}),
+        [(LABEL, PROBABILITY)],
+        1.0,
+    ),
+    "an ignored label that is no class": (
+        ("perplexity", {"ignore_label": -1}),
+        [(np.array([[0, -1], [1, 1]]), np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]))],
+        2,
+    ),
+    "another axis": (
+        ("perplexity", {"ignore_label": None, "axis": 1}),
+        [(np.array([[0, 1]]), np.array([[[0.25, 0.5], [0.75, 0.5]]]))],
+        math.exp(-(math.log(0.25) + math.log(0.5)) / 2),
+    ),
+    # 1.9.1 counts those that have the same label and class once.
+    "pixels of one sample, which all count": (
+        ("pcc", {}),
+        [(LABEL.reshape(2, 6), PIXELS)],
+        multiclass(LABEL, PIXELS.argmax(1).ravel()),
+    ),
+    "one number": (("pearsonr", {}), [(np.ones(1), np.ones(1))], math.nan),
+    "a batch without numbers": (
+        ("pearsonr", {"average": "micro"}),
+        [(np.zeros(0), np.zeros(0)), (A, B)],
+        correlation(A, B),
+    ),
+    "numbers far from zero, which keep their digits": (
+        ("pearsonr", {"average": "micro"}),
+        [(A[part::3] + 1e8, B[part::3] - 1e8) for part in range(3)],
+        correlation(A, B),
+    ),
+}
 
 
-def test_ignored_label_need_not_be_a_class():
-    made = metric.Perplexity(ignore_label=-1)
-    made.update([np.array([[0, -1], [1, 1]])], [np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])])
-    assert made.get()[1] == pytest.approx(2)
-    assert metric.create("perplexity", ignore_label=3, axis=1).get_config()["ignore_label"] == 3
-
-
-def test_perplexity_along_another_axis():
-    made = metric.Perplexity(ignore_label=None, axis=1)
-    made.update([np.array([[0, 1]])], [np.array([[[0.25, 0.5], [0.75, 0.5]]])])
-    assert made.get()[1] == pytest.approx(math.exp(-(math.log(0.25) + math.log(0.5)) / 2))
+@pytest.mark.parametrize(("made", "batches", "figure"), SPECIAL.values(), ids=SPECIAL)
+def test_special_figures(made, batches, figure):
+    name, settings = made
+    made = metric.create(name, **settings)
+    for label, pred in batches:
+        made.update([label], [pred])
+    assert made.get()[1] == pytest.approx(figure, nan_ok=True)
+    assert settings.items() <= made.get_config().items()
+    assert made.name == (f"{name}_{settings['top_k']}" if "top_k" in settings else name)
 
 
 @pytest.mark.parametrize(
@@ -318,21 +348,13 @@ def test_a_third_class_is_refused_when_the_figure_is_read(average):
         made.get()
 
 
-def test_labels_that_are_a_column():
+@pytest.mark.parametrize("name", ["f1", "mcc", "pcc"])
+def test_labels_that_are_a_column(name):
     """1.9.1 counts each label against each prediction."""
-    for name in ("f1", "mcc", "pcc"):
-        flat, column = (metric.create(name) for _ in range(2))
-        flat.update([LABEL % 2], [PROBABILITY[:, :2]])
-        column.update([LABEL[:, None] % 2], [PROBABILITY[:, :2]])
-        assert flat.get() == column.get()
-
-
-def test_pixels_of_one_sample_all_count():
-    """1.9.1 counts those that have the same label and class once."""
-    label, pred = LABEL.reshape(2, 6), np.eye(4)[RANDOM.randint(0, 4, (2, 6))].transpose(0, 2, 1)
-    made = metric.PCC()
-    made.update([label], [pred])
-    assert made.get()[1] == pytest.approx(multiclass(label.ravel(), pred.argmax(1).ravel()))
+    flat, column = (metric.create(name) for _ in range(2))
+    flat.update([LABEL % 2], [PROBABILITY[:, :2]])
+    column.update([LABEL[:, None] % 2], [PROBABILITY[:, :2]])
+    assert flat.get() == column.get()
 
 
 def test_pairs_are_counted_when_many_wait(monkeypatch):
@@ -348,32 +370,17 @@ def test_pairs_are_counted_when_many_wait(monkeypatch):
     assert made.get()[1] == pytest.approx(multiclass(expected[0], expected[1].argmax(1)))
 
 
-def test_correlation_of_one_number_is_none():
-    made = metric.PearsonCorrelation()
-    made.update([np.ones(1)], [np.ones(1)])
-    assert math.isnan(made.get()[1])
-    made = metric.PearsonCorrelation(average="micro")
-    made.update([np.zeros(0)], [np.zeros(0)])
-    made.update([A], [B])
-    assert made.get()[1] == pytest.approx(correlation(A, B))
-
-
-def test_correlation_far_from_zero_keeps_its_digits():
-    made = metric.PearsonCorrelation(average="micro")
-    for part in range(3):
-        made.update([A[part::3] + 1e8], [B[part::3] - 1e8])
-    assert made.get()[1] == pytest.approx(correlation(A, B), rel=1e-6)
-
-
-def test_empty_batches():
-    for name, settings, label, pred, _ in CASES:
-        made = metric.create(name, **settings)
-        if name not in ("mae", "mse", "rmse"):  # the mean of no numbers is none, and the figure with it
-            made.update([label[:0]], [pred[:0]])
-            made.update([label], [pred])
-            once = metric.create(name, **settings)
-            once.update([label], [pred])
-            assert made.get() == once.get(), name
+@pytest.mark.parametrize(
+    ("name", "settings", "label", "pred"),
+    # The mean of no numbers is none, and the figure with it.
+    [case[:4] for case in CASES if case[0] not in ("mae", "mse", "rmse")],
+)
+def test_empty_batches(name, settings, label, pred):
+    made, once = (metric.create(name, **settings) for _ in range(2))
+    made.update([label[:0]], [pred[:0]])
+    made.update([label], [pred])
+    once.update([label], [pred])
+    assert made.get() == once.get()
 
 
 # ---- metrics of a user's own ------------------------------------------------------------------------------
@@ -412,47 +419,41 @@ def test_old_metric_that_overrides_only_reset():
     assert made.get_global() == ("old", 0)
 
 
-def test_old_metric_has_right_figures_of_an_epoch():
-    class Old(metric.EvalMetric):
-        def update(self, labels, preds):
-            self.sum_metric += labels
-            self.num_inst += 1
+class Old(metric.EvalMetric):
+    """As written before there were two windows."""
 
-    made = Old("old")
-    made.update(1.0, None)
-    made.reset_local()
-    made.update(4.0, None)
-    assert (made.get(), made.get_global()) == (("old", 4.0), ("old", 2.5))
+    def update(self, labels, preds):
+        self.sum_metric += labels
+        self.num_inst += 1
 
 
-def test_metric_with_its_own_global_sums():
-    class Own(metric.EvalMetric):
-        def __init__(self):
-            super().__init__("own", has_global_stats=True)
+class OldAccuracy(metric.Accuracy):
+    """One of ours with an old update."""
 
-        def update(self, labels, preds):
-            for kind in ("", "global_"):
-                setattr(self, f"{kind}sum_metric", getattr(self, f"{kind}sum_metric") + labels)
-                setattr(self, f"{kind}num_inst", getattr(self, f"{kind}num_inst") + 1)
+    def update(self, labels, preds):
+        self.sum_metric += labels
+        self.num_inst += 1
 
-    made = Own()
+
+class Own(metric.EvalMetric):
+    """One with its own global sums."""
+
+    def __init__(self, name):
+        super().__init__(name, has_global_stats=True)
+
+    def update(self, labels, preds):
+        for kind in ("", "global_"):
+            setattr(self, f"{kind}sum_metric", getattr(self, f"{kind}sum_metric") + labels)
+            setattr(self, f"{kind}num_inst", getattr(self, f"{kind}num_inst") + 1)
+
+
+@pytest.mark.parametrize("make", [Old, OldAccuracy, Own])
+def test_metrics_that_add_up_themselves_have_right_windows(make):
+    made = make(name="own")
     made.update(1.0, None)
     made.reset_local()
     made.update(4.0, None)
     assert (made.get(), made.get_global()) == (("own", 4.0), ("own", 2.5))
-
-
-def test_subclass_of_ours_with_an_old_update():
-    class Old(metric.Accuracy):
-        def update(self, labels, preds):
-            self.sum_metric += 1
-            self.num_inst += 1
-
-    made = Old()
-    made.update(None, None)
-    made.reset_local()
-    made.update(None, None)
-    assert made.get_global() == ("accuracy", 1.0)
 
 
 def test_subclass_that_adds_in_place():

@@ -428,15 +428,9 @@ def extracttrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
 
 
 @operator("_linalg_maketrian", "linalg_maketrian")
+@with_interface_of(extracttrian.function)
 def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     """Square matrices of zeros with a triangle from `A`, in the order of `extracttrian`, which it undoes.
-
-    Parameters
-    ----------
-    offset
-        Above 0: the upper triangle from this diagonal on; below 0: the lower one.
-    lower
-        Which triangle it is with offset 0.
 
     Shapes
     ------

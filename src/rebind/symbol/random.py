@@ -46,12 +46,12 @@ _FRONT = Front(
     draw=_draw,
 )
 (
-    uniform, normal, poisson, exponential, gamma, negative_binomial, generalized_negative_binomial, randint,
-) = make_drawing(_FRONT)  # fmt: skip
-(
     uniform_like, normal_like, exponential_like, gamma_like, poisson_like, negative_binomial_like,
     generalized_negative_binomial_like,
 ) = make_drawing_like(_FRONT)  # fmt: skip
+(
+    uniform, normal, poisson, exponential, gamma, negative_binomial, generalized_negative_binomial, randint,
+) = make_drawing(_FRONT)  # fmt: skip
 
 
 def multinomial(

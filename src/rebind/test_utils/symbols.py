@@ -138,21 +138,13 @@ def check_symbolic_backward(
         The gradients of its outputs: a list in their order, a dict, or None for a symbol that is a loss.
     expected
         The gradients: a list in the order of the arguments, or a dict with those that are checked.
-    rtol, atol
-        Tolerances; those of the types if None.
-    aux_states
-        The auxiliary states, a list or a dict.
     grad_req
         ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict. With ``'add'`` the arrays hold random numbers
         before, with ``'null'`` they must keep them.
-    ctx
-        The device, the default one if None.
     grad_stypes
         The kinds of storage of the gradients; only ``'default'``.
-    equal_nan
-        Whether NaN equals NaN.
-    dtype
-        The type that arguments and auxiliary states are converted to; ``"asnumpy"`` leaves them as they are.
+    rtol, atol, aux_states, ctx, equal_nan, dtype
+        As for `check_symbolic_forward`.
 
     Raises
     ------

@@ -299,9 +299,16 @@ def interleaved_matmul_encdec_qk(
     return _scores(wanted, keys)
 
 
-def _declare_weighted(kind: str, projections: str, kinds: int, doc: str) -> Operator:
+def _declare_weighted(kind: str, projections: str, kinds: int, length: str, what: str) -> Operator:
     """Make the operator that weights values, which are the last of so many kinds of projections."""
     name = f"_contrib_interleaved_matmul_{kind}_valatt"
+    doc = f"""{what} with the weights `attention`.
+
+Shapes
+------
+{projections} : ({length}, B, heads * {kinds} * D)
+attention : (B * heads, L, {length})
+out : (L, B, heads * D)"""
 
     def function(*arrays: Tensor, heads: Annotated[int, AtLeast(1)]) -> Tensor:
         mixed, attention = arrays
@@ -312,30 +319,10 @@ def _declare_weighted(kind: str, projections: str, kinds: int, doc: str) -> Oper
 
 
 interleaved_matmul_selfatt_valatt = _declare_weighted(
-    "selfatt",
-    "queries_keys_values",
-    3,
-    """Sums of the values of self-attention with the weights `attention`.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    attention : (B * heads, L, L)
-    out : (L, B, heads * D)
-    """,
+    "selfatt", "queries_keys_values", 3, "L", "Sums of the values of self-attention"
 )
 interleaved_matmul_encdec_valatt = _declare_weighted(
-    "encdec",
-    "keys_values",
-    2,
-    """Sums of an encoder's values with the weights `attention`.
-
-    Shapes
-    ------
-    keys_values : (S, B, heads * 2 * D)
-    attention : (B * heads, L, S)
-    out : (L, B, heads * D)
-    """,
+    "encdec", "keys_values", 2, "S", "Sums of an encoder's values"
 )
 
 
