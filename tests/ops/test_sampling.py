@@ -7,6 +7,8 @@ import pytest
 import scipy.stats
 import torch
 
+import rebind as mx
+from rebind.draws import Seed
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS
 
@@ -113,3 +115,35 @@ def test_unique_draws():
 def test_unique_draws_that_cannot_be(shape):
     with pytest.raises(MXNetError, match="_sample_unique_zipfian: shape must"):
         OPERATORS["_sample_unique_zipfian"].parse({"range_max": 6, "shape": shape})
+
+
+SEEDED = ("uniform", "normal", "exponential")
+
+
+@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.parametrize("kind", ["_random_{}", "_random_{}_like", "_sample_{}"])
+def test_draws_from_a_seed_fit_the_distribution(name, kind):
+    """Where a compiler traces there is a seed in place of a generator."""
+    parameters, distribution = DISTRIBUTIONS[name]
+    op = OPERATORS[kind.format(name)]
+    inputs, given = {
+        "_random_{}": ([], {**parameters, "shape": (20000,)}),
+        "_random_{}_like": ([torch.zeros(20000)], parameters),
+        "_sample_{}": ([torch.tensor(float(value)) for value in parameters.values()], {"shape": (20000,)}),
+    }[kind]
+    drawn, again = (op(*inputs, **op.parse(given), generator=Seed(torch.tensor(5))) for _ in range(2))
+    assert torch.equal(drawn, again) and fits(drawn.numpy().astype("float64"), distribution)
+
+
+@pytest.mark.parametrize("name", sorted(DISTRIBUTIONS.keys() - set(SEEDED)))
+def test_a_seed_does_not_serve_every_distribution(name):
+    op = OPERATORS[f"_random_{name}"]
+    with pytest.raises(TypeError, match=r"draws from a generator only.*got Seed\. Draw outside"):
+        op(**op.parse(DISTRIBUTIONS[name][0]), generator=Seed(torch.tensor(5)))
+
+
+def test_nd_and_sym_have_the_same_functions():
+    for space in (mx.nd.random, mx.sym.random):
+        assert {name: getattr(space, name).__name__ for name in space.__all__} == {
+            name: name for name in mx.nd.random.__all__
+        }

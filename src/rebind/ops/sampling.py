@@ -16,7 +16,9 @@ from typing import Annotated, TypeAlias
 import torch
 from torch import Tensor
 
-from ..errors import ParameterError, ShapeError
+from .. import draws
+from ..draws import Seed, Source
+from ..errors import ArgumentError, ParameterError, ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
@@ -25,32 +27,46 @@ from ._spec import Shapes, TypeSlots, operator
 __all__ = ["DISTRIBUTIONS", "Distribution"]
 
 Sizes: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
-Generator: TypeAlias = "torch.Generator | None"
+Generator: TypeAlias = "Source | None"
 #: Fills an array with draws: ``(generator, *parameters)``, which are broadcast to the result.
 Draw: TypeAlias = Callable[..., Tensor]
 Check: TypeAlias = Callable[[Params], "str | None"]
 
 
-def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
-    return low + (high - low) * torch.rand(low.shape, generator=generator, dtype=low.dtype, device=low.device)
-
-
-def _normal(generator: Generator, mean: Tensor, deviation: Tensor) -> Tensor:
-    return mean + deviation * torch.randn(
-        mean.shape, generator=generator, dtype=mean.dtype, device=mean.device
+def _generator(kind: str, source: Generator) -> torch.Generator | None:
+    """Return the generator for a distribution whose method takes an unknown number of draws: no seed serves it."""
+    if source is None or isinstance(source, torch.Generator):
+        return source
+    raise ArgumentError(
+        f"random {kind}: draws from a generator only, which there is none of where a compiler traces; "
+        f"got {type(source).__name__}. Draw outside of the compiled step."
     )
 
 
+def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
+    return low + (high - low) * draws.uniform(low.shape, generator, dtype=low.dtype, device=low.device)
+
+
+def _normal(generator: Generator, mean: Tensor, deviation: Tensor) -> Tensor:
+    return mean + deviation * draws.normal(mean.shape, generator, dtype=mean.dtype, device=mean.device)
+
+
 def _exponential(generator: Generator, rate: Tensor) -> Tensor:
-    return torch.empty_like(rate).exponential_(generator=generator) / rate
+    if isinstance(generator, Seed):  # by the inverse of the distribution function
+        return (
+            -torch.log1p(-draws.uniform(rate.shape, generator, dtype=rate.dtype, device=rate.device)) / rate
+        )
+    return torch.empty_like(rate).exponential_(generator=_generator("exponential", generator)) / rate
 
 
 def _gamma(generator: Generator, alpha: Tensor, beta: Tensor) -> Tensor:
-    return torch._standard_gamma(alpha, generator=generator) * beta  # beta is a scale here, not a rate
+    return (
+        torch._standard_gamma(alpha, generator=_generator("gamma", generator)) * beta
+    )  # beta is a scale here, not a rate
 
 
 def _poisson(generator: Generator, rate: Tensor) -> Tensor:
-    return torch.poisson(rate, generator=generator)
+    return torch.poisson(rate, generator=_generator("poisson", generator))
 
 
 def _negative_binomial(generator: Generator, k: Tensor, p: Tensor) -> Tensor:
@@ -84,7 +100,7 @@ class Distribution:
     check
         What must hold between the parameters as numbers.
     fill
-        A form for numbers that is quicker than `draw`: ``(out, generator, *parameters)`` fills an array.
+        A form for numbers that is quicker than `draw`: ``(shape, generator, *parameters, dtype=, device=)``.
     aliases
         Further names of the first operator.
     """
@@ -161,16 +177,14 @@ def _declare_random(d: Distribution) -> None:
         shape: Sizes | None = None,
         ctx: str = "",
         dtype: torch.dtype | None = None,
-        generator: torch.Generator | None = None,
+        generator: Source | None = None,
         device: torch.device | None = None,
         **settings: float,
     ) -> Tensor:
         numbers = d.numbers(settings)
         if d.fill is None:
             return _draw(d.draw, shape or (1,), dtype, device, generator, numbers)
-        out = d.fill(
-            torch.empty(shape or (1,), dtype=_compute_type(dtype), device=device), generator, *numbers
-        )
+        out = d.fill(shape or (1,), generator, *numbers, dtype=_compute_type(dtype), device=device or "cpu")
         return out.to(dtype) if dtype else out
 
     name = f"random_{d.kind}"
@@ -179,7 +193,7 @@ def _declare_random(d: Distribution) -> None:
 
 
 def _declare_like(d: Distribution) -> None:
-    def function(data: Tensor, *, generator: torch.Generator | None = None, **settings: float) -> Tensor:
+    def function(data: Tensor, *, generator: Source | None = None, **settings: float) -> Tensor:
         return _draw(d.draw, tuple(data.shape), data.dtype, data.device, generator, d.numbers(settings))
 
     name = f"random_{d.kind}_like"
@@ -192,7 +206,7 @@ def _declare_sample(d: Distribution) -> None:
         *arrays: Tensor,
         shape: Sizes = (),
         dtype: torch.dtype | None = None,
-        generator: torch.Generator | None = None,
+        generator: Source | None = None,
     ) -> Tensor:
         return _draw_for_each(d.draw, shape, dtype, generator, arrays)
 
@@ -231,7 +245,9 @@ DISTRIBUTIONS = (
         arrays=("low", "high"),
         doc_each="the uniform distribution for each pair of `low` and `high`",
         check=_low_to_high,
-        fill=lambda out, generator, low, high: out.uniform_(low, high, generator=generator),
+        fill=lambda shape, generator, low, high, **kind: draws.uniform(
+            shape, generator, low=low, high=high, **kind
+        ),
         aliases=("uniform",),
     ),
     Distribution(
@@ -243,7 +259,9 @@ DISTRIBUTIONS = (
         arrays=("mu", "sigma"),
         doc_each="the normal distribution for each pair of `mu` and `sigma`",
         check=_positive("scale"),
-        fill=lambda out, generator, loc, scale: out.normal_(loc, scale, generator=generator),
+        fill=lambda shape, generator, loc, scale, **kind: draws.normal(
+            shape, generator, mean=loc, std=scale, **kind
+        ),
         aliases=("normal",),
     ),
     Distribution(
@@ -320,12 +338,12 @@ def random_randint(
     shape: Sizes | None = None,
     ctx: str = "",
     dtype: torch.dtype | None = None,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
     device: torch.device | None = None,
 ) -> Tensor:
     """Draws of whole numbers from ``[low, high)``, each as likely."""
-    return torch.randint(
-        low, high, shape or (1,), generator=generator, dtype=dtype or torch.int32, device=device
+    return draws.integers(
+        low, high, shape or (1,), generator, dtype=dtype or torch.int32, device=device or "cpu"
     )
 
 
