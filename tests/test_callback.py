@@ -259,9 +259,20 @@ def test_an_average_follows_the_parameters() -> None:
             module.value = value
             average(Record(0, module))
         assert average.params["w"].asscalar() == pytest.approx(expected)
-    with pytest.raises(ParameterError, match=r"decay must be in \[0, 1\); got 1"):
-        callback.ExponentialMovingAverage(1)
-    with pytest.raises(ParameterError, match="mode must be one of"):
-        callback.EarlyStopping(mode="best")
-    with pytest.raises(ParameterError, match="monitor must be one of 'accuracy'; got 'acc'"):
-        callback.EarlyStopping("acc")(Record(0, accuracy=1.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: callback.ExponentialMovingAverage(1), ParameterError, r"decay must be in \[0, 1\); got 1"),
+        (lambda: callback.EarlyStopping(mode="best"), ParameterError, "mode must be one of"),
+        (
+            lambda: callback.EarlyStopping("acc")(Record(0, accuracy=1.0)),
+            ParameterError,
+            "monitor must be one of 'accuracy'; got 'acc'",
+        ),
+    ],
+)
+def test_an_average_follows_the_parameters_says_what_is_wrong(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()

@@ -114,18 +114,18 @@ class Old:
         self.callback = callback
 
 
-def test_an_executor_of_another_kind():
-    for monitor in (Monitor(1), NaNMonitor()):
-        old = Old()
-        monitor.install(old)
-        monitor.install(old)
-        monitor.tic()
-        old.callback("a_output", mx.nd.array([np.nan]))
-        found = monitor.toc()
-        if isinstance(monitor, NaNMonitor):
-            assert found == [(1, "a_output", "there are 1 NaN and 0 inf in a_output, 1 numbers")]
-        else:
-            assert found == [(1, "a_output", "nan\t"), (1, "w", "1.0\t")]
+@pytest.mark.parametrize("monitor", (Monitor(1), NaNMonitor()))
+def test_an_executor_of_another_kind(monitor):
+    old = Old()
+    monitor.install(old)
+    monitor.install(old)
+    monitor.tic()
+    old.callback("a_output", mx.nd.array([np.nan]))
+    found = monitor.toc()
+    if isinstance(monitor, NaNMonitor):
+        assert found == [(1, "a_output", "there are 1 NaN and 0 inf in a_output, 1 numbers")]
+    else:
+        assert found == [(1, "a_output", "nan\t"), (1, "w", "1.0\t")]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])

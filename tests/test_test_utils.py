@@ -75,19 +75,23 @@ def test_random_data_have_shapes_and_types():
     assert {tu.rand_coord_2d(0, 1, 3, 5) for _ in range(50)} == {(0, 3), (0, 4)}
 
 
-def test_wrong_calls_for_data_say_so():
-    with pytest.raises(
-        ValueError, match=r"rand_ndarray: stype .* got 'csr'. Sparse storage is not there yet"
-    ):
-        tu.rand_ndarray((2, 3), "csr", density=0.5)
-    with pytest.raises(ValueError, match=r"rand_ndarray: stype must be .* got 'dense'"):
-        tu.rand_ndarray((2, 3), "dense")
-    with pytest.raises(ValueError, match=r"largest sizes must be >= 1; got \(0, 2\)"):
-        tu.rand_shape_2d(0, 2)
-    with pytest.raises(ValueError, match=r"k must be in 0\.\.2; got 3"):
-        tu.random_sample([1, 2], 3)
-    with pytest.raises(ValueError, match=r"rand_coord_2d: low must be < high"):
-        tu.rand_coord_2d(2, 2, 0, 1)
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.rand_ndarray((2, 3), "csr", density=0.5),
+            ValueError,
+            r"rand_ndarray: stype .* got 'csr'. Sparse storage is not there yet",
+        ),
+        (lambda: tu.rand_ndarray((2, 3), "dense"), ValueError, r"rand_ndarray: stype must be .* got 'dense'"),
+        (lambda: tu.rand_shape_2d(0, 2), ValueError, r"largest sizes must be >= 1; got \(0, 2\)"),
+        (lambda: tu.random_sample([1, 2], 3), ValueError, r"k must be in 0\.\.2; got 3"),
+        (lambda: tu.rand_coord_2d(2, 2, 0, 1), ValueError, r"rand_coord_2d: low must be < high"),
+    ],
+)
+def test_wrong_calls_for_data_say_so(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (-1, 1)])
@@ -184,11 +188,24 @@ def test_message_names_the_worst_places_first():
     ]
 
 
-def test_shapes_must_fit():
-    with pytest.raises(AssertionError, match=r"differ in shape: a has \(2, 3\), b has \(2, 2\)"):
-        tu.assert_almost_equal(np.ones((2, 3)), np.ones((2, 2)))
-    with pytest.raises(AssertionError, match="differ in shape"):
-        tu.assert_almost_equal(np.ones((2, 3)), np.ones(3), use_broadcast=False)
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.assert_almost_equal(np.ones((2, 3)), np.ones((2, 2))),
+            AssertionError,
+            r"differ in shape: a has \(2, 3\), b has \(2, 2\)",
+        ),
+        (
+            lambda: tu.assert_almost_equal(np.ones((2, 3)), np.ones(3), use_broadcast=False),
+            AssertionError,
+            "differ in shape",
+        ),
+    ],
+)
+def test_shapes_must_fit(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_coarser_type_sets_the_tolerance():
@@ -224,10 +241,22 @@ def test_assert_allclose_and_tuples():
 
 def test_assert_exception():
     tu.assert_exception(int, ValueError, "x")
-    with pytest.raises(AssertionError, match="int must raise ValueError; it raised nothing"):
-        tu.assert_exception(int, ValueError, "1")
-    with pytest.raises(ValueError, match="invalid literal"):
-        tu.assert_exception(int, TypeError, "x")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.assert_exception(int, ValueError, "1"),
+            AssertionError,
+            "int must raise ValueError; it raised nothing",
+        ),
+        (lambda: tu.assert_exception(int, TypeError, "x"), ValueError, "invalid literal"),
+    ],
+)
+def test_assert_exception_says_what_is_wrong(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_retry_tries_so_often():
@@ -259,16 +288,41 @@ def test_simple_forward():
 def test_check_symbolic_forward():
     tu.check_symbolic_forward(X * Y, [ONES, 2 * ONES], [2 * ONES])
     tu.check_symbolic_forward(X * Y, {"x": ONES, "y": ONES}, [ONES], dtype=np.float64)
-    with pytest.raises(AssertionError, match=r"EXPECTED_.*_output and FORWARD_.*_output differ: 4 of 4"):
-        tu.check_symbolic_forward(X * Y, [ONES, ONES], [2 * ONES])
-    with pytest.raises(AssertionError, match="differ in shape"):
-        tu.check_symbolic_forward(X * Y, [ONES, ONES], [np.ones(2)])
-    with pytest.raises(ValueError, match=r"location: no 'z'\. Names: x, y\."):
-        tu.check_symbolic_forward(X * Y, {"x": ONES, "z": ONES}, [ONES])
-    with pytest.raises(ValueError, match="location: arrays are missing for 'y'"):
-        tu.check_symbolic_forward(X * Y, {"x": ONES}, [ONES])
-    with pytest.raises(ValueError, match="expected: must be a dict, or a list"):
-        tu.check_symbolic_forward(X * Y, [ONES, ONES], [])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], [2 * ONES]),
+            AssertionError,
+            r"EXPECTED_.*_output and FORWARD_.*_output differ: 4 of 4",
+        ),
+        (
+            lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], [np.ones(2)]),
+            AssertionError,
+            "differ in shape",
+        ),
+        (
+            lambda: tu.check_symbolic_forward(X * Y, {"x": ONES, "z": ONES}, [ONES]),
+            ValueError,
+            r"location: no 'z'\. Names: x, y\.",
+        ),
+        (
+            lambda: tu.check_symbolic_forward(X * Y, {"x": ONES}, [ONES]),
+            ValueError,
+            "location: arrays are missing for 'y'",
+        ),
+        (
+            lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], []),
+            ValueError,
+            "expected: must be a dict, or a list",
+        ),
+    ],
+)
+def test_check_symbolic_forward_says_what_is_wrong(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 @pytest.mark.parametrize("grad_req", ["write", "add", {"x": "add", "y": "write"}, ["write", "add"]])
@@ -283,12 +337,27 @@ def test_check_symbolic_backward_of_some_arguments():
     got = tu.check_symbolic_backward(X * Y, [ONES, 2 * ONES], [ONES], {"x": 2 * ONES})
     assert list(got) == ["x"]
     tu.check_symbolic_backward(X * Y, [ONES, ONES], [ONES], {"x": 5 * ONES}, grad_req="null")
-    with pytest.raises(ValueError, match=r"'row_sparse'\. Sparse storage is not there yet"):
-        tu.check_symbolic_backward(X, [ONES], [ONES], [ONES], grad_stypes={"x": "row_sparse"})
-    with pytest.raises(ValueError, match="expected must have the gradient of one argument or more"):
-        tu.check_symbolic_backward(X, [ONES], [ONES], {})
-    with pytest.raises(ValueError, match=r"no 'xx'"):
-        tu.check_symbolic_backward(X, [ONES], [ONES], {"xx": ONES})
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.check_symbolic_backward(X, [ONES], [ONES], [ONES], grad_stypes={"x": "row_sparse"}),
+            ValueError,
+            r"'row_sparse'\. Sparse storage is not there yet",
+        ),
+        (
+            lambda: tu.check_symbolic_backward(X, [ONES], [ONES], {}),
+            ValueError,
+            "expected must have the gradient of one argument or more",
+        ),
+        (lambda: tu.check_symbolic_backward(X, [ONES], [ONES], {"xx": ONES}), ValueError, r"no 'xx'"),
+    ],
+)
+def test_check_symbolic_backward_of_some_arguments_says_what_is_wrong(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 SYMBOLS = {
@@ -332,14 +401,28 @@ def test_gradient_check_takes_requests(wrong_square):
     tu.check_numeric_gradient(wrong_square * Y, [ONES, ONES], grad_nodes=["y"])
     with pytest.raises(AssertionError):
         tu.check_numeric_gradient(wrong_square * Y, [ONES, ONES], grad_nodes={"x": "add"})
-    with pytest.raises(TypeError, match="grad_nodes must be a list of names or a dict"):
-        tu.check_numeric_gradient(X, [ONES], grad_nodes=3)
-    with pytest.raises(ValueError, match=r"no 'z'\. Names: x\."):
-        tu.check_numeric_gradient(X, [ONES], grad_nodes=["z"])
-    with pytest.raises(ValueError, match="grad_nodes must name one argument or more"):
-        tu.check_numeric_gradient(X, [ONES], grad_nodes=[])
-    with pytest.raises(ValueError, match="dtype must be one of"):
-        tu.check_numeric_gradient(X, [ONES], dtype="int32")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: tu.check_numeric_gradient(X, [ONES], grad_nodes=3),
+            TypeError,
+            "grad_nodes must be a list of names or a dict",
+        ),
+        (lambda: tu.check_numeric_gradient(X, [ONES], grad_nodes=["z"]), ValueError, r"no 'z'\. Names: x\."),
+        (
+            lambda: tu.check_numeric_gradient(X, [ONES], grad_nodes=[]),
+            ValueError,
+            "grad_nodes must name one argument or more",
+        ),
+        (lambda: tu.check_numeric_gradient(X, [ONES], dtype="int32"), ValueError, "dtype must be one of"),
+    ],
+)
+def test_gradient_check_takes_requests_says_what_is_wrong(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_gradient_check_takes_auxiliary_states():

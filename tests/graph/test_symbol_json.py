@@ -101,11 +101,13 @@ def test_the_file_is_named(tmp_path) -> None:
             mx.sym.load(path)
 
 
-def test_attributes_that_say_nonsense_are_named() -> None:
-    for key, value, ask in (("__shape__", "(3,", "shape"), ("__dtype__", "99", "type")):
-        symbol = mx.sym.var("v", attr={key: value}) + 1
-        with pytest.raises(MXNetError, match=f"variable 'v': its attribute {key}"):
-            getattr(symbol, f"infer_{ask}_partial")()
+@pytest.mark.parametrize(
+    ("key", "value", "ask"), (("__shape__", "(3,", "shape"), ("__dtype__", "99", "type"))
+)
+def test_attributes_that_say_nonsense_are_named(key, value, ask) -> None:
+    symbol = mx.sym.var("v", attr={key: value}) + 1
+    with pytest.raises(MXNetError, match=f"variable 'v': its attribute {key}"):
+        getattr(symbol, f"infer_{ask}_partial")()
 
 
 def test_deep_networks_do_not_recurse() -> None:

@@ -178,6 +178,6 @@ def test_desc_is_a_pair_with_attributes():
     assert DataDesc.get_list([("a", (1,))], None)[0].dtype is np.float32
 
 
-def test_ndarray_is_what_batches_hold():
-    for shuffle in (False, True):
-        assert isinstance(next(NDArrayIter(np.zeros(4), shuffle=shuffle)).data[0], NDArray)
+@pytest.mark.parametrize("shuffle", (False, True))
+def test_ndarray_is_what_batches_hold(shuffle):
+    assert isinstance(next(NDArrayIter(np.zeros(4), shuffle=shuffle)).data[0], NDArray)

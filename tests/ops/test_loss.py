@@ -109,14 +109,14 @@ def test_regression_takes_no_head(name):
     assert not find(name).needs_head_gradient(find(name).parse({}))
 
 
-def test_svm_output_is_the_hinge_loss():
-    for use_linear in (False, True):
-        data, label = randn(5, 3), torch.tensor([0, 2, 1, 1, 0])
-        scores = data.clone().requires_grad_()
-        target = 2.0 * F.one_hot(label, 3) - 1
-        loss = (0.7 - target * scores).clamp(min=0)
-        (3.0 * (loss if use_linear else loss.square()).sum()).backward()
-        given = {"margin": 0.7, "regularization_coefficient": 3.0, "use_linear": use_linear}
-        data.requires_grad_()
-        call("SVMOutput", data, label.double(), **given).sum().backward()
-        torch.testing.assert_close(data.grad, scores.grad)
+@pytest.mark.parametrize("use_linear", (False, True))
+def test_svm_output_is_the_hinge_loss(use_linear):
+    data, label = randn(5, 3), torch.tensor([0, 2, 1, 1, 0])
+    scores = data.clone().requires_grad_()
+    target = 2.0 * F.one_hot(label, 3) - 1
+    loss = (0.7 - target * scores).clamp(min=0)
+    (3.0 * (loss if use_linear else loss.square()).sum()).backward()
+    given = {"margin": 0.7, "regularization_coefficient": 3.0, "use_linear": use_linear}
+    data.requires_grad_()
+    call("SVMOutput", data, label.double(), **given).sum().backward()
+    torch.testing.assert_close(data.grad, scores.grad)

@@ -73,13 +73,16 @@ def test_what_cannot_be_read(png, tmp_path, monkeypatch):
         internal._cvimdecode(buffer)
 
 
-def test_reading_is_no_part_of_a_symbol():
-    for symbol, shapes in (
+@pytest.mark.parametrize(
+    ("symbol", "shapes"),
+    (
         (mx.sym._internal._cvimread(filename="a.png"), {}),
         (mx.sym._internal._cvimdecode(mx.sym.var("buf", dtype="uint8")), {"buf": (9,)}),
-    ):
-        with pytest.raises(MXNetError, match="the size of a picture is known when it has been read"):
-            symbol.infer_shape(**shapes)
+    ),
+)
+def test_reading_is_no_part_of_a_symbol(symbol, shapes):
+    with pytest.raises(MXNetError, match="the size of a picture is known when it has been read"):
+        symbol.infer_shape(**shapes)
 
 
 @pytest.mark.parametrize("interp", range(5))

@@ -180,15 +180,15 @@ def test_no_gradient_flows():
 # ---- other operators ----------------------------------------------------------------------------------
 
 
-def test_sums_without_calibration_are_right_for_every_pair_of_types():
-    for left in (torch.int8, torch.uint8):
-        for right in (torch.int8, torch.uint8):
-            lhs, rhs = levels(left, 4, 5), levels(right, 4, 5)
-            out, low, high = call("quantized_elemwise_add", lhs, rhs, *one(-1, 2, -0.5, 0.25))
-            widths = {torch.int8: 127.5, torch.uint8: 255.5}
-            real = lhs * 2.0 / widths[left] + rhs * 0.5 / widths[right]
-            assert (low.item(), high.item()) == (-2.5, 2.5)
-            assert torch.allclose(out.double() * 2.5 / (2**31 - 1), real.double(), atol=1e-6)
+@pytest.mark.parametrize("left", (torch.int8, torch.uint8))
+def test_sums_without_calibration_are_right_for_every_pair_of_types(left):
+    for right in (torch.int8, torch.uint8):
+        lhs, rhs = levels(left, 4, 5), levels(right, 4, 5)
+        out, low, high = call("quantized_elemwise_add", lhs, rhs, *one(-1, 2, -0.5, 0.25))
+        widths = {torch.int8: 127.5, torch.uint8: 255.5}
+        real = lhs * 2.0 / widths[left] + rhs * 0.5 / widths[right]
+        assert (low.item(), high.item()) == (-2.5, 2.5)
+        assert torch.allclose(out.double() * 2.5 / (2**31 - 1), real.double(), atol=1e-6)
 
 
 def test_product_that_leaves_its_range_takes_the_outermost_level():

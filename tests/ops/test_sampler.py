@@ -250,11 +250,24 @@ def test_mistakes_meet_a_sentence(name, shapes, keywords, says):
     assert says in str(caught.value)
 
 
-def test_whole_numbers_are_no_positions():
-    with pytest.raises(DTypeError, match="GridGenerator: data must be of a floating type; got int32"):
-        mx.nd.GridGenerator(mx.nd.ones((1, 6), dtype="int32"), **AFFINE)
-    with pytest.raises(DTypeError, match="BilinearSampler: cannot compute with arrays of this type"):
-        mx.nd.BilinearSampler(*(mx.nd.ones((1, 2, 3, 3), dtype="int32") for _ in range(2)))
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (
+            lambda: mx.nd.GridGenerator(mx.nd.ones((1, 6), dtype="int32"), **AFFINE),
+            DTypeError,
+            "GridGenerator: data must be of a floating type; got int32",
+        ),
+        (
+            lambda: mx.nd.BilinearSampler(*(mx.nd.ones((1, 2, 3, 3), dtype="int32") for _ in range(2))),
+            DTypeError,
+            "BilinearSampler: cannot compute with arrays of this type",
+        ),
+    ],
+)
+def test_whole_numbers_are_no_positions(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_shapes_are_found_from_each_other():

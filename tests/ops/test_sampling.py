@@ -142,8 +142,8 @@ def test_a_seed_does_not_serve_every_distribution(name):
         op(**op.parse(DISTRIBUTIONS[name][0]), generator=Seed(torch.tensor(5)))
 
 
-def test_nd_and_sym_have_the_same_functions():
-    for space in (mx.nd.random, mx.sym.random):
-        assert {name: getattr(space, name).__name__ for name in space.__all__} == {
-            name: name for name in mx.nd.random.__all__
-        }
+@pytest.mark.parametrize("space", (mx.nd.random, mx.sym.random))
+def test_nd_and_sym_have_the_same_functions(space):
+    assert {name: getattr(space, name).__name__ for name in space.__all__} == {
+        name: name for name in mx.nd.random.__all__
+    }

@@ -67,14 +67,14 @@ def test_sizes_of_a_resizing(mode, scale):
                 symbol.infer_shape(x=(1, 2, n, n))
 
 
-def test_scales_are_rounded_as_in_mxnet():
-    for n, scale, size in ((10, 0.7, 7), (30, 0.1, 3), (10, 0.3, 3), (39, 1 / 3, 13)):
-        assert resize.bilinear_resize(torch.zeros(1, 1, n, n), scale_height=scale, width=5).shape == (
-            1,
-            1,
-            size,
-            5,
-        )
+@pytest.mark.parametrize(("n", "scale", "size"), ((10, 0.7, 7), (30, 0.1, 3), (10, 0.3, 3), (39, 1 / 3, 13)))
+def test_scales_are_rounded_as_in_mxnet(n, scale, size):
+    assert resize.bilinear_resize(torch.zeros(1, 1, n, n), scale_height=scale, width=5).shape == (
+        1,
+        1,
+        size,
+        5,
+    )
 
 
 def test_shapes_from_outputs_and_like():

@@ -41,14 +41,14 @@ def test_channels_last_is_channels_first_moved(name, layout):
     torch.testing.assert_close(last.movedim(-1, 1), first)
 
 
-def test_deconvolution_is_the_transpose_of_convolution():
-    for axes in (1, 2, 3):
-        data, out = randn(2, 3, *(5,) * axes), randn(2, 4, *(3,) * axes, seed=1)
-        weight = randn(4, 3, *(3,) * axes, seed=2)
-        given = {"kernel": (3,) * axes, "stride": (2,) * axes, "pad": (1,) * axes, "no_bias": True}
-        forward = call("Convolution", data, weight, num_filter=4, **given)
-        back = call("Deconvolution", out, weight, num_filter=3, **given)
-        torch.testing.assert_close((forward * out).sum(), (data * back).sum())
+@pytest.mark.parametrize("axes", (1, 2, 3))
+def test_deconvolution_is_the_transpose_of_convolution(axes):
+    data, out = randn(2, 3, *(5,) * axes), randn(2, 4, *(3,) * axes, seed=1)
+    weight = randn(4, 3, *(3,) * axes, seed=2)
+    given = {"kernel": (3,) * axes, "stride": (2,) * axes, "pad": (1,) * axes, "no_bias": True}
+    forward = call("Convolution", data, weight, num_filter=4, **given)
+    back = call("Deconvolution", out, weight, num_filter=3, **given)
+    torch.testing.assert_close((forward * out).sum(), (data * back).sum())
 
 
 @pytest.mark.parametrize("target", [7, 8, 9])

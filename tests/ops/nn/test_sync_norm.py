@@ -133,11 +133,20 @@ def test_statistics_of_short_types_are_float32(op, dtype):
     assert [each.dtype for each in out] == [dtype, *[torch.float32] * 4]
 
 
-def test_mistakes_meet_a_sentence():
-    with pytest.raises(MXNetError, match="_contrib_SyncBatchNorm: needs a value for key"):
-        SYNC.parse({})
-    with pytest.raises(MXNetError, match="gamma, beta, moving_mean and moving_var must have shape"):
-        SYNC(torch.zeros(4, 3), *(torch.ones(2) for _ in range(4)), key="layer", training=True)
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: SYNC.parse({}), MXNetError, "_contrib_SyncBatchNorm: needs a value for key"),
+        (
+            lambda: SYNC(torch.zeros(4, 3), *(torch.ones(2) for _ in range(4)), key="layer", training=True),
+            MXNetError,
+            "gamma, beta, moving_mean and moving_var must have shape",
+        ),
+    ],
+)
+def test_mistakes_meet_a_sentence(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
 
 
 # ---- two processes -----------------------------------------------------------------------------------
