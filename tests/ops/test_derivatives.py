@@ -54,8 +54,10 @@ NOT_CHECKED = {
 
 #: Files of operators of which none is differentiated here.
 NO_ROWS = {
-    "rebind.ops.update.single": "an optimizer's step has no gradient",
-    "rebind.ops.update.multi": "an optimizer's step has no gradient",
+    **dict.fromkeys(
+        (f"rebind.ops.update.{name}" for name in ("adam", "adaptive", "descent", "layerwise", "leader")),
+        "an optimizer's step has no gradient",
+    ),
     "rebind.ops.custom": "the gradient is the user's (test_operator.py)",
     "rebind.ops.control_flow": "the gradient is that of the part of the graph (test_control_flow.py)",
 }

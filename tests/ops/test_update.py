@@ -14,8 +14,9 @@ import torch
 import rebind as mx
 from rebind.errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
 from rebind.ops import all_operators
-from rebind.ops.update import rules
-from rebind.ops.update._declare import select_good, skipping
+from rebind.ops import update as rules
+from rebind.ops.update import lists
+from rebind.ops.update.wrappers import select_good, skipping
 
 nd = mx.nd
 
@@ -115,7 +116,7 @@ def test_each_weight_has_its_own_rate(name):
 @pytest.mark.parametrize("wd", [0.0, 0.2])
 def test_fused_is_foreach(name, wd, monkeypatch):
     fused = apply(name, lr=0.1, wd=wd, dtype=torch.float32)
-    monkeypatch.setattr(rules, "can_fuse", lambda *groups: False)
+    monkeypatch.setattr(lists, "can_fuse", lambda *groups: False)
     assert_same(apply(name, lr=0.1, wd=wd, dtype=torch.float32), fused, rtol=1e-6, atol=1e-7)
 
 
@@ -136,11 +137,11 @@ def test_rules_on_no_elements_and_without_axes(name):
     assert lists[0][1].shape == ()
 
 
-def test_nothing_is_cut_without_a_limit():
-    for limit in (None, -1.0):
-        weight = [torch.zeros(1)]
-        rules.sgd(weight, [torch.full((1,), 1e6)], lr=1.0, clip_gradient=limit)
-        assert weight[0].item() == -1e6
+@pytest.mark.parametrize("limit", [None, -1.0])
+def test_nothing_is_cut_without_a_limit(limit):
+    weight = [torch.zeros(1)]
+    rules.sgd(weight, [torch.full((1,), 1e6)], lr=1.0, clip_gradient=limit)
+    assert weight[0].item() == -1e6
 
 
 def test_group_adagrad_is_adagrad_when_rows_have_one_element():
@@ -164,7 +165,7 @@ def test_a_factor_on_another_device_selects_what_a_look_at_it_would(factor):
     def run(function):
         lists = [some(2, seed) for seed in range(4)]
         lists[1][0][0, 0] = float("inf") if factor == 0 else 1.0
-        function(*lists, lr=0.1, wd=0.1)
+        function(*lists, lr=0.1, wd=0.1, eta=1.0)
         return [tensor for group in (lists[0], *lists[2:]) for tensor in group]
 
     array = torch.tensor([factor], dtype=torch.float64)
@@ -228,11 +229,16 @@ def test_out_of_several_weights():
         nd.multi_sgd_update(*given, **settings, out=swapped)
 
 
-def test_a_part_of_an_array_as_the_weight():
-    whole = nd.ones((4, 3))
-    part = whole[1:3]
-    nd.sgd_update(part, nd.ones((2, 3)), lr=0.5, out=part)
-    assert whole.asnumpy()[:, 0].tolist() == [1, 0.5, 0.5, 1]
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_part_of_an_array_as_the_weight(name):
+    (weight, *others), parameters = arrays_for(name)
+    expected = operator(name)(weight, *[each.copy() for each in others], **parameters).asnumpy()
+    whole = nd.ones((5, 4))
+    part = whole[1:4]
+    part[:] = weight
+    operator(name)(part, *others, **parameters, out=part)
+    np.testing.assert_array_equal(whole.asnumpy()[1:4], expected)
+    assert whole.asnumpy()[[0, 4]].tolist() == [[1.0] * 4] * 2
 
 
 def test_a_weight_with_a_gradient():
@@ -248,11 +254,12 @@ def test_a_weight_with_a_gradient():
         nd.sgd_update(weight, weight.grad, lr=0.25, out=weight)
 
 
-def test_updates_are_not_recorded():
-    weight, grad = nd.ones((2,)), nd.ones((2,))
+@pytest.mark.parametrize("name", OPERATORS)
+def test_updates_are_not_recorded(name):
+    (weight, *others), parameters = arrays_for(name)
     weight.attach_grad()
     with mx.autograd.record():
-        result = nd.sgd_update(weight, grad, lr=0.5)
+        result = operator(name)(weight, *others, **parameters)
     assert not result.tensor.requires_grad
 
 
@@ -411,6 +418,13 @@ ERRORS = [
         "grad_0 must have the shape of weight_0, (2,); got (3,)",
     ),
     ("preloaded_multi_sgd_update", (TWO,) * 4, {}, ShapeError, "lrs must have shape (1,); got (2,)"),
+    (
+        "_adamw_update",
+        (TWO, TWO, TWO, TWO, nd.array(np.zeros(0))),
+        {"lr": 0.1, "eta": 1},
+        ShapeError,
+        "rescale_grad must hold a number",
+    ),
 ]
 
 
@@ -420,11 +434,6 @@ def test_errors(name, arrays, parameters, kind, says):
         operator(name)(*arrays, **parameters)
     assert says in str(caught.value)
     assert str(caught.value).startswith(f"{name}: ")
-
-
-def test_an_empty_factor():
-    with pytest.raises(ShapeError, match="_adamw_update: rescale_grad must hold a number"):
-        nd._internal._adamw_update(TWO, TWO, TWO, TWO, nd.array(np.zeros(0)), lr=0.1, eta=1)
 
 
 def test_every_operator_that_writes_states_says_which():
@@ -481,12 +490,36 @@ def test_adamw_symbols():
     assert mixed.list_arguments() == ["w", "g", "r"]
 
 
-def test_errors_of_contrib():
-    with pytest.raises(ArgumentError, match="must hold one number of arrays, at least one; got 1, 1, 1, 2"):
-        nd.contrib.multi_adamw_update([ONE], [ONE], [ONE], [ONE, ONE], 1.0, [0.1], [0.0], [1.0])
-    with pytest.raises(ArgumentError, match="must hold 3, as said arrays"):
-        nd.contrib.multi_lamb_update([ONE], [ONE], [ONE], [ONE], [1], [0.1], [0.0], num_tensors=3)
-    with pytest.raises(ArgumentError, match="rescale_grad must be an NDArray or a number; got 'x'"):
-        nd.contrib.adamw_update(ONE, ONE, ONE, ONE, "x", lr=0.1, eta=1)
-    with pytest.raises(ArgumentError, match="rescale_grad must be a Symbol or a number; got 'x'"):
-        mx.sym.contrib.adamw_update(*[mx.sym.var(n) for n in "wgmv"], "x", lr=0.1, eta=1)
+VARIABLES = [mx.sym.var(name) for name in "wgmv"]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (
+            lambda: nd.contrib.multi_adamw_update([ONE], [ONE], [ONE], [ONE, ONE], 1.0, [0.1], [0.0], [1.0]),
+            "must hold one number of arrays, at least one; got 1, 1, 1, 2",
+        ),
+        (
+            lambda: nd.contrib.multi_lamb_update(*[[ONE]] * 4, [1], [0.1], [0.0], num_tensors=3),
+            "must hold 3, as said arrays",
+        ),
+        (
+            lambda: nd.contrib.adamw_update(ONE, ONE, ONE, ONE, "x", lr=0.1, eta=1),
+            "rescale_grad must be an NDArray or a number; got 'x'",
+        ),
+        (
+            lambda: mx.sym.contrib.adamw_update(*VARIABLES, "x", lr=0.1, eta=1),
+            "rescale_grad must be a Symbol or a number; got 'x'",
+        ),
+    ],
+)
+def test_errors_of_contrib(call, says):
+    with pytest.raises(ArgumentError, match=says):
+        call()
+
+
+@pytest.mark.parametrize("space", [nd.contrib, mx.sym.contrib], ids=["nd", "sym"])
+def test_missing_arguments_of_contrib(space):
+    with pytest.raises(TypeError, match=r"adamw_update\(\) missing a required argument: 'weight'"):
+        space.adamw_update()

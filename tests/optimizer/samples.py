@@ -44,6 +44,11 @@ every_form = pytest.mark.parametrize(
     [pytest.param(name, settings, id="-".join([name, *settings])) for name, settings in FORMS],
 )
 
+every_form_without_noise = pytest.mark.parametrize(
+    ("name", "settings"),
+    [pytest.param(name, each, id="-".join([name, *each])) for name, each in FORMS if name != "sgld"],
+)
+
 
 def make(name, **settings):
     """Make an optimizer with weight decay, if it has any, and seed what it may draw."""

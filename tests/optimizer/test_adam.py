@@ -7,7 +7,7 @@ import torch
 from rebind.ndarray import array
 from rebind.optimizer import Adamax, Nadam, Updater, create
 
-from .samples import some_tensors, wrap
+from .samples import every_form_without_noise, make, some_tensors, wrap
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,9 @@ def test_adamax_leaves_what_had_no_gradient():
     assert weight.asnumpy()[0] < 1
 
 
-def test_nadam_product():
-    made = Nadam(beta1=0.8, schedule_decay=0.1)
+@pytest.mark.parametrize(("beta1", "decay"), [(0.8, 0.1), (0.9, 0.004), (0.5, 1.0)])
+def test_nadam_product(beta1, decay):
+    made = Nadam(beta1=beta1, schedule_decay=decay)
     shares = [made.share(t) for t in range(1, 6)]
     expected = np.cumprod(shares)
     for t in (1, 2, 3, 5, 2, 4):  # weights may have been updated more or less often
@@ -72,8 +73,10 @@ def test_nadam_product():
     assert made.product(10**12) < 1e-30
 
 
-def test_nadam_does_not_mind_how_many_weights_there_are():
-    alone, together = (Updater(Nadam(learning_rate=0.1)) for _ in range(2))
+@every_form_without_noise
+def test_no_optimizer_minds_how_many_weights_there_are(name, settings):
+    """Nadam of MXNet 1.9.1 does."""
+    alone, together = (Updater(make(name, **settings)) for _ in range(2))
     first, second = array(np.ones(2)), [array(np.ones(2)) for _ in range(3)]
     for _ in range(3):
         alone(0, array(np.ones(2)), first)

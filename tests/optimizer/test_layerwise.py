@@ -69,16 +69,17 @@ def test_large_half_precision_weights(make):
     assert torch.isfinite(weight.tensor).all()
 
 
-def test_lamb_goes_on_through_masters():
-    """MXNet 1.9.1 stands still after the first step."""
+@pytest.mark.parametrize("make", [LARS, LAMB, LBSGD])
+def test_masters_are_updated_again_and_again(make):
+    """LAMB of MXNet 1.9.1 stands still after the first step."""
     half, full = array(np.ones(4), dtype="float16"), array(np.ones(4))
     steps(
-        Updater(LAMB(learning_rate=0.1, multi_precision=True)),
+        Updater(make(learning_rate=0.1, multi_precision=True)),
         5,
         [half],
         [array(np.ones(4), dtype="float16")],
     )
-    steps(Updater(LAMB(learning_rate=0.1)), 5, [full], [array(np.ones(4))])
+    steps(Updater(make(learning_rate=0.1)), 5, [full], [array(np.ones(4))])
     np.testing.assert_allclose(half.asnumpy(), full.asnumpy(), rtol=1e-3)
 
 
@@ -111,9 +112,10 @@ def test_lbsgd_warms_up(strategy, rises):
     assert [made.rise(calls) for calls in range(4, 25, 4)] == pytest.approx(rises, rel=1e-4)
 
 
-def test_lbsgd_begins_in_a_later_epoch():
-    made = LBSGD(batch_scale=2, updates_per_epoch=3, begin_epoch=2)
-    assert made.init_updates == 6
+@pytest.mark.parametrize(("epoch", "updates"), [(0, 0), (2, 6)])
+def test_lbsgd_begins_in_a_later_epoch(epoch, updates):
+    made = LBSGD(batch_scale=2, updates_per_epoch=3, begin_epoch=epoch)
+    assert made.init_updates == updates
 
 
 def test_lbsgd_asks_a_schedule_for_this_update():

@@ -14,7 +14,7 @@ from rebind import optimizer, random
 from rebind.errors import ArgumentError, NameLookupError, ShapeError, StateError
 from rebind.lr_scheduler import FactorScheduler, PolyScheduler
 from rebind.ndarray import NDArray, array
-from rebind.optimizer import SGD, Adam, Optimizer, Updater, create
+from rebind.optimizer import SGD, Optimizer, Updater, create
 from rebind.optimizer.base import optimizers
 
 from .samples import DESCENTS, every_form, every_name, make, some_tensors, wrap
@@ -57,12 +57,12 @@ def test_all_layouts_move_alike(name, settings, scaling, layout, monkeypatch):
         return [each * 2 + 1 for each in some_tensors(torch.float64)]
 
     with monkeypatch.context() as patch:
-        patch.setattr("rebind.ops.update.rules.can_fuse", lambda *groups: False)
+        patch.setattr("rebind.ops.update.lists.can_fuse", lambda *groups: False)
         expected = run(
             make(name, **settings, **scaling), some_tensors(torch.float64), gradients(), together=False
         )
     if layout == "foreach":
-        monkeypatch.setattr("rebind.ops.update.rules.can_fuse", lambda *groups: False)
+        monkeypatch.setattr("rebind.ops.update.lists.can_fuse", lambda *groups: False)
     grads = gradients()
     if layout == "strided":  # as gradients that are transposes
         grads = [each.t().contiguous().t() if each.ndim == 2 else each for each in grads]
@@ -186,9 +186,11 @@ def test_optimizers_and_updaters_are_pickled(name, settings):
         assert torch.equal(one.tensor, other.tensor)
 
 
-def test_low_precision_without_master_warns():
-    with pytest.warns(UserWarning, match="set multi_precision=True"):
-        create("sgd", momentum=0.9).create_state_multi_precision(0, array(np.ones(2), dtype="float16"))
+@every_name
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_low_precision_without_master_warns(name, dtype):
+    with pytest.warns(UserWarning, match=f"{type(make(name)).__name__}: .*set multi_precision=True"):
+        make(name).create_state_multi_precision(0, array(np.ones(2), dtype=dtype))
 
 
 # ---- multipliers and counts -------------------------------------------------------------------------------
@@ -196,43 +198,53 @@ def test_low_precision_without_master_warns():
 NAMES = {0: "fc_weight", 1: "fc_bias", 2: "bn_gamma", 3: "bn_beta", 4: "other"}
 
 
-def test_weight_decay_acts_on_weight_and_gamma_only():
-    made = create("sgd", wd=0.5, param_idx2name=NAMES)
-    assert made.wd_mult == {"fc_bias": 0, "bn_beta": 0, "other": 0}
-    assert made._get_wds(list(NAMES)) == [0.5, 0, 0.5, 0, 0]
+SYMBOL = SimpleNamespace(
+    attr_dict=lambda: {
+        "fc_weight": {"__lr_mult__": "2", "__wd_mult__": "3"},
+        "fc_bias": {"__wd_mult__": "0.5"},
+    },
+    list_arguments=lambda: ["data", "fc_weight", "fc_bias"],
+)
 
 
-def test_multipliers_by_name_and_index():
-    made = create("sgd", learning_rate=1.0, wd=0.5, param_idx2name=NAMES)
-    made.set_lr_mult({"fc_bias": 3, 0: 2})
-    made.set_wd_mult({"fc_bias": 4})
-    assert made._get_lrs([0, 1, 2]) == [2, 3, 1]
-    assert made._get_wd(1) == 2
-    made.param_dict = {1: SimpleNamespace(lr_mult=7, wd_mult=8)}
-    assert (made._get_lr(1), made._get_wd(1)) == (7, 4)
+@pytest.mark.parametrize(
+    ("settings", "lr_mult", "wd_mult", "rates", "decays"),
+    [
+        ({}, None, None, [1, 1, 1, 1, 1], [0.5, 0, 0.5, 0, 0]),  # decay acts on weight and gamma only
+        ({}, {"fc_bias": 3, 0: 2}, {"fc_bias": 4}, [2, 3, 1, 1, 1], [0.5, 2, 0.5, 0, 0]),
+        ({"sym": SYMBOL}, None, None, [2, 1, 1, 1, 1], [1.5, 0.25, 0.5, 0, 0]),
+        ({"sym": SYMBOL}, {"fc_bias": 5}, None, [2, 5, 1, 1, 1], [1.5, 0.25, 0.5, 0, 0]),
+        (
+            {"param_dict": {1: SimpleNamespace(lr_mult=7, wd_mult=8)}},
+            {"fc_bias": 3},
+            None,
+            [1, 7, 1, 1, 1],
+            [0.5, 4, 0.5, 0, 0],
+        ),
+    ],
+    ids=["by ending", "by name and index", "from the symbol", "over the symbol", "from param_dict"],
+)
+def test_multipliers(settings, lr_mult, wd_mult, rates, decays):
+    made = create("sgd", learning_rate=1.0, wd=0.5, param_idx2name=NAMES, **settings)
+    if lr_mult is not None:
+        made.set_lr_mult(lr_mult)
+    if wd_mult is not None:
+        made.set_wd_mult(wd_mult)
+    assert (made._get_lrs(list(NAMES)), made._get_wds(list(NAMES))) == (rates, decays)
+    assert [made._get_lr(i) for i in NAMES] == rates
+    assert [made._get_wd(i) for i in NAMES] == decays
+    expected = {"fc_bias": 0, "bn_beta": 0, "other": 0} if not settings and wd_mult is None else made.wd_mult
+    assert made.wd_mult == expected
 
 
-def test_multipliers_from_the_symbol():
-    symbol = SimpleNamespace(
-        attr_dict=lambda: {
-            "fc_weight": {"__lr_mult__": "2", "__wd_mult__": "3"},
-            "fc_bias": {"__wd_mult__": "0.5"},
-        },
-        list_arguments=lambda: ["data", "fc_weight", "fc_bias"],
-    )
-    made = create("sgd", learning_rate=1.0, wd=1.0, sym=symbol, param_idx2name=NAMES)
-    assert made._get_lrs([0, 1]) == [2, 1]
-    assert made._get_wds([0, 1, 3]) == [3, 0.5, 0]
-    made.set_lr_mult({"fc_bias": 5})
-    assert made.lr_mult == {"fc_weight": 2, "fc_bias": 5}
-
-
-def test_counts_start_at_begin_num_update():
-    made = create("sgd", begin_num_update=5, learning_rate=0.1)
+@every_form
+def test_counts_start_at_begin_num_update(name, settings):
+    made, weight = make(name, begin_num_update=5, **settings), array(np.ones(1))
     assert made.num_update == 5
+    state = made.create_state(0, weight)
     for _ in range(2):
-        made.update(0, array(np.ones(1)), array(np.ones(1)), None)
-    made.update(1, array(np.ones(1)), array(np.ones(1)), None)
+        made.update(0, weight, array(np.ones(1)), state)
+    made.update(1, weight, array(np.ones(1)), state)
     assert made.num_update == 7
     assert made._index_update_count == {0: 7, 1: 6}
 
@@ -251,8 +263,9 @@ def test_default_learning_rate(name, rate):
     assert create(name).learning_rate == rate
 
 
-def test_a_schedule_decides_the_learning_rate():
-    made = create("sgd", lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.7))
+@pytest.mark.parametrize("name", ["sgd", "nag", "dcasgd", "adagrad", "ftml", "signum"])
+def test_a_schedule_decides_the_learning_rate(name):
+    made = create(name, lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.7))
     assert (made.lr, made.learning_rate) == (None, 0.7)
     with pytest.raises(StateError, match="there must be no lr_scheduler"):
         made.set_learning_rate(0.1)
@@ -268,8 +281,9 @@ def test_two_starting_rates_warn():
         create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.7))
 
 
-def test_set_learning_rate():
-    made = create("sgd", learning_rate=0.4)
+@every_name
+def test_set_learning_rate(name):
+    made = create(name, learning_rate=0.4)
     made.set_learning_rate(0.2)
     assert made.learning_rate == made._get_lr(0) == 0.2
 
@@ -277,10 +291,12 @@ def test_set_learning_rate():
 # ---- making them ------------------------------------------------------------------------------------------
 
 
-def test_names_do_not_mind_case():
-    assert type(create("SGD")) is type(create("sgd")) is SGD
-    assert type(Optimizer.create_optimizer("Adam")) is Adam
-    made = SGD()
+@every_name
+def test_names_do_not_mind_case(name):
+    kind = optimizers[name]
+    assert type(create(name.upper())) is type(create(name)) is kind
+    assert type(Optimizer.create_optimizer(kind.__name__)) is kind
+    made = kind()
     assert create(made) is made
 
 
@@ -299,9 +315,11 @@ def test_bad_input(make, error, says):
         make()
 
 
-def test_repr_shows_settings():
-    assert "SGD(learning_rate=0.1," in repr(SGD(learning_rate=0.1, momentum=0.9))
-    assert "momentum=0.9" in repr(SGD(learning_rate=0.1, momentum=0.9))
+@every_form
+def test_repr_shows_settings(name, settings):
+    shown = repr(make(name, **settings))
+    assert f"{optimizers[name].__name__}(learning_rate=0.1," in shown
+    assert all(f"{setting}={value!r}" in shown for setting, value in settings.items())
 
 
 # ---- optimizers of a user's own ---------------------------------------------------------------------------

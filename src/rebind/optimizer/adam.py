@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 from torch import Tensor
 
-from ..ops.update import rules
+from ..ops import update as rules
+from ..ops.update import lists
+from ..ops.update.lists import Number, Rate
 from .base import Group, Optimizer, optimizers
+from .schedule import Names, Variables
 
 __all__ = ["Adam", "AdamW", "Adamax", "Nadam"]
 
@@ -21,9 +24,21 @@ class Moments(NamedTuple):
     var: Tensor
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class WithMoments(Optimizer[Moments]):
+    """Base of optimizers with running means of the gradient and of its square."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    default_learning_rate: ClassVar[float | None] = 0.001
+    state_type: ClassVar[type[tuple] | None] = Moments
+
+
 @optimizers.register("adam")
 @dataclass(kw_only=True, eq=False, repr=False)
-class Adam(Optimizer[Moments]):
+class Adam(WithMoments):
     """Adam (Kingma and Ba, 2015) with weight decay as a part of the gradient.
 
     The correction of the moments' bias is folded into the learning rate, so `epsilon` is added to the root of the
@@ -33,7 +48,7 @@ class Adam(Optimizer[Moments]):
     Parameters
     ----------
     beta1, beta2
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added to the denominator.
     lazy_update
@@ -45,34 +60,27 @@ class Adam(Optimizer[Moments]):
     0.001
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     lazy_update: bool = True
 
-    default_learning_rate: ClassVar[float | None] = 0.001
-    state_type: ClassVar[type[tuple] | None] = Moments
-
-    def corrected_rate(self, lr: float, t: int) -> float:
+    def corrected_rate(self, lr: Number, t: Number) -> Number:
         """Return the learning rate with the correction of the moments' bias in it."""
-        return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+        return lr * lists.root(1 - self.beta2**t) / (1 - self.beta1**t)
 
     def update_group(self, group: Group) -> None:
         """Update weights and moments in place; on the CPU in one pass, and one more to rescale the gradients."""
+        rate = lists.each(self.corrected_rate, group.lr, group.t)
         rules.adam(
             *group.arrays,
-            lr=self.corrected_rate(group.lr, group.t),
-            wd=group.wd,
+            **(group.settings | {"lr": rate}),
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
-            **self.scaling,
         )
 
 
 @optimizers.register("adamw")
 @dataclass(kw_only=True, eq=False, repr=False)
-class AdamW(Optimizer[Moments]):
+class AdamW(WithMoments):
     """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2019); MXNet 1.9.1 has none.
 
     ``weight = (1 - lr * wd) * weight - lr * m / (sqrt(v) + epsilon)``, with the running means ``m`` of the gradient and
@@ -82,7 +90,7 @@ class AdamW(Optimizer[Moments]):
     Parameters
     ----------
     beta1, beta2
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added to the denominator.
     correct_bias
@@ -94,28 +102,20 @@ class AdamW(Optimizer[Moments]):
     0.001
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     correct_bias: bool = True
-
-    default_learning_rate: ClassVar[float | None] = 0.001
-    state_type: ClassVar[type[tuple] | None] = Moments
 
     def update_group(self, group: Group) -> None:
         """Update weights and moments in place."""
-        # With the corrections in rate and epsilon, the moments need not be copied for them.
-        scale = math.sqrt(1 - self.beta2**group.t) if self.correct_bias else 1.0
-        start = 1 - self.beta1**group.t if self.correct_bias else 1.0
-        rules.adamw(
-            *group.arrays,
-            lr=group.lr * scale / start,
-            wd=group.lr * group.wd,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon * scale,
-            **self.scaling,
-        )
+        settings, epsilon = group.settings, cast(Rate, self.epsilon)
+        settings["wd"] = lists.each(lambda lr, wd: lr * wd, group.lr, group.wd)
+        if self.correct_bias:
+            # With the corrections in rate and epsilon, the moments need not be copied for them.
+            scale = lists.each(lambda t: lists.root(1 - self.beta2**t), group.t)
+            settings["lr"] = lists.each(
+                lambda lr, scale, t: lr * scale / (1 - self.beta1**t), group.lr, scale, group.t
+            )
+            epsilon = lists.each(lambda scale: self.epsilon * scale, scale)
+        rules.adamw(*group.arrays, **settings, eta=1.0, beta1=self.beta1, beta2=self.beta2, epsilon=epsilon)
 
 
 class Largest(NamedTuple):
@@ -137,7 +137,7 @@ class Adamax(Optimizer[Largest]):
     Parameters
     ----------
     beta1, beta2
-        How much of the mean and of the largest goes on.
+        The part of the mean and of the largest that remains at an update.
 
     Examples
     --------
@@ -152,20 +152,14 @@ class Adamax(Optimizer[Largest]):
     state_type: ClassVar[type[tuple] | None] = Largest
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
-        rules.adamax(
-            *group.arrays,
-            lr=group.lr / (1 - self.beta1**group.t),
-            wd=group.wd,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            **self.scaling,
-        )
+        """Update weights, means and largest sizes in place."""
+        rate = lists.each(lambda lr, t: lr / (1 - self.beta1**t), group.lr, group.t)
+        rules.adamax(*group.arrays, **(group.settings | {"lr": rate}), beta1=self.beta1, beta2=self.beta2)
 
 
 @optimizers.register("nadam")
 @dataclass(kw_only=True, eq=False, repr=False)
-class Nadam(Optimizer[Moments]):
+class Nadam(WithMoments):
     """Adam with Nesterov's look ahead, and a share of the mean that grows (Dozat, 2016).
 
     At update ``i`` the share is ``mu(i) = beta1 * (1 - 0.5 * 0.96 ** (i * schedule_decay))``. With ``g =
@@ -179,7 +173,7 @@ class Nadam(Optimizer[Moments]):
     Parameters
     ----------
     beta1, beta2
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added to the denominator.
     schedule_decay
@@ -191,15 +185,11 @@ class Nadam(Optimizer[Moments]):
     0.004
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     schedule_decay: float = 0.004
 
-    default_learning_rate: ClassVar[float | None] = 0.001
-    state_type: ClassVar[type[tuple] | None] = Moments
-
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any) -> None:
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
+    ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
         #: The product of the shares up to the last update.
         self.m_schedule = 1.0
@@ -224,14 +214,16 @@ class Nadam(Optimizer[Moments]):
         """Update weights and moments in place."""
         rules.nadam(
             *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
-            share=self.share(group.t),
-            next_share=self.share(group.t + 1),
-            product=self.product(group.t),
+            **group.settings,
+            share=group.more["share"],
+            next_share=group.more["next_share"],
+            product=group.more["product"],
             t=group.t,
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
-            **self.scaling,
         )
+
+    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
+        """Return this and the next share of the mean, and the product of all up to this."""
+        return {"share": self.share(t), "next_share": self.share(t + 1), "product": self.product(t)}

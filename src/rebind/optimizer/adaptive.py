@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,8 +12,9 @@ from torch import Tensor
 
 from ..errors import ParameterError
 from ..ndarray import NDArray
-from ..ops.update import rules
+from ..ops import update as rules
 from .base import Group, Optimizer, optimizers
+from .schedule import Names, Variables
 
 __all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
 
@@ -45,24 +48,20 @@ class AdaGrad(Optimizer[History]):
 
     state_type: ClassVar[type[tuple] | None] = History
 
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any, eps: float) -> None:
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None, eps: float
+    ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
         self.float_stable_eps = eps
 
     def update_group(self, group: Group) -> None:
         """Update weights and histories in place."""
-        rules.adagrad(
-            *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
-            epsilon=self.float_stable_eps,
-            **self.scaling,
-        )
+        rules.adagrad(*group.arrays, **group.settings, epsilon=self.float_stable_eps)
 
 
 @optimizers.register("groupadagrad")
 @dataclass(kw_only=True, eq=False, repr=False)
-class GroupAdaGrad(Optimizer[History]):
+class GroupAdaGrad(AdaGrad):
     """AdaGrad with one rate for each row, for embeddings; there is no weight decay.
 
     ``history += mean(grad ** 2)`` over each row, ``weight -= lr * grad / sqrt(history + eps)``. A row is what has one
@@ -81,25 +80,30 @@ class GroupAdaGrad(Optimizer[History]):
 
     eps: InitVar[float] = 1e-5
 
-    state_type: ClassVar[type[tuple] | None] = History
-
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any, eps: float) -> None:
-        super().__post_init__(param_idx2name, learning_rate, sym)
-        self.float_stable_eps = eps
-
     def init_state(self, weight: Tensor) -> History:
         """Return zeros, one for each row."""
         return History(weight.new_zeros(weight.shape[:1] + (1,) * (weight.ndim - 1)))
 
     def update_group(self, group: Group) -> None:
         """Update weights and histories in place."""
-        if group.wd:
-            names = [self.idx2name.get(i, i) for i in group.index]
+        rules.group_adagrad(
+            *group.arrays,
+            lr=group.lr,
+            rescale_grad=group.rescale_grad,
+            clip_gradient=group.clip_gradient,
+            epsilon=self.float_stable_eps,
+        )
+
+    def _get_wds(self, indices: Sequence[Hashable]) -> list[float]:
+        """Return zeros: there is no weight decay."""
+        decays = super()._get_wds(indices)
+        if any(decays):
+            names = [self.idx2name.get(i, i) for i, wd in zip(indices, decays, strict=True) if wd]
             raise ParameterError(
-                f"GroupAdaGrad: wd must be 0, as it has no weight decay; got {group.wd} for {names}. "
+                f"GroupAdaGrad: wd must be 0, as it has no weight decay; got {max(decays)} for {names}. "
                 "Set wd=0, or their wd_mult to 0."
             )
-        rules.group_adagrad(*group.arrays, lr=group.lr, epsilon=self.float_stable_eps, **self.scaling)
+        return decays
 
 
 class Deltas(NamedTuple):
@@ -123,7 +127,7 @@ class AdaDelta(Optimizer[Deltas]):
     Parameters
     ----------
     rho
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added below both roots.
 
@@ -140,7 +144,14 @@ class AdaDelta(Optimizer[Deltas]):
 
     def update_group(self, group: Group) -> None:
         """Update weights and states in place."""
-        rules.adadelta(*group.arrays, wd=group.wd, rho=self.rho, epsilon=self.epsilon, **self.scaling)
+        rules.adadelta(
+            *group.arrays,
+            wd=group.wd,
+            rescale_grad=group.rescale_grad,
+            clip_gradient=group.clip_gradient,
+            rho=self.rho,
+            epsilon=self.epsilon,
+        )
 
 
 class Squares(NamedTuple):
@@ -164,9 +175,9 @@ class RMSProp(Optimizer[Squares]):
     Parameters
     ----------
     gamma1
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     gamma2
-        The part of the last move that goes on; for the centered form.
+        The part of the last step that is added to the next; for the centered form.
     epsilon
         Added below the root.
     centered
@@ -189,7 +200,7 @@ class RMSProp(Optimizer[Squares]):
     default_learning_rate: ClassVar[float | None] = 0.001
     state_type: ClassVar[type[tuple] | None] = Squares
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Hashable, weight: NDArray) -> Any:
         """Return the state as arrays: three; of the plain form a tuple of one."""
         if self.centered:
             return super().create_state(index, weight)
@@ -197,15 +208,13 @@ class RMSProp(Optimizer[Squares]):
 
     def update_group(self, group: Group) -> None:
         """Update weights and states in place."""
-        settings: Any = {
-            "lr": group.lr,
-            "wd": group.wd,
-            "gamma1": self.gamma1,
-            "epsilon": self.epsilon,
-            "clip_weights": self.clip_weights or None,  # 0 cuts nothing, as in MXNet
-            **self.scaling,
-        }
+        rule: Callable[..., None] = rules.rmsprop
         if self.centered:
-            rules.rmsprop_centered(*group.arrays, gamma2=self.gamma2, **settings)
-        else:
-            rules.rmsprop(*group.arrays, **settings)
+            rule = functools.partial(rules.rmsprop_centered, gamma2=self.gamma2)
+        rule(
+            *group.arrays,
+            **group.settings,
+            gamma1=self.gamma1,
+            epsilon=self.epsilon,
+            clip_weights=self.clip_weights or None,  # 0 cuts nothing, as in MXNet
+        )

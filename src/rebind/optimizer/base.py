@@ -1,94 +1,32 @@
-"""What all optimizers have in common: multipliers, counts, rescaling, clipping, master copies."""
+"""What all optimizers have in common: states, master copies, groups of weights; and the registry."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, ParameterError, ShapeError, StateError, near_names
-from ..lr_scheduler import LRScheduler
+from ..device import Device
+from ..draws import Source
+from ..errors import ArgumentError, ShapeError, StateError, near_names
+from ..generators import generator, step_seed
 from ..ndarray import NDArray
 from ..ndarray.base import as_dense
-from ..ops.update import rules
+from ..ops.update import lists
 from ..registry import Registry
+from .group import LOW_PRECISION, Group, InnerState, clip_together
+from .schedule import Schedule
+from .step import ArrayTree, Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
-
-LOW_PRECISION = (torch.float16, torch.bfloat16)
 
 State = TypeVar("State", bound=tuple)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class Settings:
-    """The settings of every optimizer."""
-
-    rescale_grad: float = 1.0
-    param_idx2name: InitVar[Mapping[Any, str] | None] = None
-    wd: float = 0.0
-    clip_gradient: float | None = None
-    learning_rate: InitVar[float | None] = None
-    lr_scheduler: Any = None
-    sym: InitVar[Any] = None
-    begin_num_update: int = 0
-    multi_precision: bool = False
-    param_dict: dict[Any, Any] | None = None
-    clip_global_norm: float | None = None
-
-    def __post_init__(
-        self, param_idx2name: Mapping[Any, str] | None, learning_rate: float | None, sym: Any
-    ) -> None:
-        """Make the rest of `Optimizer`; dataclasses call it only where it was there from the start."""
-        raise NotImplementedError
-
-
-@dataclass
-class Group:
-    """Weights that are updated together: they have one type, device, learning rate, decay and count.
-
-    Parameters
-    ----------
-    index
-        Their indices.
-    weights, grads
-        The tensors; gradients as they come.
-    states
-        For each weight None, or the tensors of its state; a member may be None.
-    lr, wd
-        Learning rate and weight decay, multipliers included.
-    t
-        The number of this update, from 1.
-    """
-
-    index: Sequence[Any]
-    weights: list[Tensor]
-    grads: list[Tensor]
-    states: list[tuple[Any, ...] | None]
-    lr: float
-    wd: float
-    t: int
-
-    @property
-    def arrays(self) -> list[list[Any]]:
-        """What the rules take: weights, gradients, and a list for each part of the state."""
-        states = [state for state in self.states if state is not None]
-        return [self.weights, self.grads, *map(list, zip(*states, strict=True))]
-
-    def part(self, members: Sequence[int]) -> Group:
-        """Return some of the weights."""
-        if len(members) == len(self.weights):
-            return self
-        columns: Any = (self.index, self.weights, self.grads, self.states)
-        index, weights, grads, states = ([column[k] for k in members] for column in columns)
-        return Group(index, weights, grads, states, self.lr, self.wd, self.t)
-
-
-class Optimizer(Settings, Generic[State]):
+class Optimizer(Schedule, Generic[State]):
     """Base of optimizers.
 
     A subclass declares its settings as dataclass fields, its state as a NamedTuple of tensors (`state_type`), and
@@ -109,7 +47,7 @@ class Optimizer(Settings, Generic[State]):
                 return weight + move, Momentum(move)
 
     or as `update_group`, which writes many weights at once in place. All of rebind's own are of this kind: a few
-    lines over the rules of `rebind.ops.update.rules`, which the update operators share.
+    lines over the rules of `rebind.ops.update`, which the update operators share.
 
     Subclasses written for MXNet work too: they override ``create_state(index, weight)`` and
     ``update(index, weight, grad, state)`` on NDArrays, and use `_update_count`, `_get_lr` and `_get_wd`.
@@ -155,67 +93,15 @@ class Optimizer(Settings, Generic[State]):
 
     opt_registry: ClassVar[Registry[type[Optimizer]]]
 
-    #: The learning rate of who gives none.
-    default_learning_rate: ClassVar[float | None] = None
     #: The NamedTuple of the state's tensors.
     state_type: ClassVar[type[tuple] | None] = None
-    #: How the names of parameters end that weight decay acts on when nothing else is said.
-    decayed_endings: ClassVar[tuple[str, ...]] = ("_weight", "_gamma")
-    #: How many weights at a time MXNet updates; here all that are alike go together. An old subclass that sets it
+    #: How many weights at a time MXNet updates; here all of one kind go together. An old subclass that sets it
     #: on itself to more than 1 says that its `update` takes lists.
     aggregate_num: ClassVar[int] = 0
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
-
-    def __post_init__(
-        self, param_idx2name: Mapping[Any, str] | None, learning_rate: float | None, sym: Any
-    ) -> None:
-        if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
-            raise ArgumentError(
-                f"{type(self).__name__}: param_idx2name must be a dict from index to name; got {param_idx2name!r}"
-            )
-        if self.clip_global_norm is not None and not self.clip_global_norm > 0:
-            raise ParameterError(
-                f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
-                f"got {self.clip_global_norm!r}"
-            )
-        self.param_dict: dict[Any, Any] = self.param_dict or {}
-        self.lr: Any = self._starting_rate(learning_rate)
-        self.lr_mult: dict[Any, float] = {}
-        self.wd_mult: dict[Any, float] = {}
-        self.num_update = self.begin_num_update
-        self._index_update_count: dict[Any, int] = {}
-        self._all_index_update_counts = {0: self._index_update_count}
-        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
-        self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
-        self.set_lr_mult({})
-        self.set_wd_mult({})
-
-    def __repr__(self) -> str:
-        names = [each.name for each in fields(self) if each.name != "param_dict" and each.repr]
-        settings = {"learning_rate": self.lr, **{name: getattr(self, name) for name in names}}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
-
-    def _starting_rate(self, given: float | None) -> float | None:
-        rate = self.default_learning_rate if given is None else given
-        schedule = self.lr_scheduler
-        if schedule is None:
-            return 0.01 if rate is None else rate
-        if rate is None:
-            return None
-        base = getattr(schedule, "base_lr", None)
-        if base not in (None, 0.01, rate):  # 0.01 is what a schedule has that was given none
-            warnings.warn(
-                f"{type(self).__name__}: learning_rate={rate} takes the place of base_lr={base} of the lr_scheduler",
-                stacklevel=5,
-            )
-        if given is not None and isinstance(schedule, LRScheduler):
-            schedule.rebase(rate)
-        else:
-            schedule.base_lr = rate
-        return rate
-
-    # ---- the algorithm -----------------------------------------------------------------------------------
+    #: Whether an update draws random numbers.
+    draws: ClassVar[bool] = False
 
     def init_state(self, weight: Tensor) -> State | None:
         """Return the state of a weight that was not updated yet; zeros for each field of `state_type`."""
@@ -224,7 +110,7 @@ class Optimizer(Settings, Generic[State]):
         return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore
 
     def step(
-        self, weight: Tensor, grad: Tensor, state: State | None, *, lr: float, wd: float, t: int
+        self, weight: Tensor, grad: Tensor, state: State | None, *, lr: Any, wd: Any, t: Any
     ) -> tuple[Tensor, State | None]:
         """Return the weight and the state after an update; a pure function.
 
@@ -235,9 +121,9 @@ class Optimizer(Settings, Generic[State]):
         state
             What `init_state` or the last `step` returned.
         lr, wd
-            Learning rate and weight decay, multipliers included.
+            Learning rate and weight decay, multipliers included: numbers or, in an `UpdatePart`, tensors without axes.
         t
-            The number of this update of the weight, from 1.
+            The number of this update of the weight, from 1; a number or a tensor.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define step() or update_group(), or create_state() and update()"
@@ -245,56 +131,25 @@ class Optimizer(Settings, Generic[State]):
 
     def update_group(self, group: Group) -> None:
         """Update weights and states in place; here with `step` on each of them."""
-        ready, _ = rules.prepare(group.grads, **self.scaling)
-        for weight, grad, old in zip(group.weights, ready, group.states, strict=True):
-            state: Any = None if old is None else self.state_type(*old)  # type: ignore[misc]
-            new_weight, new_state = self.step(weight, grad, state, lr=group.lr, wd=group.wd, t=group.t)
+        ready, _ = lists.prepare(group.grads, group.rescale_grad, group.clip_gradient)
+        for k, (weight, grad, old) in enumerate(zip(group.weights, ready, group.states, strict=True)):
+            state: Any = None if old is None else self.state_type(*old)  # type: ignore  # a NamedTuple with these fields
+            lr, wd, t = (lists.of_weight(rate, k) for rate in (group.lr, group.wd, group.t))
+            new_weight, new_state = self.step(weight, grad, state, lr=lr, wd=wd, t=t)
             weight.copy_(new_weight)
-            for target, value in zip(old or (), new_state or (), strict=True):
+            for target, value in zip(cast("tuple[Tensor, ...]", old or ()), new_state or (), strict=True):
                 target.copy_(value)
+
+    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
+        """Return what changes from one update to the next besides learning rate, decay and count: `Group.more`."""
+        return {}
 
     @property
     def clip_limit(self) -> float | None:
         """`clip_gradient` if it cuts, else None."""
         return self.clip_gradient if self.clip_gradient is not None and self.clip_gradient > 0 else None
 
-    @property
-    def scaling(self) -> dict[str, Any]:
-        """What the rules do with gradients first."""
-        return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_limit}
-
-    def clip_together(self, grads: list[Tensor]) -> list[Tensor]:
-        """Return gradients scaled down so that their norm over all, rescaled, is `clip_global_norm` at most.
-
-        The norm is taken in float32 at least, and stays on the device: nothing waits for it.
-        """
-        limit = self.clip_global_norm
-        if limit is None or not grads:
-            return grads
-        places: dict[tuple[torch.device, torch.dtype], list[int]] = {}
-        for k, grad in enumerate(grads):
-            places.setdefault((grad.device, grad.dtype), []).append(k)
-        norms: list[Tensor] = []
-        for (_, dtype), members in places.items():
-            wide = torch.float32 if dtype in LOW_PRECISION else None
-            norms += torch._foreach_norm([grads[k] for k in members], 2, wide)
-        wide_type = torch.float64 if any(norm.dtype is torch.float64 for norm in norms) else torch.float32
-        joint = torch.stack([norm.to(norms[0].device, wide_type) for norm in norms])
-        total = torch.linalg.vector_norm(joint) * abs(self.rescale_grad)
-        share = limit / total.clamp(min=limit)
-        scaled: list[Any] = list(grads)
-        for (device, dtype), members in places.items():
-            factor = share.to(device) if dtype in LOW_PRECISION else share.to(device, dtype)
-            # Tensors of half precision are multiplied by a number of float32 as by one of their own type.
-            for k, value in zip(
-                members, torch._foreach_mul([grads[k] for k in members], factor), strict=True
-            ):
-                scaled[k] = value
-        return scaled
-
-    # ---- on arrays ---------------------------------------------------------------------------------------
-
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Hashable, weight: NDArray) -> Any:
         """Return the state of a weight as arrays: None, one, or a tuple of several."""
         state = self.init_state(weight.tensor)
         if state is None:
@@ -302,7 +157,7 @@ class Optimizer(Settings, Generic[State]):
         arrays = tuple(None if each is None else NDArray(each, weight.context) for each in state)
         return arrays[0] if len(arrays) == 1 else arrays
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> Any:
         """Return the state of a weight, with its master copy where it has one."""
         if not self._has_master(weight):
             if weight.tensor.dtype in LOW_PRECISION:
@@ -324,7 +179,7 @@ class Optimizer(Settings, Generic[State]):
             self._update_dense(index, weights, [each.tensor for each in grad], state)
 
     def _update_dense(
-        self, index: Sequence[Any], weights: list[Tensor], grads: list[Tensor], state: Sequence[Any]
+        self, index: Sequence[Hashable], weights: list[Tensor], grads: list[Tensor], state: Sequence[Any]
     ) -> None:
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
             if one_weight.shape != one_grad.shape:
@@ -334,162 +189,117 @@ class Optimizer(Settings, Generic[State]):
                 )
         self._update_count(index)
         with torch.no_grad():
-            self._apply(index, weights, self.clip_together(grads), list(map(_tensors, state)))
+            clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
+            self._apply(index, weights, clipped, list(map(_tensors, state)))
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update weights, those of low precision through their master copies."""
-        weights = weight if isinstance(weight, (list, tuple)) else [weight]
-        if not (self.multi_precision and any(map(self._has_master, weights))):
+        several = isinstance(index, (list, tuple))
+        weights, grads, states = (list(each) if several else [each] for each in (weight, grad, state))
+        low = [k for k, each in enumerate(weights) if self._has_master(each)]
+        if not low:
             self.update(index, weight, grad, state)
-        elif isinstance(index, (list, tuple)):
-            with_master = [k for k, each in enumerate(weight) if self._has_master(each)]
-            others = [k for k in range(len(index)) if k not in set(with_master)]
-            if others:
-                grad = self.clip_arrays_together(grad)
-            self._update_masters(*([part[k] for k in with_master] for part in (index, weight, grad, state)))
-            if others:
-                self.update(*([part[k] for k in others] for part in (index, weight, grad, state)))
+            return
+        rounded = [weights[k] for k in low]
+        for k in low:
+            weights[k], states[k] = states[k] if self.master_first else states[k][::-1]
+            grads[k] = NDArray(grads[k].tensor.float(), grads[k].context)
+        if several and self.takes_lists:
+            self.update(index, weights, grads, states)
         else:
-            self._update_masters([index], [weight], [grad], [state])
-
-    def _update_masters(self, index: list, weight: list, grad: list, state: list) -> None:
-        pairs = [each if self.master_first else each[::-1] for each in state]
-        masters = [master for master, _ in pairs]
-        full = [NDArray(each.tensor.float(), each.context) for each in grad]
-        states = [each for _, each in pairs]
-        if self.takes_lists:
-            self.update(index, masters, full, states)
-        else:
-            for each in zip(index, masters, full, states, strict=True):
+            for each in zip(index if several else [index], weights, grads, states, strict=True):
                 self.update(*each)
-        with torch.no_grad(), as_dense(weight) as weights:
-            torch._foreach_copy_(weights, [each.tensor for each in masters])
+        with torch.no_grad(), as_dense(rounded) as targets:
+            torch._foreach_copy_(targets, [weights[k].tensor for k in low])
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
-        """`clip_together` of arrays, before they go different ways."""
+        """Return gradients as `clip_global_norm` says, for who updates them one by one."""
         if self.clip_global_norm is None:
             return grads
         with torch.no_grad():
-            clipped = self.clip_together([each.tensor for each in grads])
+            clipped = clip_together([each.tensor for each in grads], self.clip_global_norm, self.rescale_grad)
         return [NDArray(value, each.context) for value, each in zip(clipped, grads, strict=True)]
 
     def _has_master(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.tensor.dtype in LOW_PRECISION
 
     @property
-    def takes_lists(self) -> bool:
-        """Whether updates take lists; those of an old subclass need not."""
+    def is_ours(self) -> bool:
+        """Whether updates are those of this class: by groups, in place or as an `UpdatePart`."""
         kind = type(self)
-        ours = (
+        return (
             kind.update is Optimizer.update
             and kind.update_multi_precision is Optimizer.update_multi_precision
         )
-        return ours or vars(self).get("aggregate_num", 0) > 1
+
+    @property
+    def takes_lists(self) -> bool:
+        """Whether updates take lists; those of an old subclass need not."""
+        return self.is_ours or vars(self).get("aggregate_num", 0) > 1
 
     def _apply(
         self,
-        index: Sequence[Any],
-        weights: list[Tensor],
-        grads: list[Tensor],
-        states: list[tuple[Tensor, ...] | None],
+        index: Sequence[Hashable],
+        weights: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        states: Sequence[InnerState | None],
     ) -> None:
         """Put together what has one rate, decay, count, type and device, and update each group."""
-        groups: dict[tuple, list[int]] = {}
+        groups: dict[tuple[Any, ...], list[int]] = {}
         counts = self._index_update_count
-        for k, (i, lr, wd, weight) in enumerate(
-            zip(index, self._get_lrs(index), self._get_wds(index), weights, strict=True)
-        ):
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        sources = self.sources(weights) if self.draws else []
+        for k, (i, lr, wd, weight) in enumerate(zip(index, lrs, wds, weights, strict=True)):
             groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
         for (lr, wd, t, _, _), members in groups.items():
-            self.update_group(Group(index, weights, grads, states, lr, wd, t).part(members))
+            whole = Group(
+                index, list(weights), list(grads), states, lr, wd, t,
+                self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
+            )  # fmt: skip
+            self.update_group(whole.part(members))
 
-    # ---- counts ------------------------------------------------------------------------------------------
+    def sources(self, weights: Sequence[Tensor]) -> Sequence[Source | None]:
+        """Return where the random numbers for each weight come from: the generator of its device."""
+        devices = (weight.device for weight in weights)
+        return [
+            generator(Device("gpu", each.index) if each.type == "cuda" else Device("cpu")) for each in devices
+        ]
 
-    def _update_count(self, index: Any) -> None:
-        """Count an update of the weight, or of each of them."""
-        counts = self._index_update_count
-        for i in index if isinstance(index, (list, tuple)) else (index,):
-            count = counts.get(i, self.begin_num_update) + 1
-            counts[i] = count
-            if count > self.num_update:
-                self.num_update = count
+    def update_part(self, index: Sequence[Hashable]) -> UpdatePart:
+        """Return the update of some weights as a pure function that a compiler can take; see `UpdatePart`.
 
-    def _set_current_context(self, device_id: int) -> None:
-        """Keep counts apart by the number of a device."""
-        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
-
-    # ---- learning rate and multipliers -------------------------------------------------------------------
-
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate of the last update, without multipliers."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
-
-    def set_learning_rate(self, lr: float) -> None:
-        """Set the learning rate; not with an `lr_scheduler`, which decides it."""
-        if self.lr_scheduler is not None:
-            raise StateError(
-                f"{type(self).__name__}.set_learning_rate: there must be no lr_scheduler; it decides the learning "
-                "rate. Change its base_lr instead."
-            )
-        self.lr = lr
-
-    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> None:
-        """Set multipliers of the learning rate: the old name of `set_lr_mult`, where MXNet 1.9.1 only raises."""
-        self.set_lr_mult(args_lrscale)
-
-    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
-        """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables."""
-        self.lr_mult = {**self._multipliers_of_symbol("__lr_mult__"), **args_lr_mult}
-
-    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
-        """Set multipliers of the weight decay, by name or index.
-
-        Others are those of the symbol's variables, then 0 for names that end in none of `decayed_endings`, then 1.
+        Raises
+        ------
+        StateError
+            For an optimizer that overrides `update`: what that does with arrays is not known.
         """
-        undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)}
-        self.wd_mult = {**undecayed, **self._multipliers_of_symbol("__wd_mult__"), **args_wd_mult}
+        if not self.is_ours:
+            raise StateError(
+                f"{type(self).__name__}.update_part: it must not override update() or update_multi_precision(), as it "
+                "does. Define step() instead."
+            )
+        return UpdatePart(self, tuple(index))
 
-    def _multipliers_of_symbol(self, attribute: str) -> dict[str, float]:
-        if not self.sym_info:
-            return {}
-        attributes, names = self.sym_info
-        return {
-            name: float(attributes[name][attribute])
-            for name in names
-            if attribute in attributes.get(name, ())
-        }
+    def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
+        """Count an update of the weights, and return what an `UpdatePart` takes for it, on a device."""
+        self._update_count(index)
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        counts = [self._index_update_count[i] for i in index]
+        more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)]
+        seed = step_seed() if self.draws else None
+        return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)
 
-    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
-        """Return the learning rate of each parameter, with its multiplier."""
-        lr = self.learning_rate
-        if not self.lr_mult and not self.param_dict:
-            return [lr] * len(indices)
-        return [lr * self._multiplier(i, "lr_mult") for i in indices]
+    def update_traced(self, group: Group) -> None:
+        """Update copies of weights and states in place, with rates that are tensors: `update_group`."""
+        self.update_group(group)
 
-    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
-        """Return the weight decay of each parameter, with its multiplier."""
-        if not self.wd:
-            return [0.0] * len(indices)
-        return [self.wd * self._multiplier(i, "wd_mult") for i in indices]
+    def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
+        """Return the state of a weight, as the `Updater` has it, for an `UpdatePart`."""
+        return state_tensors(state)
 
-    def _get_lr(self, index: Any) -> float:
-        """Return the learning rate of a parameter, with its multiplier."""
-        return self._get_lrs([index])[0]
-
-    def _get_wd(self, index: Any) -> float:
-        """Return the weight decay of a parameter, with its multiplier."""
-        return self._get_wds([index])[0]
-
-    def _multiplier(self, index: Any, which: str) -> float:
-        if index in self.param_dict:
-            return getattr(self.param_dict[index], which)
-        by_name = getattr(self, which)
-        if index in by_name:
-            return by_name[index]
-        return by_name.get(self.idx2name.get(index), 1.0)
-
-    # ---- the registry ------------------------------------------------------------------------------------
+    def write_step_state(self, index: Hashable, state: ArrayTree, new: StateTree) -> None:
+        """Write what an `UpdatePart` returned into the state of a weight."""
+        write_state(state, new)
 
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from dataclasses import InitVar, dataclass, replace
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
 from ..errors import ParameterError, near_names
 from ..ndarray import NDArray
-from ..ops.update import rules
-from .adam import Moments
-from .base import Group, Optimizer, optimizers
-from .sgd import Momentum
+from ..ops import update as rules
+from ..ops.update import lists
+from ..ops.update.layerwise import sums_of_squares
+from ..ops.update.lists import Number, Rate, Tensors
+from ..ops.update.wrappers import select
+from .adam import WithMoments
+from .base import Group, optimizers
+from .schedule import Names, Variables
+from .sgd import WithMomentum
+from .step import ArrayTree, Rates, StateTree
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
 
 
-def _squares(tensors: list[Tensor]) -> Tensor:
-    """Return the sums of squares, in float32 at least, as one tensor."""
-    wide = torch.float32 if tensors[0].dtype in (torch.float16, torch.bfloat16) else None
-    return torch.stack(list(torch._foreach_norm(tensors, 2, wide))).square()
+def _column(rate: Rate, like: Tensor) -> Number:
+    """Return a rate for arithmetic with a tensor that has an element for each weight."""
+    return torch.stack(list(rate)).to(like.dtype) if isinstance(rate, (list, tuple)) else cast(Number, rate)
 
 
-def _sgd(group: Group, rates: Any, momentum: float, scaling: dict[str, Any]) -> None:
-    """Move along the gradients, or their momentum where there are buffers."""
+def _sgd(group: Group, lr: Rate, momentum: Rate) -> None:
+    """Update along the gradients, or their momentum where there are buffers."""
+    settings = group.settings | {"lr": lr}
     if group.states[0] is None:
-        rules.sgd(group.weights, group.grads, lr=rates, wd=group.wd, **scaling)
+        rules.sgd(group.weights, group.grads, **settings)
     else:
-        rules.sgd_momentum(*group.arrays, lr=rates, wd=group.wd, momentum=momentum, **scaling)
+        rules.sgd_momentum(*group.arrays, **settings, momentum=momentum)
 
 
 @optimizers.register("lars")
 @dataclass(kw_only=True, eq=False, repr=False)
-class LARS(Optimizer[Momentum]):
+class LARS(WithMomentum):
     """Momentum with a rate for each layer (You, Gitman and Ginsburg, 2017).
 
     The rate of a layer is ``lr * eta * |weight| / (|grad| + wd * |weight| + eps)``, and `lr` itself where a norm
@@ -47,7 +53,7 @@ class LARS(Optimizer[Momentum]):
     Parameters
     ----------
     momentum
-        The part of the last move that goes on.
+        The part of the last step that is added to the next.
     lazy_update
         For sparse gradients: whether only their rows are updated. Dense ones are always updated whole.
     eta
@@ -64,18 +70,18 @@ class LARS(Optimizer[Momentum]):
     True
     """
 
-    momentum: float = 0.0
     lazy_update: bool = True
     eta: float = 0.001
     eps: float = 0
     momentum_correction: bool = True
 
     aggregate_num: ClassVar[int] = 4
-    state_type: ClassVar[type[tuple] | None] = Momentum
     master_first: ClassVar[bool] = False
     decayed_endings: ClassVar[tuple[str, ...]] = ("_weight",)
 
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any) -> None:
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
+    ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
         self.skip = 0  # which MXNet has, and never changes
         #: The learning rates of the update before and of this one, without multipliers.
@@ -83,11 +89,7 @@ class LARS(Optimizer[Momentum]):
         self.cur_lr: float | None = None
         self._rate_seen = -1  # the update that cur_lr is of
 
-    def init_state(self, weight: Tensor) -> Momentum | None:
-        """Return a buffer of zeros; None without momentum."""
-        return super().init_state(weight) if self.momentum else None
-
-    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
         if self._rate_seen != self.num_update:  # once for all weights of an update
             rate = self.learning_rate
             self.last_lr = rate if self.cur_lr is None else self.cur_lr
@@ -110,26 +112,31 @@ class LARS(Optimizer[Momentum]):
             if str(self.idx2name.get(i, "")).endswith(("bias", "gamma", "beta"))
         ]
         if plain:
-            _sgd(group.part(plain), group.lr, self.corrected_momentum, self.scaling)
+            part = group.part(plain)
+            _sgd(part, part.lr, part.more["momentum"])
         scaled = [k for k in range(len(group.index)) if k not in set(plain)]
         if scaled:
-            group = group.part(scaled)
-            squares = _squares(group.weights)
+            part = group.part(scaled)
+            squares = sums_of_squares(part.weights)
             rates = rules.lars_rates(
-                group.lr,
+                _column(part.lr, squares),
                 squares,
-                _squares(group.grads),
-                group.wd,
+                sums_of_squares(part.grads),
+                _column(part.wd, squares),
                 eta=self.eta,
                 eps=self.eps,
-                rescale_grad=self.rescale_grad,
+                rescale_grad=part.rescale_grad,
             )
-            _sgd(group, list(rates.to(group.weights[0].dtype)), self.corrected_momentum, self.scaling)
+            _sgd(part, list(rates.to(part.weights[0].dtype)), part.more["momentum"])
+
+    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
+        """Return the momentum of this update."""
+        return {"momentum": self.corrected_momentum}
 
 
 @optimizers.register("lamb")
 @dataclass(kw_only=True, eq=False, repr=False)
-class LAMB(Optimizer[Moments]):
+class LAMB(WithMoments):
     """Adam with a rate for each layer (You and others, 2020).
 
     With the moments of `Adam`, from the gradient without decay, ``d = m / (sqrt(v) + epsilon) + wd * weight`` and
@@ -139,7 +146,7 @@ class LAMB(Optimizer[Moments]):
     Parameters
     ----------
     beta1, beta2
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added to the denominator.
     lower_bound, upper_bound
@@ -153,23 +160,18 @@ class LAMB(Optimizer[Moments]):
     0.001
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
     epsilon: float = 1e-6
     lower_bound: float | None = None
     upper_bound: float | None = None
     bias_correction: bool = True
 
     aggregate_num: ClassVar[int] = 45
-    default_learning_rate: ClassVar[float | None] = 0.001
-    state_type: ClassVar[type[tuple] | None] = Moments
 
     def update_group(self, group: Group) -> None:
         """Update weights and moments in place."""
         rules.lamb(
             *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
+            **group.settings,
             t=group.t,
             beta1=self.beta1,
             beta2=self.beta2,
@@ -177,7 +179,6 @@ class LAMB(Optimizer[Moments]):
             lower_bound=self.lower_bound,
             upper_bound=self.upper_bound,
             bias_correction=self.bias_correction,
-            **self.scaling,
         )
 
 
@@ -187,7 +188,7 @@ _RISES = {"linear": lambda x: x, "power2": lambda x: x * x, "sqrt": math.sqrt, "
 
 @optimizers.register("lbsgd")
 @dataclass(kw_only=True, eq=False, repr=False)
-class LBSGD(Optimizer[Momentum]):
+class LBSGD(WithMomentum):
     """`SGD` whose batch is as large as several, with a rate that rises to as many times its size in a warm-up.
 
     The gradients of `batch_scale` calls are collected, and their mean moves the weight with the rate ``lr * m``.
@@ -199,7 +200,7 @@ class LBSGD(Optimizer[Momentum]):
     Parameters
     ----------
     momentum
-        The part of the last move that goes on.
+        The part of the last step that is added to the next.
     warmup_strategy
         ``'linear'``, ``'power2'``, ``'sqrt'`` or ``'lars'``.
     warmup_epochs
@@ -219,7 +220,6 @@ class LBSGD(Optimizer[Momentum]):
     'linear'
     """
 
-    momentum: float = 0.0
     warmup_strategy: str = "linear"
     warmup_epochs: int = 5
     batch_scale: int = 1
@@ -227,9 +227,9 @@ class LBSGD(Optimizer[Momentum]):
     begin_epoch: InitVar[int] = 0
     num_epochs: int = 60
 
-    state_type: ClassVar[type[tuple] | None] = Momentum
-
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any, begin_epoch: int) -> None:
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None, begin_epoch: int
+    ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
         if self.warmup_strategy not in _RISES:
             raise ParameterError(
@@ -244,24 +244,20 @@ class LBSGD(Optimizer[Momentum]):
         # Which MXNet has, and never changes.
         self.lbmult, self.admult, self.adaptive = 1, 1, False
 
-    def init_state(self, weight: Tensor) -> Momentum | None:
-        """Return a buffer of zeros; None without momentum."""
-        return super().init_state(weight) if self.momentum else None
-
     def _apply(self, index: Any, weights: Any, grads: Any, states: Any) -> None:
         """Collect the gradients, and update the weights that have enough of them."""
         ready = []
         for k, (i, grad) in enumerate(zip(index, grads, strict=True)):
-            kept = self.cumgrads.setdefault(i, {"cum_grad": 0, "num_cums": self.init_updates})
-            kept["num_cums"] += 1
+            collected = self._collected(i)
+            collected["num_cums"] += 1
             if self.batch_scale > 1:
-                if isinstance(kept["cum_grad"], NDArray):
-                    grads[k] = kept["cum_grad"].tensor.add_(grad)
+                if isinstance(collected["cum_grad"], NDArray):
+                    grads[k] = collected["cum_grad"].tensor.add_(grad)
                 else:
                     grads[k] = grad.clone()
-                    kept["cum_grad"] = NDArray(grads[k])
-            if kept["num_cums"] % self.batch_scale == 0:
-                kept["cum_grad"] = 0
+                    collected["cum_grad"] = NDArray(grads[k])
+            if collected["num_cums"] % self.batch_scale == 0:
+                collected["cum_grad"] = 0
                 ready.append(k)
         if not ready:
             return
@@ -280,15 +276,78 @@ class LBSGD(Optimizer[Momentum]):
             return self.batch_scale
         return 1.0 + (self.batch_scale - 1) * curve(calls / warmup)
 
-    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
         rates = zip(super()._get_lrs(indices), indices, strict=True)
-        return [lr * self.rise(self.cumgrads[i]["num_cums"]) for lr, i in rates]
+        return [
+            lr * self.rise(self.cumgrads[i]["num_cums"] if i in self.cumgrads else self.init_updates)
+            for lr, i in rates
+        ]
 
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place."""
-        rates: Any = group.lr
+        rates = group.lr
         if self.warmup_strategy == "lars":
-            weights, grads = _squares(group.weights), _squares(group.grads)
-            ratios = (weights / (grads + group.wd * weights + 1e-18)).sqrt().clamp(0.01, 100)
-            rates = list((group.lr * ratios).to(group.weights[0].dtype))
-        _sgd(group, rates, self.momentum, self.scaling)
+            weights, grads = sums_of_squares(group.weights), sums_of_squares(group.grads)
+            ratios = (
+                (weights / (grads + _column(group.wd, weights) * weights + 1e-18)).sqrt().clamp(0.01, 100)
+            )
+            rates = list((_column(group.lr, weights) * ratios).to(group.weights[0].dtype))
+        _sgd(group, rates, self.momentum)
+
+    # In an `UpdatePart` the sum of the gradients is a part of the state, and whether there are enough is a rate.
+
+    def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
+        """Count a call for each weight, and return what an `UpdatePart` takes."""
+        for i in index:
+            self._collected(i)["num_cums"] += 1
+        return super().rates(index, device)
+
+    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
+        """Return whether there are enough gradients for a step."""
+        return {"ready": float(self.cumgrads[index]["num_cums"] % self.batch_scale == 0)}
+
+    def update_traced(self, group: Group) -> None:
+        """Add to the sums of gradients and, where there are enough, update weights and buffers."""
+        if self.batch_scale == 1:
+            self.update_group(group)
+            return
+        inner = cast("list[tuple[Tensor, ...]]", group.states)
+        sums = [state[-1] for state in inner]
+        torch._foreach_add_(sums, group.grads)
+        ready = [cast(Tensor, lists.of_weight(group.more["ready"], k)) != 0 for k in range(len(sums))]
+
+        def step(weights: Tensors, grads: Tensors, *states: Tensors) -> None:
+            *buffers, sums = states
+            means = lists.times(sums, 1 / self.batch_scale)
+            momentum = list(zip(*buffers, strict=True)) if buffers else [None] * len(weights)
+            self.update_group(replace(group, weights=weights, grads=means, states=momentum))
+            torch._foreach_zero_(sums)
+
+        buffers = [[state[0] for state in inner]] if self.momentum else []
+        select(ready, step, group.weights, group.grads, *buffers, sums)
+
+    def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
+        """Return the state with the sum of the gradients since the last step."""
+        tree = super().step_state(index, weight, state)
+        if self.batch_scale == 1:
+            return tree
+        if isinstance(tree, tuple):  # with a master copy
+            master, inner = tree
+            return master, (inner, self._sum(index, cast(Tensor, master)))
+        return tree, self._sum(index, weight.tensor)
+
+    def write_step_state(self, index: Hashable, state: ArrayTree, new: StateTree) -> None:
+        """Write new tensors into a state, and store the sum of the gradients."""
+        if self.batch_scale > 1:
+            first, second = cast("tuple[Any, Any]", new)
+            new, total = ((first, second[0]), second[1]) if isinstance(state, tuple) else (first, second)
+            collected = self.cumgrads[index]
+            collected["cum_grad"] = NDArray(total.clone()) if collected["num_cums"] % self.batch_scale else 0
+        super().write_step_state(index, state, new)
+
+    def _collected(self, index: Hashable) -> dict[str, Any]:
+        return self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": self.init_updates})
+
+    def _sum(self, index: Hashable, like: Tensor) -> Tensor:
+        total = self._collected(index)["cum_grad"]
+        return total.tensor if isinstance(total, NDArray) else torch.zeros_like(like)

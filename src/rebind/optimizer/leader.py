@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 from torch import Tensor
 
-from ..ops.update import rules
+from ..ops import update as rules
+from ..ops.update import lists
+from ..ops.update.wrappers import select
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["FTML", "Ftrl"]
+
+
+def _where_rate(group: Group, rule: Callable[..., None]) -> None:
+    """Apply a rule that divides by the learning rate, where that is not 0."""
+    if lists.is_number(group.lr):
+        if group.lr:
+            rule(*group.arrays, **group.settings)
+        return
+    some = [lists.of_weight(group.lr, k) != 0 for k in range(len(group.weights))]
+    select(cast("list[Tensor]", some), rule, *group.arrays, **group.settings)
 
 
 class Sums(NamedTuple):
@@ -49,17 +63,8 @@ class Ftrl(Optimizer[Sums]):
     state_type: ClassVar[type[tuple] | None] = Sums
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
-        if not group.lr:
-            return
-        rules.ftrl(
-            *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
-            lamda1=self.lamda1,
-            beta=self.beta,
-            **self.scaling,
-        )
+        """Update weights and sums in place; nothing changes with a rate of 0."""
+        _where_rate(group, functools.partial(rules.ftrl, lamda1=self.lamda1, beta=self.beta))
 
 
 class Leader(NamedTuple):
@@ -83,7 +88,7 @@ class FTML(Optimizer[Leader]):
     Parameters
     ----------
     beta1, beta2
-        How much of the running means goes on.
+        The part of the running means that remains at an update.
     epsilon
         Added to the denominator.
 
@@ -101,15 +106,7 @@ class FTML(Optimizer[Leader]):
 
     def update_group(self, group: Group) -> None:
         """Update weights and states in place."""
-        if not group.lr:
-            return
-        rules.ftml(
-            *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
-            t=group.t,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
-            **self.scaling,
+        rule = functools.partial(
+            rules.ftml, t=group.t, beta1=self.beta1, beta2=self.beta2, epsilon=self.epsilon
         )
+        _where_rate(group, rule)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from ..ops.update import rules
+from ..ops import update as rules
 from .base import Group, Optimizer, optimizers
+from .schedule import Names, Variables
 
 __all__ = ["DCASGD", "NAG", "SGD", "ccSGD"]
 
@@ -20,9 +21,22 @@ class Momentum(NamedTuple):
     buffer: Tensor
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class WithMomentum(Optimizer[Momentum]):
+    """Base of optimizers with a buffer of momentum, or none where `momentum` is 0."""
+
+    momentum: float = 0.0
+
+    state_type: ClassVar[type[tuple] | None] = Momentum
+
+    def init_state(self, weight: Tensor) -> Momentum | None:
+        """Return a buffer of zeros; None without momentum."""
+        return super().init_state(weight) if self.momentum else None
+
+
 @optimizers.register("sgd")
 @dataclass(kw_only=True, eq=False, repr=False)
-class SGD(Optimizer[Momentum]):
+class SGD(WithMomentum):
     """Stochastic gradient descent, with momentum.
 
     ``buffer = momentum * buffer - lr * (grad + wd * weight)``, ``weight += buffer``. The learning rate is inside
@@ -31,7 +45,7 @@ class SGD(Optimizer[Momentum]):
     Parameters
     ----------
     momentum
-        The part of the last move that goes on.
+        The part of the last step that is added to the next.
     lazy_update
         For sparse gradients: whether only their rows are updated. Dense ones are always updated whole.
 
@@ -41,25 +55,17 @@ class SGD(Optimizer[Momentum]):
     0.1
     """
 
-    momentum: float = 0.0
     lazy_update: bool = True
 
     aggregate_num: ClassVar[int] = 4
-    state_type: ClassVar[type[tuple] | None] = Momentum
     master_first: ClassVar[bool] = False
-
-    def init_state(self, weight: Tensor) -> Momentum | None:
-        """Return a buffer of zeros; None without momentum."""
-        return super().init_state(weight) if self.momentum else None
 
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place, in one to three passes over them."""
         if self.momentum:
-            rules.sgd_momentum(
-                *group.arrays, lr=group.lr, wd=group.wd, momentum=self.momentum, **self.scaling
-            )
+            rules.sgd_momentum(*group.arrays, **group.settings, momentum=self.momentum)
         else:
-            rules.sgd(group.weights, group.grads, lr=group.lr, wd=group.wd, **self.scaling)
+            rules.sgd(group.weights, group.grads, **group.settings)
 
 
 @optimizers.register("ccsgd")
@@ -70,7 +76,7 @@ class ccSGD(SGD):
 
 @optimizers.register("nag")
 @dataclass(kw_only=True, eq=False, repr=False)
-class NAG(Optimizer[Momentum]):
+class NAG(WithMomentum):
     """Nesterov's accelerated gradient: momentum whose gradient counts once more (Nesterov, 1983).
 
     With ``g = grad + wd * weight``: ``buffer = momentum * buffer - lr * g``, ``weight += momentum * buffer - lr *
@@ -80,7 +86,7 @@ class NAG(Optimizer[Momentum]):
     Parameters
     ----------
     momentum
-        The part of the last move that goes on; 0 makes it `SGD`.
+        The part of the last step that is added to the next; 0 makes it `SGD`.
 
     Examples
     --------
@@ -88,21 +94,14 @@ class NAG(Optimizer[Momentum]):
     0.9
     """
 
-    momentum: float = 0.0
-
-    state_type: ClassVar[type[tuple] | None] = Momentum
     master_first: ClassVar[bool] = False
-
-    def init_state(self, weight: Tensor) -> Momentum | None:
-        """Return a buffer of zeros; None without momentum."""
-        return super().init_state(weight) if self.momentum else None
 
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place."""
         if self.momentum:
-            rules.nag(*group.arrays, lr=group.lr, wd=group.wd, momentum=self.momentum, **self.scaling)
+            rules.nag(*group.arrays, **group.settings, momentum=self.momentum)
         else:
-            rules.sgd(group.weights, group.grads, lr=group.lr, wd=group.wd, **self.scaling)
+            rules.sgd(group.weights, group.grads, **group.settings)
 
 
 class Drift(NamedTuple):
@@ -117,14 +116,14 @@ class Drift(NamedTuple):
 class DCASGD(Optimizer[Drift]):
     """Stochastic gradient descent that makes up for the age of a gradient (Zheng and others, 2017).
 
-    For asynchronous training, where a weight has moved on since its gradient was computed: the change is estimated
+    For asynchronous training, where a weight has changed since its gradient was computed: the change is estimated
     from the square of the gradient. ``buffer = momentum * buffer - lr * (grad + wd * weight + lamda * grad ** 2 *
     (weight - previous))``, ``previous = weight``, ``weight += buffer``. PyTorch has no such optimizer.
 
     Parameters
     ----------
     momentum
-        The part of the last move that goes on. MXNet 1.9.1 fails with any.
+        The part of the last step that is added to the next. MXNet 1.9.1 fails with any.
     lamda
         How much of the estimate counts.
 
@@ -139,7 +138,9 @@ class DCASGD(Optimizer[Drift]):
 
     state_type: ClassVar[type[tuple] | None] = Drift
 
-    def __post_init__(self, param_idx2name: Any, learning_rate: Any, sym: Any) -> None:
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
+    ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
         self.weight_previous: dict[Any, Any] = {}  # which MXNet has, and leaves empty
 
@@ -149,11 +150,4 @@ class DCASGD(Optimizer[Drift]):
 
     def update_group(self, group: Group) -> None:
         """Update weights and states in place."""
-        rules.dcasgd(
-            *group.arrays,
-            lr=group.lr,
-            wd=group.wd,
-            momentum=self.momentum,
-            lamda=self.lamda,
-            **self.scaling,
-        )
+        rules.dcasgd(*group.arrays, **group.settings, momentum=self.momentum, lamda=self.lamda)

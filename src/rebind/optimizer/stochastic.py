@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import torch
-
-from ..device import Device
-from ..generators import generator
-from ..ops.update import rules
+from ..draws import normal
+from ..ops import update as rules
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["SGLD"]
@@ -28,9 +26,12 @@ class SGLD(Optimizer):
     0.01
     """
 
+    draws: ClassVar[bool] = True
+
     def update_group(self, group: Group) -> None:
         """Update weights in place."""
-        place = group.weights[0].device
-        source = generator(Device("gpu", place.index) if place.type == "cuda" else Device("cpu"))
-        noise = [torch.empty_like(each).normal_(generator=source) for each in group.weights]
-        rules.sgld(group.weights, group.grads, noise, lr=group.lr, wd=group.wd, **self.scaling)
+        noise = [
+            normal(weight.shape, source, dtype=weight.dtype, device=weight.device)
+            for weight, source in zip(group.weights, group.sources, strict=True)
+        ]
+        rules.sgld(group.weights, group.grads, noise, **group.settings)

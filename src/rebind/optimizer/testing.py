@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from ..ops.update import lists
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["Test"]
@@ -41,5 +42,5 @@ class Test(Optimizer[Copy]):
     def update_group(self, group: Group) -> None:
         """Update weights and states in place."""
         weights, grads, copies = group.arrays
-        torch._foreach_add_(weights, grads, alpha=self.rescale_grad)
+        lists.add_(weights, grads, group.rescale_grad)
         torch._foreach_copy_(copies, weights)

@@ -1,8 +1,8 @@
-"""`Updater`: the states of a set of weights, and the files that they are kept in."""
+"""`Updater`: the states of a set of weights, and the files that they are saved in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .. import dtypes
@@ -70,11 +70,7 @@ class Updater:
                 f"Updater: there must be a gradient and a weight for each index; "
                 f"got {len(index)} indices, {len(grad)} gradients and {len(weight)} weights"
             )
-        states, synced = self.states, self.states_synced
-        for i, each in zip(index, weight, strict=True):
-            if not synced.get(i):
-                self._make_ready(i, each)
-        found = [states[i] for i in index]
+        found = self.ready_states(index, weight)
         update = self.optimizer.update_multi_precision
         if self.optimizer.takes_lists:
             update(list(index), list(weight), list(grad), found)
@@ -82,6 +78,14 @@ class Updater:
             grad = self.optimizer.clip_arrays_together(grad)
             for i, one_weight, one_grad, state in zip(index, weight, grad, found, strict=True):
                 update(i, one_weight, one_grad, state)
+
+    def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[Any]:
+        """Return the states of weights; those of weights that have none yet are made."""
+        synced = self.states_synced
+        for i, each in zip(index, weight, strict=True):
+            if not synced.get(i):
+                self._make_ready(i, each)
+        return [self.states[i] for i in index]
 
     def _make_ready(self, index: Any, weight: NDArray) -> None:
         new = self.optimizer.create_state_multi_precision(index, weight)

@@ -1,0 +1,184 @@
+"""From one rule to all operators that apply it: for one weight or several, through master copies or not.
+
+A rule is a function that updates lists of weights in place, and its signature is the declaration::
+
+    @rule("sgd_mom_update", forms=SEVERAL)
+    def sgd_momentum(weights, grads, mom, *, lr: Rate, momentum: float = 0.0, wd: Rate = 0.0): ...
+
+Positional arguments are the arrays: weights, gradients, states. Keywords are the parameters, in the order of the
+operators; what is annotated as `Rate` or `Count` is one number for one weight, and a list of them for several. The
+forms are prefixes of the operator's name:
+
+``mp``
+    The rule acts on copies of the weights in float32, ``weight32``, from which the weights are rounded.
+``multi``, ``multi_mp``
+    Several weights at once: the arrays of the first, then those of the second, and so on.
+``preloaded_multi``, ``preloaded_multi_mp``
+    These, with learning rates and weight decays in arrays after all others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ...errors import ArgumentError
+from ...params import Params
+from ...shapes import Shape
+from .._spec import Operator, Shapes, operator
+from ._forms import PRELOADED, Declaration, Form, Result, common_shape
+from .lists import Tensors
+
+__all__ = ["SEVERAL", "rule"]
+
+SEVERAL = ("", "mp", "multi", "multi_mp", "preloaded_multi", "preloaded_multi_mp")
+
+Algorithm = TypeVar("Algorithm", bound=Callable[..., "Tensors | None"])
+
+
+def rule(name: str, *aliases: str, **declared: typing.Any) -> Callable[[Algorithm], Algorithm]:
+    """Make operators of a rule, and return it as it is; see `Declaration` for what can be declared."""
+    declaration = Declaration(name, aliases, **declared)
+
+    def declare(function: Algorithm) -> Algorithm:
+        for form in declaration.forms:
+            kind = SeveralWeights if "multi" in form else OneWeight
+            kind(function, declaration, form).declare()
+        return function
+
+    return declare
+
+
+# Both kinds of operators leave weights as they are and return new ones; given ``out=weight`` they run in place.
+
+
+class OneWeight(Form):
+    """An operator for one weight."""
+
+    def declare(self) -> Operator:
+        """Make the operator."""
+        declaration, names, count = self.declaration, (*self.arrays, *self.closing), len(self.arrays)
+
+        def over(*arrays: Tensor, **settings: object) -> Tensor:
+            named = dict(zip(names, arrays, strict=True))
+            self.check("", named)
+            if declaration.check_arrays is not None:
+                declaration.check_arrays(self.name, named)
+            detached = [array.detach() for array in arrays]
+            result = self.apply([[array] for array in detached[:count]], detached[count:], settings)
+            return detached[0] if result is None else result[0]
+
+        def fresh(weight: Tensor, *others: Tensor, **settings: object) -> Tensor:
+            return over(weight.detach().clone(), *others, **settings)
+
+        inputs = [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Tensor)
+            for name in names
+        ]
+        free = (*declaration.free, *self.closing)
+        types = self._types()
+        op = operator(
+            self.name, *(() if self.masters else declaration.aliases),
+            aux=self.states, writes_aux=True, alike=not free, types=types,
+        )(self.with_signature(fresh if declaration.overwrites else over, inputs))  # fmt: skip
+        if declaration.overwrites:
+            op.in_place("weight")(self.with_signature(over, inputs))
+        if free:
+            op.fill_shapes(
+                lambda shapes, p: common_shape({n: shape for n, shape in shapes.items() if n not in free})
+            )
+        if declaration.check is not None:
+            op.check(declaration.check)
+        return op
+
+    def _types(self) -> dict[str, str | torch.dtype] | None:
+        if self.masters:
+            shared: dict[str, str | torch.dtype] = {n: "T" for n in self.arrays if n not in self.fixed}
+            return {
+                **shared,
+                "output": "T" if self.declaration.overwrites else torch.float32,
+                "*": torch.float32,
+            }
+        return {"*": "T", **dict.fromkeys(self.closing, torch.float32)} if self.closing else None
+
+
+class SeveralWeights(Form):
+    """An operator for several weights."""
+
+    def declare(self) -> Operator:
+        """Make the operator."""
+        arrays, closing, number = self.arrays, self.closing, self.declaration.number
+        width = len(arrays)
+
+        def over(*data: Tensor, **settings: int) -> Result:
+            self.check_several(data, settings[number])
+            detached = [array.detach() for array in data]
+            end = len(data) - len(closing)
+            columns = [detached[start:end:width] for start in range(width)]
+            self.apply(columns, detached[end:], settings)
+            weights = columns[0]
+            return tuple(weights) if len(weights) > 1 else weights[0]
+
+        def fresh(*data: Tensor, **settings: int) -> Result:
+            copies = list(data)
+            for i in range(0, len(data) - len(closing), width):
+                copies[i] = data[i].detach().clone()
+            return over(*copies, **settings)
+
+        def names(p: Params) -> tuple[str, ...]:
+            return (*(f"{array}_{i}" for i in range(p[number]) for array in arrays), *closing)
+
+        def outputs(p: Params) -> tuple[str, ...]:
+            return ("output",) if p[number] == 1 else tuple(f"output{i}" for i in range(p[number]))
+
+        def types(p: Params) -> dict[str, str | torch.dtype]:
+            slots: dict[str, str | torch.dtype] = dict.fromkeys(closing, torch.float32)
+            if self.masters:
+                slots["*"] = torch.float32
+                slots |= {f"{array}_{i}": "T" for i in range(p[number]) for array in ("weight", "grad")}
+            return slots
+
+        inputs = [inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL, annotation=Tensor)]
+        op = operator(self.name, aux=self.states, writes_aux=True, names=names, outputs=outputs, types=types)(
+            self.with_signature(fresh, inputs)
+        )
+        op.in_place_all("weight")(self.with_signature(over, inputs))
+        op.check(self._check_numbers)
+        op.fill_shapes(self._shapes)
+        return op
+
+    def check_several(self, data: Sequence[Tensor], count: int) -> None:
+        """Raise an error for a number of arrays that is not right, or for arrays that do not fit."""
+        arrays, closing = self.arrays, self.closing
+        needed = count * len(arrays) + len(closing)
+        if len(data) != needed:
+            more = f", then {', '.join(closing)}" if closing else ""
+            raise ArgumentError(
+                f"{self.name}: {self.declaration.number}={count} needs {needed} arrays "
+                f"({', '.join(arrays)} for each weight{more}); got {len(data)}"
+            )
+        for i in range(count):
+            self.check(f"_{i}", dict(zip(arrays, data[i * len(arrays) :], strict=False)))
+        self.check_types(dict(zip(closing, data[needed - len(closing) :], strict=True)))
+
+    def _check_numbers(self, p: Params) -> str | None:
+        number = self.declaration.number
+        if p[number] < 1:
+            return f"{number} must be an int >= 1; got {p[number]}"
+        for name in self.rates:
+            if len(p[name]) != p[number]:
+                return f"{name} must hold {p[number]} numbers, as {number} says; got {p[name]}"
+        return None
+
+    def _shapes(self, shapes: Shapes, p: Params) -> Shapes:
+        count = p[self.declaration.number]
+        found: dict[str, Shape | None] = {}
+        for i in range(count):
+            group = [f"{array}_{i}" for array in self.arrays]
+            found |= common_shape({name: shapes.get(name) for name in group})
+        return {**found, **dict.fromkeys(PRELOADED, (count,))} if self.preloaded else found

@@ -1,0 +1,212 @@
+"""What update rules are made of: arithmetic on lists of tensors, in place, with rates that are numbers or tensors.
+
+The lists are long where many weights are updated at once: each function here is one call of torch for all of them.
+A rate is a number, a tensor without axes, or a list with one of them for each weight. Nothing reads a tensor into
+Python, so a compiler can follow every rule; where a rate is a number the quicker kernels are taken that need one.
+
+Examples
+--------
+>>> weights = [torch.ones(2), torch.ones(1)]
+>>> add_(weights, [torch.ones(2), torch.ones(1)], torch.tensor(-0.5))
+>>> weights
+[tensor([0.5000, 0.5000]), tensor([0.5000])]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "Count", "Limit", "Number", "Rate", "Tensors", "add_", "can_fuse", "clip_", "decayed", "div_", "divided", "each",
+    "ema_", "ema_of_squares_", "is_number", "is_some", "move_", "mul_", "of_weight", "prepare", "root", "roots",
+    "shift_", "single", "times",
+]  # fmt: skip
+
+Tensors: TypeAlias = list[Tensor] | tuple[Tensor, ...]
+Number: TypeAlias = float | Tensor
+Rate: TypeAlias = float | Tensor | Sequence[float | Tensor]  # of each weight, or of all
+Count: TypeAlias = int | Tensor | Sequence[int | Tensor]  # the number of this update, from 1
+Limit: TypeAlias = float | None
+
+
+# What a float64 is multiplied by to split it after 24 bits (Dekker, 1971).
+_SPLITTER = 2.0**29 + 1
+
+
+def single(number: Number) -> Number:
+    """Return a number in single precision.
+
+    MXNet's kernels hold settings so. ``1 - 0.999`` then differs by one part in 100,000, and so would the moments.
+
+    >>> single(0.999)
+    0.9990000128746033
+    """
+    if isinstance(number, Tensor):
+        return number.to(torch.float32).to(number.dtype)
+    scaled = _SPLITTER * number  # arithmetic, for a compiler follows no call of NumPy
+    return scaled - (scaled - number)
+
+
+def root(number: Number) -> Number:
+    """Return the square root of a number, or of a tensor."""
+    return number.sqrt() if isinstance(number, Tensor) else math.sqrt(number)
+
+
+def is_number(*rates: Rate) -> bool:
+    """Return whether all rates are plain numbers, one for all weights."""
+    return all(isinstance(rate, (float, int)) for rate in rates)
+
+
+def is_some(rate: Rate) -> bool:
+    """Return whether a rate is other than 0, for a weight at least; of a tensor nothing is known, so it is."""
+    members = rate if isinstance(rate, (list, tuple)) else (rate,)
+    return any(isinstance(member, Tensor) or member != 0 for member in members)
+
+
+def each(function: Callable[..., Number], *rates: Rate) -> Rate:
+    """Apply `function` to numbers, or for each weight where one of the rates is a list.
+
+    >>> each(lambda lr, wd: 1 - lr * wd, [0.5, 0.25], 2)
+    [0.0, 0.5]
+    """
+    length = next((len(rate) for rate in rates if isinstance(rate, (list, tuple))), None)
+    if length is None:
+        return function(*rates)
+    columns = [rate if isinstance(rate, (list, tuple)) else [rate] * length for rate in rates]
+    return [function(*row) for row in zip(*columns, strict=True)]
+
+
+def of_weight(rate: Rate | Count, k: int) -> Number:
+    """Return the rate of one weight."""
+    return rate[k] if isinstance(rate, (list, tuple)) else cast(Number, rate)
+
+
+# torch's stubs give each of these functions three overloads; a rate is any of their last arguments.
+
+
+def mul_(targets: Tensors, rate: Rate) -> None:
+    """``targets *= rate``."""
+    torch._foreach_mul_(targets, cast(float, rate))
+
+
+def div_(targets: Tensors, rate: Rate) -> None:
+    """``targets /= rate``."""
+    torch._foreach_div_(targets, cast(float, rate))
+
+
+def times(tensors: Tensors, rate: Rate) -> Tensors:
+    """Return ``tensors * rate``."""
+    return torch._foreach_mul(tensors, cast(float, rate))
+
+
+def divided(tensors: Tensors, rate: Rate) -> Tensors:
+    """Return ``tensors / rate``."""
+    return torch._foreach_div(tensors, cast(float, rate))
+
+
+def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
+    """``targets += rate * sources``."""
+    if isinstance(rate, (list, tuple, Tensor)):
+        torch._foreach_add_(targets, times(sources, rate))
+    else:
+        torch._foreach_add_(targets, sources, alpha=cast(float, rate))
+
+
+def shift_(targets: Tensors, rate: Rate) -> None:
+    """``targets += rate``."""
+    torch._foreach_add_(targets, cast(float, rate))
+
+
+def clip_(targets: Tensors, limit: Limit) -> None:
+    """Cut elements to a size; None, or a negative number, cuts nothing."""
+    if limit is not None and limit >= 0:
+        torch._foreach_clamp_min_(targets, -limit)
+        torch._foreach_clamp_max_(targets, limit)
+
+
+def ema_(means: Tensors, values: Tensors, share: Number) -> None:
+    """``means = share * means + (1 - share) * values``: an exponential moving average."""
+    mul_(means, share)
+    add_(means, values, 1 - share)
+
+
+def ema_of_squares_(means: Tensors, values: Tensors, share: Number) -> None:
+    """``means = share * means + (1 - share) * values ** 2``."""
+    mul_(means, share)
+    torch._foreach_addcmul_(means, values, values, cast(float, 1 - share))
+
+
+def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Rate) -> None:
+    """``weights += rate * numerators / denominators``."""
+    if isinstance(rate, (list, tuple, Tensor)):
+        add_(weights, torch._foreach_div(numerators, denominators), rate)
+    else:
+        torch._foreach_addcdiv_(weights, numerators, denominators, cast(float, rate))
+
+
+def roots(squares: Tensors, epsilon: Rate) -> Tensors:
+    """Return ``sqrt(squares) + epsilon``."""
+    found = torch._foreach_sqrt(squares)
+    shift_(found, epsilon)
+    return found
+
+
+def prepare(
+    grads: Tensors,
+    rescale_grad: Number,
+    clip_gradient: Limit,
+    weights: Tensors | None = None,
+    wd: Rate = 0.0,
+) -> tuple[Tensors, Rate]:
+    """Return gradients rescaled and clipped, and the weight decay left to add.
+
+    With `weights` the decay is clipped too: where something is cut it is then in the gradients, and nothing is left.
+    What needs no change is returned as it is.
+    """
+    cuts = clip_gradient is not None and clip_gradient >= 0
+    if not isinstance(rescale_grad, Tensor) and rescale_grad == 1 and not cuts:
+        return grads, wd
+    ready = times(grads, rescale_grad)
+    if cuts:
+        if weights is not None and is_some(wd):
+            add_(ready, weights, wd)
+            wd = 0.0
+        clip_(ready, clip_gradient)
+    return ready, wd
+
+
+def decayed(
+    weights: Tensors, grads: Tensors, wd: Rate, rescale_grad: Number, clip_gradient: Limit
+) -> Tensors:
+    """Return ``clip(rescale_grad * grad + wd * weight)``."""
+    grads, wd = prepare(grads, rescale_grad, clip_gradient, weights, wd)
+    if not is_some(wd):
+        return grads
+    if isinstance(wd, (list, tuple, Tensor)):
+        return torch._foreach_add(grads, times(weights, wd))
+    return torch._foreach_add(grads, weights, alpha=cast(float, wd))
+
+
+def can_fuse(weights: Tensors, *others: Tensors) -> bool:
+    """Return whether torch's fused kernel is there and safe; weights are of one type and device.
+
+    On the CPU it checks nothing: it walks over each memory as over the weight's, whatever size, type or order the
+    others have. On a GPU the foreach form is used, whose kernels join many arrays too. A compiler joins what it traces
+    itself.
+    """
+    if torch.compiler.is_compiling() or not hasattr(torch, "_fused_sgd_"):
+        return False
+    dtype = weights[0].dtype
+    sizes = [tensor.numel() for tensor in weights]
+    for group in (weights, *others):
+        for tensor, size in zip(group, sizes, strict=True):
+            if tensor.numel() != size or tensor.dtype is not dtype:
+                return False
+            if not (tensor.is_cpu and tensor.is_contiguous()):
+                return False
+    return True

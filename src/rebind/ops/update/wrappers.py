@@ -1,0 +1,107 @@
+"""Rules made of rules: through copies in float32, and only where something holds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from .lists import Tensors
+
+__all__ = ["select", "select_good", "skipping", "through_masters"]
+
+
+def through_masters(
+    rule: Callable[..., Tensors | None], overwrites: bool = True
+) -> Callable[..., Tensors | None]:
+    """Return a rule that acts on copies of the weights in float32, its last state, and rounds the weights from them.
+
+    A rule that does not overwrite weights returns what it makes of the copies.
+
+    >>> def halve(weights, grads):
+    ...     torch._foreach_mul_(weights, 0.5)
+    >>> weights, masters = [torch.zeros(1).half()], [torch.ones(1)]
+    >>> through_masters(halve)(weights, [torch.zeros(1).half()], masters)
+    >>> weights
+    [tensor([0.5000], dtype=torch.float16)]
+    """
+
+    @functools.wraps(rule)
+    def through(weights: Tensors, grads: Tensors, *states: Tensors, **settings: object) -> Tensors | None:
+        *others, masters = states
+        result = rule(masters, [grad.float() for grad in grads], *others, **settings)
+        if overwrites:
+            torch._foreach_copy_(weights, masters)
+        return result
+
+    return through
+
+
+def skipping(
+    who: str,
+    rule: Callable[..., object],
+    rescale_grad: Tensor,
+    weights: Tensors,
+    grads: Tensors,
+    *states: Tensors,
+    **settings: object,
+) -> None:
+    """Apply a rule with the factor in an array; change nothing where that is not finite, or 0.
+
+    A factor on a GPU stays there, and one that a compiler traces is not looked at.
+    """
+    if rescale_grad.numel() == 0:
+        raise ShapeError(f"{who}: rescale_grad must hold a number; got shape {tuple(rescale_grad.shape)}")
+    factor = rescale_grad.reshape(-1)[0]
+    if torch.compiler.is_compiling() or not factor.is_cpu:
+        select_good(rule, factor, weights, grads, *states, **settings)
+        return
+    number = float(factor)
+    if math.isfinite(number) and number != 0:
+        rule(weights, grads, *states, rescale_grad=number, **settings)
+
+
+def select_good(
+    rule: Callable[..., object],
+    factor: Tensor,
+    weights: Tensors,
+    grads: Tensors,
+    *states: Tensors,
+    **settings: object,
+) -> None:
+    """Do as `skipping` without a look at the factor: apply the rule, then put back what was if it is not good."""
+    good = torch.isfinite(factor) & (factor != 0)
+    select(good, rule, weights, grads, *states, rescale_grad=factor, **settings)
+
+
+def select(
+    good: Tensor | Sequence[Tensor],
+    rule: Callable[..., object],
+    weights: Tensors,
+    grads: Tensors,
+    *states: Tensors,
+    **settings: object,
+) -> None:
+    """Apply a rule, then put back what was where `good`, a truth value (or one for each weight), is false.
+
+    What decides need not leave its device, and a compiler can follow.
+
+    >>> def halve(weights, grads):
+    ...     torch._foreach_mul_(weights, 0.5)
+    >>> weights = [torch.ones(1), torch.ones(1)]
+    >>> select([torch.tensor(True), torch.tensor(False)], halve, weights, weights)
+    >>> weights
+    [tensor([0.5000]), tensor([1.])]
+    """
+    columns = [weights, *states]
+    before = [[tensor.clone() for tensor in column] for column in columns]
+    rule(weights, grads, *states, **settings)
+    for column, old in zip(columns, before, strict=True):
+        conditions = good if isinstance(good, (list, tuple)) else [cast(Tensor, good)] * len(column)
+        for target, value, condition in zip(column, old, conditions, strict=True):
+            target.copy_(torch.where(condition, target, value))

@@ -1,0 +1,200 @@
+"""What learning rate and weight decay each weight has now: settings, schedules, multipliers, counts of updates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from ..errors import ArgumentError, ParameterError, StateError
+from ..lr_scheduler import LRScheduler
+
+__all__ = ["Names", "Schedule", "Settings", "Variables"]
+
+
+class Variables(Protocol):
+    """A symbol, of which the attributes and names of variables are asked."""
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Return the attributes of each variable that has some."""
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the variables."""
+
+
+#: Names of weights by index.
+Names: TypeAlias = Mapping[Hashable, str] | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Settings:
+    """The settings of every optimizer."""
+
+    rescale_grad: float = 1.0
+    param_idx2name: InitVar[Names] = None
+    wd: float = 0.0
+    clip_gradient: float | None = None
+    learning_rate: InitVar[float | None] = None
+    lr_scheduler: Any = None
+    sym: InitVar[Variables | None] = None
+    begin_num_update: int = 0
+    multi_precision: bool = False
+    param_dict: dict[Any, Any] | None = None
+    clip_global_norm: float | None = None
+
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
+    ) -> None:
+        """Make the rest of `Schedule`; dataclasses call it only where it was there from the start."""
+        raise NotImplementedError
+
+
+class Schedule(Settings):
+    """Learning rates and weight decays of weights, by index.
+
+    The methods that begin with an underscore are MXNet's: optimizers of a user's own call them.
+
+    Examples
+    --------
+    >>> from rebind.optimizer import SGD
+    >>> made = SGD(learning_rate=0.5, wd=0.1, param_idx2name={0: "a_weight", 1: "a_bias"})
+    >>> made.set_lr_mult({"a_bias": 2.0})
+    >>> made._get_lrs([0, 1]), made._get_wds([0, 1])
+    ([0.5, 1.0], [0.1, 0.0])
+    """
+
+    #: The learning rate of who gives none.
+    default_learning_rate: ClassVar[float | None] = None
+    #: How the names of parameters end that weight decay acts on by default.
+    decayed_endings: ClassVar[tuple[str, ...]] = ("_weight", "_gamma")
+
+    def __post_init__(
+        self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
+    ) -> None:
+        if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
+            raise ArgumentError(
+                f"{type(self).__name__}: param_idx2name must be a dict from index to name; got {param_idx2name!r}"
+            )
+        if self.clip_global_norm is not None and not self.clip_global_norm > 0:
+            raise ParameterError(
+                f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
+                f"got {self.clip_global_norm!r}"
+            )
+        self.param_dict: dict[Any, Any] = self.param_dict or {}
+        self.lr: Any = self._starting_rate(learning_rate)
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.num_update = self.begin_num_update
+        self._index_update_count: dict[Any, int] = {}
+        self._all_index_update_counts = {0: self._index_update_count}
+        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
+        self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    def __repr__(self) -> str:
+        names = [each.name for each in fields(self) if each.name != "param_dict" and each.repr]
+        settings = {"learning_rate": self.lr, **{name: getattr(self, name) for name in names}}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
+
+    def _starting_rate(self, given: float | None) -> float | None:
+        rate = self.default_learning_rate if given is None else given
+        schedule = self.lr_scheduler
+        if schedule is None:
+            return 0.01 if rate is None else rate
+        if rate is None:
+            return None
+        base = getattr(schedule, "base_lr", None)
+        if base not in (None, 0.01, rate):  # 0.01 is what a schedule has that was given none
+            warnings.warn(
+                f"{type(self).__name__}: learning_rate={rate} takes the place of base_lr={base} of the lr_scheduler",
+                stacklevel=5,
+            )
+        if given is not None and isinstance(schedule, LRScheduler):
+            schedule.rebase(rate)
+        else:
+            schedule.base_lr = rate
+        return rate
+
+    def _update_count(self, index: Any) -> None:
+        """Count an update of the weight, or of each of them."""
+        counts = self._index_update_count
+        for i in index if isinstance(index, (list, tuple)) else (index,):
+            count = counts.get(i, self.begin_num_update) + 1
+            counts[i] = count
+            if count > self.num_update:
+                self.num_update = count
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Keep counts apart by the number of a device."""
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the last update, without multipliers."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate; not with an `lr_scheduler`, which decides it."""
+        if self.lr_scheduler is not None:
+            raise StateError(
+                f"{type(self).__name__}.set_learning_rate: there must be no lr_scheduler; it decides the learning "
+                "rate. Change its base_lr instead."
+            )
+        self.lr = lr
+
+    def set_lr_scale(self, args_lrscale: Mapping[Hashable, float]) -> None:
+        """Set multipliers of the learning rate: the old name of `set_lr_mult`, where MXNet 1.9.1 only raises."""
+        self.set_lr_mult(args_lrscale)
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Hashable, float]) -> None:
+        """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables."""
+        self.lr_mult = {**self._multipliers_of_symbol("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Hashable, float]) -> None:
+        """Set multipliers of the weight decay, by name or index.
+
+        Others are those of the symbol's variables, then 0 for names that end in none of `decayed_endings`, then 1.
+        """
+        undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)}
+        self.wd_mult = {**undecayed, **self._multipliers_of_symbol("__wd_mult__"), **args_wd_mult}
+
+    def _multipliers_of_symbol(self, attribute: str) -> dict[str, float]:
+        if not self.sym_info:
+            return {}
+        attributes, names = self.sym_info
+        return {
+            name: float(attributes[name][attribute])
+            for name in names
+            if attribute in attributes.get(name, ())
+        }
+
+    def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
+        """Return the learning rate of each parameter, with its multiplier."""
+        lr = self.learning_rate
+        if not self.lr_mult and not self.param_dict:
+            return [lr] * len(indices)
+        return [lr * self._multiplier(i, "lr_mult") for i in indices]
+
+    def _get_wds(self, indices: Sequence[Hashable]) -> list[float]:
+        """Return the weight decay of each parameter, with its multiplier."""
+        if not self.wd:
+            return [0.0] * len(indices)
+        return [self.wd * self._multiplier(i, "wd_mult") for i in indices]
+
+    def _get_lr(self, index: Hashable) -> float:
+        """Return the learning rate of a parameter, with its multiplier."""
+        return self._get_lrs([index])[0]
+
+    def _get_wd(self, index: Hashable) -> float:
+        """Return the weight decay of a parameter, with its multiplier."""
+        return self._get_wds([index])[0]
+
+    def _multiplier(self, index: Hashable, which: str) -> float:
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], which)
+        by_name = getattr(self, which)
+        if index in by_name:
+            return by_name[index]
+        return by_name.get(self.idx2name.get(index), 1.0)

@@ -1,0 +1,201 @@
+"""The update as a pure function of tensors, which a compiler can take together with forward and backward.
+
+What changes from one update to the next is an argument (`Rates`), what does not is in the `UpdatePart`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias, cast
+
+import torch
+from torch import Tensor
+
+from ..draws import derive
+from ..ndarray import NDArray
+from ..ndarray.base import as_dense
+from ..ops.update.lists import Limit
+from .group import LOW_PRECISION, Group, InnerState, clip_together
+
+__all__ = ["ArrayTree", "Rates", "StateTree", "UpdatePart", "state_tensors", "write_state"]
+
+#: The state of a weight, as an optimizer's `create_state_multi_precision` returns it, with tensors in it.
+StateTree: TypeAlias = "Tensor | tuple[StateTree, ...] | None"
+#: The same with arrays.
+ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
+
+
+class Rates(NamedTuple):
+    """What an update takes that is another one each time: tensors of float64, with an element for each weight.
+
+    Attributes
+    ----------
+    lr, wd
+        Learning rates and weight decays, multipliers included.
+    t
+        The number of this update of each weight, from 1.
+    rescale_grad
+        What gradients are multiplied by; without axes.
+    more
+        What an optimizer has besides: the schedule of Nadam's momentum, for example.
+    seed
+        For an optimizer that draws: of int64, without axes. None elsewhere.
+    """
+
+    lr: Tensor
+    wd: Tensor
+    t: Tensor
+    rescale_grad: Tensor
+    more: dict[str, Tensor]
+    seed: Tensor | None
+
+
+class Updating(Protocol):
+    """What `UpdatePart` asks of an optimizer."""
+
+    multi_precision: bool
+    master_first: ClassVar[bool]
+    clip_global_norm: float | None
+
+    @property
+    def clip_limit(self) -> Limit:
+        """`clip_gradient` if it cuts, else None."""
+
+    def update_traced(self, group: Group) -> None:
+        """Update copies of weights and states in place, with rates that are tensors."""
+
+
+@dataclass(frozen=True, eq=False)
+class UpdatePart:
+    """An update of some weights: a pure function, made by `Optimizer.update_part`.
+
+    ``new_weights, new_states = part(weights, grads, states, rates)``. Nothing that is given is written; nothing is
+    recorded; no tensor is read into Python. It is the optimizer's rule, in place, on copies, which a compiler takes
+    away.
+
+    Parameters
+    ----------
+    optimizer
+        Its settings are constants of the function.
+    index
+        The indices of the weights.
+
+    Examples
+    --------
+    >>> from rebind.optimizer import SGD
+    >>> optimizer = SGD(learning_rate=0.5, momentum=0.9)
+    >>> part = optimizer.update_part([0])
+    >>> weights, states = [torch.ones(2)], [torch.zeros(2)]
+    >>> new_weights, new_states = part(weights, [torch.ones(2)], states, optimizer.rates([0]))
+    >>> new_weights, new_states, weights
+    ([tensor([0.5000, 0.5000])], [tensor([-0.5000, -0.5000])], [tensor([1., 1.])])
+    """
+
+    optimizer: Updating
+    index: tuple[Hashable, ...]
+
+    def __call__(
+        self, weights: Sequence[Tensor], grads: Sequence[Tensor], states: Sequence[StateTree], rates: Rates
+    ) -> tuple[list[Tensor], list[StateTree]]:
+        """Return new weights and new states.
+
+        Parameters
+        ----------
+        weights, grads
+            A tensor for each index.
+        states
+            For each index what `Optimizer.step_state` returns: tensors in the tree in which the `Updater` has arrays.
+        rates
+            What `Optimizer.rates` returns.
+        """
+        with torch.no_grad():
+            new_weights = [weight.clone() for weight in weights]
+            new_states = [_clone(state) for state in states]
+            self._update(new_weights, list(grads), new_states, rates)
+        return new_weights, new_states
+
+    def _update(
+        self, weights: list[Tensor], grads: list[Tensor], states: list[StateTree], rates: Rates
+    ) -> None:
+        """Update copies in place, those of low precision through their masters."""
+        optimizer = self.optimizer
+        targets, inner = list(weights), []
+        for k, state in enumerate(states):
+            if optimizer.multi_precision and weights[k].dtype in LOW_PRECISION:
+                pair = cast("tuple[StateTree, StateTree]", state)
+                master, state = pair if optimizer.master_first else pair[::-1]
+                targets[k] = cast(Tensor, master)
+                grads[k] = grads[k].float()
+            inner.append(_inner_state(state))
+        grads = clip_together(grads, optimizer.clip_global_norm, rates.rescale_grad)
+        kinds: dict[tuple[torch.dtype, torch.device], list[int]] = {}
+        for k, target in enumerate(targets):
+            kinds.setdefault((target.dtype, target.device), []).append(k)
+        whole = Group(
+            self.index, targets, grads, inner,
+            rates.lr.unbind(), rates.wd.unbind(), rates.t.unbind(), rates.rescale_grad, optimizer.clip_limit,
+            {name: rate.unbind() for name, rate in rates.more.items()},
+            () if rates.seed is None else [derive(rates.seed, k) for k in range(len(targets))],
+        )  # fmt: skip
+        for members in kinds.values():
+            optimizer.update_traced(whole.part(members))
+        for weight, target in zip(weights, targets, strict=True):
+            if target is not weight:
+                weight.copy_(target)
+
+
+def make_rates(
+    lr: Sequence[float],
+    wd: Sequence[float],
+    t: Sequence[int],
+    rescale_grad: float,
+    more: Sequence[Mapping[str, float]],
+    seed: Tensor | None,
+    device: torch.device | str,
+) -> Rates:
+    """Return numbers as tensors on a device, in one copy; `more` is given by weight."""
+    names = list(more[0]) if more else []
+    columns = [lr, wd, t, *([numbers[name] for numbers in more] for name in names)]
+    flat = [number for column in columns for number in column]
+    tensor = torch.tensor([rescale_grad, *flat], dtype=torch.float64, device=device)
+    lrs, wds, counts, *others = tensor[1:].view(len(columns), len(lr))
+    return Rates(lrs, wds, counts, tensor[0], dict(zip(names, others, strict=True)), seed)
+
+
+def state_tensors(state: ArrayTree) -> StateTree:
+    """Return a state with the tensors of its arrays.
+
+    >>> state_tensors((NDArray(torch.ones(1)), None))
+    (tensor([1.]), None)
+    """
+    if isinstance(state, NDArray):
+        return state.tensor
+    return None if state is None else tuple(state_tensors(each) for each in state)
+
+
+def write_state(state: ArrayTree, new: StateTree) -> None:
+    """Write new tensors into the arrays of a state.
+
+    >>> state = (NDArray(torch.ones(1)), None)
+    >>> write_state(state, (torch.zeros(1), None))
+    >>> state[0].tensor
+    tensor([0.])
+    """
+    if isinstance(state, NDArray):
+        with as_dense([state]) as (target,):
+            target.copy_(cast(Tensor, new))
+    elif state is not None:
+        for each, value in zip(state, cast("tuple[StateTree, ...]", new), strict=True):
+            write_state(each, value)
+
+
+def _clone(state: StateTree) -> StateTree:
+    if isinstance(state, Tensor):
+        return state.clone()
+    return None if state is None else tuple(_clone(each) for each in state)
+
+
+def _inner_state(state: StateTree) -> InnerState | None:
+    """Return the tensors of a state without master as the rules take them."""
+    return (state,) if isinstance(state, Tensor) else cast("InnerState | None", state)
