@@ -67,7 +67,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("annotation", "value", "expected"), PARSED, ids=str)
 def test_parse(annotation, value, expected) -> None:
-    found = Parameter.from_annotation("p", annotation).parse(value, "op")
+    found = Parameter.from_annotation("p", annotation).parse(value)
     assert found == expected and type(found) is type(expected)
 
 
@@ -75,15 +75,15 @@ def test_parse(annotation, value, expected) -> None:
 def test_text_says_the_same(annotation, value, expected) -> None:
     parameter = Parameter.from_annotation("p", annotation)
     if not isinstance(value, np.ndarray):
-        assert parameter.parse(format_value(value), "op") == expected
-    assert parameter.parse(format_value(expected), "op") == expected
+        assert parameter.parse(format_value(value)) == expected
+    assert parameter.parse(format_value(expected)) == expected
 
 
 @pytest.mark.parametrize(("annotation", "value", "says"), REFUSED, ids=str)
 def test_refuse(annotation, value, says) -> None:
     with pytest.raises(ParameterError) as caught:
-        Parameter.from_annotation("p", annotation).parse(value, "op")
-    assert str(caught.value).startswith(f"op: p must be {says}")
+        Parameter.from_annotation("p", annotation).parse(value)
+    assert str(caught.value.locate("op")).startswith(f"op: p must be {says}")
     assert f"got {value!r}" in str(caught.value)
 
 
@@ -114,8 +114,8 @@ def test_what_is_printed_is_parsed_again(name: str, data: Any) -> None:
     annotation, values = PRINTED[name]
     parameter = Parameter.from_annotation("p", annotation)
     value = data.draw(values)
-    assert parameter.parse(format_value(value), "op") == value
-    assert parameter.parse(parameter.parse(value, "op"), "op") == value
+    assert parameter.parse(format_value(value)) == value
+    assert parameter.parse(parameter.parse(value)) == value
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -124,6 +124,6 @@ def test_what_is_printed_is_parsed_again(name: str, data: Any) -> None:
 def test_junk_is_a_sentence_or_a_value(name: str, junk: Any) -> None:
     parameter = Parameter.from_annotation("p", PRINTED[name][0])
     try:
-        parameter.parse(junk, "op")
+        parameter.parse(junk)
     except ParameterError as error:
-        assert str(error).startswith("op: p must be ")
+        assert str(error.locate("op")).startswith("op: p must be ")

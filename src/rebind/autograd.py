@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .errors import ArgumentError, ShapeError, StateError
-from .graph import Entry, Node, depth_first
+from .graph import Application, Entry, Node, Variable, depth_first
 from .ndarray import NDArray
 from .ndarray.gradients import GradReq, again_is_an_error, head_gradient, run_backward
 from .ndarray.history import Step, source_of
@@ -246,17 +246,17 @@ def get_symbol(x: NDArray) -> Symbol:
                 f"autograd.get_symbol: only operators can be told as a symbol; got {step.opaque}"
             )
         if step.operator is None:
-            nodes[id(step)] = Node(None, f"{'var' if step.marked else 'null'}{variables}")
+            nodes[id(step)] = Variable(f"{'var' if step.marked else 'null'}{variables}")
             variables += 1
             continue
         op, p = step.operator, step.params
         given = {
             key: format_value(value)
             for key, value in p.items()
-            if key not in op.defaults or op.defaults[key] != value
+            if key not in op.signature.defaults or op.signature.defaults[key] != value
         }
         inputs = [Entry(nodes[id(source)], index) for source, index in step.sources]
-        nodes[id(step)] = Node(op, f"node_{operators}", inputs, p, given)
+        nodes[id(step)] = Application(op, f"node_{operators}", tuple(inputs), p, given)
         operators += 1
     return Symbol([Entry(nodes[id(last[0])], last[1])])
 

@@ -1,12 +1,18 @@
 """Errors of rebind: one class for each kind of mistake, each also the builtin that Python users expect.
 
-A message has the form ``<who>: <what must hold>; got <value>[. How to mend.]``.
+A message has the form ``<who>: <what must hold>; got <value>[. How to mend.]``. What operators and their rules raise
+holds only what comes after ``<who>:``. Whoever makes the call adds the operator, the name that the user called it by
+and the node as data (`MXNetError.locate`), and the text is put together when it is read.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "AbsentModuleError",
@@ -16,6 +22,7 @@ __all__ = [
     "DTypeError",
     "FormatError",
     "MXNetError",
+    "MissingExtraError",
     "NameLookupError",
     "NonFiniteError",
     "NotImplementedForSymbol",
@@ -29,7 +36,76 @@ __all__ = [
 
 
 class MXNetError(RuntimeError):
-    """Base of every error that rebind raises on purpose."""
+    """Base of every error that rebind raises on purpose.
+
+    Parameters
+    ----------
+    *args
+        The message. Of an error of an operator, without the operator's name.
+    argument
+        The input or parameter that is at fault.
+
+    Attributes
+    ----------
+    operator
+        The operator that failed, by the name that it is registered under first; None where none did.
+    called_as
+        The name by which it was called: an alias, or the same name.
+    node
+        The name of the node of a symbol; None for a call on arrays.
+    argument
+        The input or parameter that is at fault, where one is.
+    inputs
+        The node's inputs, one text each: ``data ('x') (2, 3)``.
+
+    Examples
+    --------
+    >>> error = MXNetError("data must have 4 axes; got shape (2, 3)", argument="data")
+    >>> print(error.locate("Convolution", called_as="Convolution_v1", node="conv0"))
+    Convolution_v1 'conv0': data must have 4 axes; got shape (2, 3)
+    >>> error.operator, error.called_as, error.node, error.argument
+    ('Convolution', 'Convolution_v1', 'conv0', 'data')
+    """
+
+    def __init__(self, *args: object, argument: str | None = None) -> None:
+        super().__init__(*args)
+        self.argument = argument
+        self.operator: str | None = None
+        self.called_as: str | None = None
+        self.node: str | None = None
+        self.inputs: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What must hold and what was found, without who says so."""
+        return super().__str__()
+
+    def locate(
+        self,
+        operator: str,
+        *,
+        called_as: str | None = None,
+        node: str | None = None,
+        inputs: Sequence[str] = (),
+    ) -> Self:
+        """Add where the error comes from, as far as it is not known yet, and return the error.
+
+        An error that passes through several calls (a node in the body of a loop, the loop) belongs to the innermost:
+        what another operator, or another node, has said of itself stays.
+        """
+        if self.node is None and self.operator in (None, operator):
+            self.operator = operator
+            self.called_as = called_as or self.called_as or operator
+            self.node = node
+            self.inputs = tuple(inputs)
+        return self
+
+    def __str__(self) -> str:
+        if self.operator is None:
+            return self.message
+        node = f" {self.node!r}" if self.node is not None else ""
+        listed = f". Inputs: {', '.join(self.inputs)}" if self.inputs else ""
+        return f"{self.called_as}{node}: {self.message}{listed}"
 
 
 class ParameterError(MXNetError, ValueError):
@@ -78,6 +154,10 @@ class NonFiniteError(MXNetError, FloatingPointError):
 
 class FormatError(MXNetError, ValueError):
     """A file is cut short, or is not what it is taken for."""
+
+
+class MissingExtraError(MXNetError, ImportError):
+    """A package is not installed that one of rebind's extras brings."""
 
 
 class AbsentModuleError(MXNetError, ImportError):

@@ -19,8 +19,7 @@ from . import autograd, dtypes
 from .errors import ArgumentError, MXNetError, ParameterError, ShapeError, UserCodeError
 from .grad_mode import grad_mode
 from .ndarray import NDArray, array
-from .ops import OPERATORS, Operator, find
-from .ops._spec import Input, Interface, Shapes, Types
+from .ops import OPERATORS, Inference, Input, Kernels, Operator, Record, Shapes, Signature, Types, find
 from .ops.custom import CUSTOM_OPERATORS
 from .params import Parameter, Params, format_value
 from .shapes import Shape, as_shape
@@ -217,26 +216,27 @@ def _make(prop_class: Callable[..., CustomOpProp], given: Mapping[str, Any]) -> 
         prop = prop_class(**texts)
         arguments, states = list(prop.list_arguments()), list(prop.list_auxiliary_states() or ())
         outputs = tuple(prop.list_outputs())
-    interface = Interface(
-        tuple(Input(entry, auxiliary=entry in states) for entry in (*arguments, *states)),
-        variadic=False,
-        parameters={key: Parameter(key, "", "a value", format_value) for key in given},
-        modes=frozenset({"training"}),
-    )
     described = _Described(name, prop, arguments, outputs, states)
-    made = Operator(
-        described.run_once,
+    return Operator(
         "Custom",
-        outputs=outputs,
-        types={entry: "any" for entry in (*arguments, *outputs, *states)},
-        head_gradient=prop.need_top_grad_,
-        writes_aux=True,
-        make_kernel=lambda: _Kernel(described),
-        interface=interface,
+        Signature(
+            tuple(Input(entry, auxiliary=entry in states) for entry in (*arguments, *states)),
+            {key: Parameter(key, "", "a value", format_value) for key in given},
+            frozenset({"training"}),
+        ),
+        Kernels(
+            described.run_once,
+            head_gradient=prop.need_top_grad_,
+            make=lambda: _Kernel(described),
+            writes_aux=True,
+        ),
+        Inference(
+            described.fill_shapes,
+            types=dict.fromkeys((*arguments, *outputs, *states), "any"),
+            types_rule=described.fill_types,
+        ),
+        Record(outputs),
     )
-    made.fill_shapes(described.fill_shapes)
-    made.fill_types(described.fill_types)
-    return made
 
 
 @contextlib.contextmanager
@@ -247,9 +247,8 @@ def _named(name: str, what: str) -> Iterator[None]:
     except UserCodeError:
         raise
     except Exception as error:
-        raise UserCodeError(
-            f"Custom: operator {name!r}: {what} failed with {type(error).__name__}: {error}"
-        ) from error
+        failure = UserCodeError(f"operator {name!r}: {what} failed with {type(error).__name__}: {error}")
+        raise failure.locate("Custom") from error
 
 
 class _Described(NamedTuple):
@@ -284,8 +283,7 @@ class _Described(NamedTuple):
             found = [list(part) for part in self.prop.infer_shape([list(shape or ()) for shape in given])]
             found += [[]] * (3 - len(found))
             inputs, outputs, states = (
-                [as_shape(shape, f"Custom: operator {self.name!r}: infer_shape") for shape in part]
-                for part in found
+                [as_shape(shape, f"operator {self.name!r}: infer_shape") for shape in part] for part in found
             )
         self._check_counts("infer_shape", inputs, outputs, states)
         return inputs, outputs, states
@@ -323,7 +321,7 @@ class _Described(NamedTuple):
         got = len(inputs), len(outputs), len(states)
         if got != wanted:
             raise ShapeError(
-                f"Custom: operator {self.name!r}: {what} must return {wanted[0]} values for its inputs, {wanted[1]} "
+                f"operator {self.name!r}: {what} must return {wanted[0]} values for its inputs, {wanted[1]} "
                 f"for its outputs and {wanted[2]} for its auxiliary states; got {got[0]}, {got[1]} and {got[2]}"
             )
 
@@ -365,7 +363,7 @@ class _Kernel:
                 self._op = self.described.prop.create_operator(device, shapes, types)
             if not hasattr(self._op, "forward"):
                 raise ArgumentError(
-                    f"Custom: operator {self.described.name!r}: create_operator must return a CustomOp; "
+                    f"operator {self.described.name!r}: create_operator must return a CustomOp; "
                     f"got {self._op!r}"
                 )
             self._outputs = self.described.infer_outputs(tensors)
@@ -554,7 +552,9 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     OperatorArguments(narg=3, names=['data', 'a_min', 'a_max'], types=['NDArray-or-Symbol', 'a float', 'a float'])
     """
     op = find(op_name)
-    kind = "NDArray-or-Symbol[]" if op.variadic else "NDArray-or-Symbol"
-    names = [*op.input_names, *op.parameters]
-    types = [kind] * len(op.input_names) + [parameter.type_text for parameter in op.parameters.values()]
+    kind = "NDArray-or-Symbol[]" if op.signature.variadic else "NDArray-or-Symbol"
+    signature = op.signature
+    names = [*signature.input_names, *signature.parameters]
+    types = [kind] * len(signature.input_names)
+    types += [parameter.type_text for parameter in signature.parameters.values()]
     return OperatorArguments(len(names), names, types)

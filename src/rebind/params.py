@@ -25,7 +25,7 @@ import operator
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import numpy as np
 import torch
@@ -33,7 +33,16 @@ import torch
 from . import dtypes
 from .errors import DTypeError, ParameterError
 
-__all__ = ["NULL", "REQUIRED", "AtLeast", "Between", "Parameter", "Params", "format_value"]
+__all__ = [
+    "NULL",
+    "REQUIRED",
+    "AtLeast",
+    "Between",
+    "Parameter",
+    "ParameterValue",
+    "Params",
+    "format_value",
+]
 
 
 class _Required:
@@ -88,6 +97,10 @@ class Between:
         return f"in [{self.low}, {self.high}]"
 
 
+#: A parsed parameter.
+ParameterValue: TypeAlias = "bool | int | float | str | torch.dtype | tuple[ParameterValue, ...] | None"
+
+
 class Params(dict[str, Any]):
     """Parsed parameters of one node: a dict whose keys can be read as attributes."""
 
@@ -121,12 +134,14 @@ class Parameter:
         """Whether there is no default."""
         return self.default is REQUIRED
 
-    def parse(self, value: Any, who: str) -> Any:
-        """Return the parsed `value`; a ParameterError names `who`, the parameter, what holds and what came."""
+    def parse(self, value: Any) -> Any:
+        """Return the parsed `value`; a ParameterError names the parameter, what holds and what came."""
         try:
             return self.convert(value)
         except (ValueError, TypeError, DTypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
-            raise ParameterError(f"{who}: {self.name} must be {self.type_text}; got {value!r}") from None
+            raise ParameterError(
+                f"{self.name} must be {self.type_text}; got {value!r}", argument=self.name
+            ) from None
 
 
 def format_value(value: Any) -> str:

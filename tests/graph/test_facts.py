@@ -6,7 +6,16 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types, rewrite_with_map
+from rebind.graph import (
+    Entry,
+    Facts,
+    Graph,
+    Target,
+    Variable,
+    infer_shapes,
+    infer_types,
+    rewrite_with_map,
+)
 
 S = mx.sym
 
@@ -48,7 +57,7 @@ def test_a_graph_that_nothing_changes_is_the_same_object() -> None:
 
 
 def test_what_is_not_known() -> None:
-    assert Facts()[Entry(Node(None, "x"))] == (None, None, "default", None, None)
+    assert Facts()[Entry(Variable("x"))] == (None, None, "default", None, None)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from rebind.ops.contrib import tensor
 
 MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
 RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
-HERE = [op for op in all_operators() if op.function.__module__ == tensor.__name__]
+HERE = [op for op in all_operators() if op.kernels.function.__module__ == tensor.__name__]
 
 #: MXNet has the transforms for GPUs only; the table holds what has an inferred shape: not a mask, and not an array
 #: without axes, whose shape reads as unknown. `test_allclose` holds MXNet's answers.
@@ -38,9 +38,9 @@ def test_each_operator_has_a_record():
 def test_names_and_documentation(op):
     short = op.name.removeprefix("_contrib_")
     assert callable(getattr(mx.nd.contrib, short)) and callable(getattr(mx.sym.contrib, short))
-    assert inspect.getdoc(op.function)
-    names = {**vars(tensor), op.function.__name__: op}
-    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+    assert inspect.getdoc(op.kernels.function)
+    names = {**vars(tensor), op.kernels.function.__name__: op}
+    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 

@@ -33,13 +33,13 @@ MODULES = (
     creation, elementwise, indexing, joining, matmul, ordering, reduce, reshape, sampling, slicing, unary,
 )  # fmt: skip
 FILES = {module.__name__ for module in MODULES} | {"rebind.ops._tables"}
-HERE = [op for op in all_operators() if op.function.__module__ in FILES]
+HERE = [op for op in all_operators() if op.kernels.function.__module__ in FILES]
 
 
 def run(sample: Sample, device: str = "cpu", tensors=None, **changed):
     op = OPERATORS[sample.name]
-    keywords = {**op.keywords(op.parse(sample.parameters)), **changed}
-    if "device" in op.modes:
+    keywords = {**op.signature.keywords(op.parse(sample.parameters)), **changed}
+    if "device" in op.signature.modes:
         keywords["device"] = device
     if tensors is None:
         tensors = [torch.tensor(array, device=device) for array in sample.inputs()]
@@ -53,12 +53,15 @@ def test_each_operator_has_a_sample():
 
 @pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
 def test_documentation(op):
-    doc = inspect.getdoc(op.function)
+    doc = inspect.getdoc(op.kernels.function)
     assert doc and doc.splitlines()[0].endswith((".", ")", "``")), (
         "the first line says what the operator computes"
     )
-    names = {**vars(inspect.getmodule(op.function)), **{op.function.__name__: op, "torch": torch}}
-    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+    names = {
+        **vars(inspect.getmodule(op.kernels.function)),
+        **{op.kernels.function.__name__: op, "torch": torch},
+    }
+    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
         result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
         assert not result.failed
 
@@ -74,20 +77,20 @@ def test_meta_tensors_give_shapes_and_types(sample):
 def test_declared_types_and_outputs(sample):
     op = OPERATORS[sample.name]
     p = op.parse(sample.parameters)
-    slots = op.type_slots(p)
+    slots = op.inference.type_slots(p)
     outputs = run(sample)
-    assert len(op.outputs_for(p)) == len(outputs)
+    assert len(op.record.output_names(p)) == len(outputs)
     tensors = [torch.tensor(array) for array in sample.inputs()]
     op.check_types(tensors, p)
     bound = {}
-    names = op.inputs_for(p, len(tensors))
+    names = op.signature.inputs_for(p, len(tensors))
     entries = [
         (name, slots.get(name, slots.get("*", "T")), tensor)
         for name, tensor in zip(names, tensors, strict=True)
     ]
     entries += [
         (name, slots.get(name, slots.get("output", "T")), tensor)
-        for name, tensor in zip(op.outputs_for(p), outputs, strict=True)
+        for name, tensor in zip(op.record.output_names(p), outputs, strict=True)
     ]
     for name, slot, tensor in entries:
         if isinstance(slot, torch.dtype):
@@ -102,8 +105,8 @@ def test_declared_types_and_outputs(sample):
 def test_parameters_survive_text(sample):
     op = OPERATORS[sample.name]
     p = op.parse(sample.parameters)
-    written = {name: format_value(value) for name, value in p.items() if name != op.count}
-    assert op.keywords(op.parse(written)) == op.keywords(p)
+    written = {name: format_value(value) for name, value in p.items() if name != op.signature.count}
+    assert op.signature.keywords(op.parse(written)) == op.signature.keywords(p)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
@@ -112,7 +115,7 @@ def test_inferred_shapes_are_the_real_ones(sample):
     op = OPERATORS[sample.name]
     p = op.parse(sample.parameters)
     tensors = [torch.tensor(array) for array in sample.inputs()]
-    names = op.inputs_for(p, len(tensors))
+    names = op.signature.inputs_for(p, len(tensors))
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, tensors, strict=True)}
     outputs = [tuple(out.shape) for out in run(sample)]
     views = [shapes, dict.fromkeys(shapes)]
@@ -126,8 +129,8 @@ def test_inferred_shapes_are_the_real_ones(sample):
     output_views = [outputs, [None] * len(outputs), [(0,) * len(out) for out in outputs]]
     output_views += [[(0, *out[1:]) if out else out for out in outputs]]
     for view in views:
-        answers = [op.filled_shapes(view, p)]
-        answers += [op.shapes_of_inputs(view, seen, p) for seen in output_views]
+        answers = [op.inference.filled_shapes(view, p)]
+        answers += [op.inference.shapes_of_inputs(view, seen, p) for seen in output_views]
         for answer in answers:
             for name, shape in answer.items():
                 merge(shape, shapes[name])  # raises when they differ
@@ -160,7 +163,7 @@ def test_inferred_shapes_are_the_real_ones(sample):
 )
 def test_shapes_flow_backward(name, inputs, parameters, given, found):
     op = OPERATORS[name]
-    assert op.shapes_of_inputs(inputs, given, op.parse(parameters)) == found
+    assert op.inference.shapes_of_inputs(inputs, given, op.parse(parameters)) == found
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_shapes_flow_backward(name, inputs, parameters, given, found):
 )
 def test_shapes_flow_sideways(name, inputs, parameters, found):
     op = OPERATORS[name]
-    assert op.filled_shapes(inputs, op.parse(parameters)) == found
+    assert op.inference.filled_shapes(inputs, op.parse(parameters)) == found
 
 
 @pytest.mark.parametrize(
@@ -359,7 +362,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
 def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     op = OPERATORS[name]
     with pytest.raises(MXNetError) as caught:
-        keywords = op.keywords(op.parse(parameters))
+        keywords = op.signature.keywords(op.parse(parameters))
         op(*(torch.zeros(shape) for shape in shapes), **keywords)
     assert says in str(caught.value)
 

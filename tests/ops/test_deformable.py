@@ -28,7 +28,7 @@ windows = pytest.mark.parametrize("window", WINDOWS, ids=str)
 
 def run(name, *tensors, **parameters):
     op = OPERATORS[name]
-    return op(*tensors, **op.keywords(op.parse({"num_filter": 4, **parameters})))
+    return op(*tensors, **op.signature.keywords(op.parse({"num_filter": 4, **parameters})))
 
 
 def arrays(name, window, dtype=torch.float64, data=(2, 4, 5, 6), far=1.7):
@@ -36,9 +36,9 @@ def arrays(name, window, dtype=torch.float64, data=(2, 4, 5, 6), far=1.7):
     random = np.random.default_rng(3)
     op = OPERATORS[name]
     p = op.parse({"num_filter": 4, **window})
-    shapes = op.filled_shapes({"data": data, **dict.fromkeys(op.inputs_for(p)[1:])}, p)
+    shapes = op.inference.filled_shapes({"data": data, **dict.fromkeys(op.signature.inputs_for(p)[1:])}, p)
     made = [torch.tensor(random.standard_normal(data))]
-    for key in op.inputs_for(p)[1:]:
+    for key in op.signature.inputs_for(p)[1:]:
         made.append(torch.tensor(random.uniform(-1, 1, shapes[key])))
     made[1] = (made[1] * far).floor() + 0.1 + 0.8 * torch.tensor(random.uniform(0, 1, shapes["offset"]))
     return [array.to(dtype) for array in made]

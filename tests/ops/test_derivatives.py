@@ -69,9 +69,9 @@ SYMMETRIC = ("_linalg_potrf", "_linalg_syevd")
 def differentiated(sample: Sample) -> list[bool]:
     """Tell which arrays gradients are computed for: those drawn from a range of real numbers that are no states."""
     op = OPERATORS[sample.name]
-    names = op.inputs_for(op.parse(sample.parameters), len(sample.arrays))
+    names = op.signature.inputs_for(op.parse(sample.parameters), len(sample.arrays))
     return [
-        isinstance(array, Array) and array.dtype == "float32" and name not in op.aux_names
+        isinstance(array, Array) and array.dtype == "float32" and name not in op.signature.aux_names
         for name, array in zip(names, sample.arrays, strict=True)
     ]
 
@@ -83,7 +83,7 @@ def has_derivative(sample: Sample) -> bool:
         any(differentiated(sample))
         and sample.name not in FLAT
         and sample.name not in NOT_CHECKED
-        and op.needs_head_gradient(op.parse(sample.parameters))
+        and op.kernels.needs_head_gradient(op.parse(sample.parameters))
         and (sample.name in ("Cast", "amp_cast") or dtype == "float64")
     )
 
@@ -96,7 +96,7 @@ COVERED = {sample.name for sample in ROWS}
 def parameters_of(sample: Sample) -> Params:
     """Return the parameters with which the operator computes in float64."""
     op = OPERATORS[sample.name]
-    given = {**sample.parameters, **({op.count: len(sample.arrays)} if op.count else {})}
+    given = {**sample.parameters, **({op.signature.count: len(sample.arrays)} if op.signature.count else {})}
     return op.parse({**given, "dtype": "float64"} if sample.name in ("Cast", "amp_cast") else given)
 
 
@@ -104,16 +104,16 @@ def prepare(sample: Sample) -> tuple[Callable[..., tuple[torch.Tensor, ...]], li
     """Return the operator as a function of tensors that gives what has a gradient, and its inputs."""
     op = OPERATORS[sample.name]
     p = parameters_of(sample)
-    keywords = {**op.keywords(p)}
-    if "training" in op.modes:
+    keywords = {**op.signature.keywords(p)}
+    if "training" in op.signature.modes:
         keywords["training"] = sample.training
 
     def compute(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         if sample.name in SYMMETRIC:
             tensors = tuple(tensor + tensor.mT for tensor in tensors)
-        modes = {"generator": torch.Generator().manual_seed(1)} if "generator" in op.modes else {}
+        modes = {"generator": torch.Generator().manual_seed(1)} if "generator" in op.signature.modes else {}
         out = op(*tensors, **keywords, **modes)
-        outputs = out[: op.visible_outputs(p)] if isinstance(out, tuple) else (out,)
+        outputs = out[: op.record.visible_outputs(p)] if isinstance(out, tuple) else (out,)
         return tuple(each for each in outputs if each.requires_grad)
 
     inputs = [
@@ -128,8 +128,8 @@ def test_each_operator_has_a_row_or_a_reason():
     known = {name: [title for title, table in tables.items() if name in table] for name in OPERATORS}
     missing = []
     for op in all_operators():
-        flat = not op.inputs or op._head_gradient is False
-        if not known[op.name] and not flat and op.function.__module__ not in NO_ROWS:
+        flat = not op.signature.inputs or op.kernels.head_gradient is False
+        if not known[op.name] and not flat and op.kernels.function.__module__ not in NO_ROWS:
             missing.append(op.name)
         assert len(known[op.name]) <= 1, f"{op.name} stands in {known[op.name]}"
     assert not missing, "operators without a row in samples.py and without a reason here"
@@ -199,17 +199,17 @@ def test_gradients_through_an_executor(sample):
     if sample.name in SYMMETRIC:
         pytest.skip("an element that moves alone makes the matrix unsymmetric")
     op = OPERATORS[sample.name]
-    if "generator" in op.modes:
+    if "generator" in op.signature.modes:
         pytest.skip("draws anew in each pass")
     p = parameters_of(sample)
-    names = op.inputs_for(p, len(sample.arrays))
+    names = op.signature.inputs_for(p, len(sample.arrays))
     given = {name: value for name, value in p.items() if value is not None}
     symbol = make_function(op, op.name)(*(mx.sym.var(name) for name in names), **given)
     if sample.name == "_contrib_hawkesll":
         symbol = symbol[0]  # no gradient flows through the state, as in MXNet
     tensors = dict(zip(names, prepare(sample)[1], strict=True))
     values = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
-    states = {name: values.pop(name) for name in op.aux_names}
+    states = {name: values.pop(name) for name in op.signature.aux_names}
     wanted = [name for name, tensor in tensors.items() if tensor.requires_grad]
     mx.test_utils.check_numeric_gradient(
         symbol, values, states, grad_nodes=wanted, rtol=1e-4, atol=1e-6, dtype=np.float64

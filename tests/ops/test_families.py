@@ -63,7 +63,9 @@ def cases(rows):
 
 def call(sample):
     op = OPERATORS[sample.name]
-    return op(*map(torch.tensor, sample.inputs()), **op.keywords(op.parse(sample.parameters))).numpy()
+    return op(
+        *map(torch.tensor, sample.inputs()), **op.signature.keywords(op.parse(sample.parameters))
+    ).numpy()
 
 
 @pytest.mark.parametrize("sample", cases(UNARY), ids=str)

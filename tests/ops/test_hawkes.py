@@ -123,7 +123,7 @@ def test_meta_and_shapes():
     assert [tuple(out.shape) for out in meta] == [(3,), (3, 3)]
     op = OPERATORS["_contrib_hawkesll"]
     known = dict.fromkeys(NAMES) | {"lda": (2, 3), "lags": (2, 4)}
-    found = op.filled_shapes(known, op.parse({}))
+    found = op.inference.filled_shapes(known, op.parse({}))
     assert found["alpha"] == (3,) and found["marks"] == (2, 4) and found["max_time"] == (2,)
 
 

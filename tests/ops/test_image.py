@@ -14,7 +14,7 @@ import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators, image
 
-HERE = [op for op in all_operators() if op.function.__module__ == image.__name__]
+HERE = [op for op in all_operators() if op.kernels.function.__module__ == image.__name__]
 
 #: A call of each operator on a picture (4, 6, 3).
 CALLS = {
@@ -39,8 +39,8 @@ BY_CHANCE = [name for name in CALLS if name.startswith("random")]
 
 def run(name: str, data: torch.Tensor, seed: int = 7, **changed):
     op = OPERATORS[f"_image_{name}"]
-    keywords = op.keywords(op.parse({**CALLS[name], **changed}))
-    if "generator" in op.modes:
+    keywords = op.signature.keywords(op.parse({**CALLS[name], **changed}))
+    if "generator" in op.signature.modes:
         keywords["generator"] = None if data.is_meta else torch.Generator().manual_seed(seed)
     return op(data, **keywords)
 
@@ -59,8 +59,8 @@ def test_each_operator_has_a_call():
 def test_names_and_documentation(op):
     short = op.name.removeprefix("_image_")
     assert callable(getattr(mx.nd.image, short)) and callable(getattr(mx.sym.image, short))
-    names = {**vars(image), op.function.__name__: op}
-    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+    names = {**vars(image), op.kernels.function.__name__: op}
+    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 

@@ -17,7 +17,7 @@ from rebind.ops import OPERATORS, all_operators, linalg
 
 MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
 RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
-HERE = [op for op in all_operators() if op.function.__module__ == linalg.__name__]
+HERE = [op for op in all_operators() if op.kernels.function.__module__ == linalg.__name__]
 
 
 def matrix(*shape: int) -> torch.Tensor:
@@ -66,9 +66,9 @@ def test_names_and_documentation(op):
     short = op.name.removeprefix("_linalg_")
     assert callable(getattr(mx.nd.linalg, short)) and callable(getattr(mx.sym.linalg, short))
     assert op.aliases == (() if short == "syevd" else (f"linalg_{short}",))
-    assert inspect.getdoc(op.function)
-    names = {**vars(linalg), op.function.__name__: op}
-    for test in doctest.DocTestFinder().find(op.function, op.name, globs=names):
+    assert inspect.getdoc(op.kernels.function)
+    names = {**vars(linalg), op.kernels.function.__name__: op}
+    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 

@@ -10,7 +10,7 @@ from rebind.ops import find
 
 def call(name, *tensors, **given):
     op = find(name)
-    return op(*tensors, **op.keywords(op.parse(given)))
+    return op(*tensors, **op.signature.keywords(op.parse(given)))
 
 
 def randn(*shape, seed=0):
@@ -57,7 +57,9 @@ def test_softmax_output_out_grad_multiplies():
     torch.testing.assert_close(softmax_gradient(data, label, head=head, out_grad=True), plain * head)
     torch.testing.assert_close(softmax_gradient(data, label, head=head), plain)
     op = find("SoftmaxOutput")
-    assert op.needs_head_gradient(op.parse({"out_grad": True})) and not op.needs_head_gradient(op.parse({}))
+    assert op.kernels.needs_head_gradient(
+        op.parse({"out_grad": True})
+    ) and not op.kernels.needs_head_gradient(op.parse({}))
 
 
 def test_softmax_output_leaves_its_inputs_alone():
@@ -65,7 +67,7 @@ def test_softmax_output_leaves_its_inputs_alone():
     out = call("SoftmaxOutput", data, label)
     copies = data.clone(), label.clone(), out.clone()
     op = find("SoftmaxOutput")
-    grad, none = op.gradient_rule(op.parse({}), (data, label), (out,), ())
+    grad, none = op.kernels.gradient(op.parse({}), (data, label), (out,), ())
     assert none is None
     assert all(torch.equal(a, b) for a, b in zip((data, label, out), copies, strict=True))
     torch.testing.assert_close(grad[1:], out[1:])  # labels that are no class
@@ -95,7 +97,9 @@ def test_a_batch_of_nothing():
 )
 def test_shape_of_the_label(data, label, multi_output, says):
     op = find("SoftmaxOutput")
-    found = op.filled_shapes({"data": data, "label": label}, op.parse({"multi_output": multi_output}))
+    found = op.inference.filled_shapes(
+        {"data": data, "label": label}, op.parse({"multi_output": multi_output})
+    )
     assert found == ({} if says is None else {"label": says})
 
 
@@ -106,7 +110,7 @@ def test_regression_takes_no_head(name):
     data, label = randn(4, 3).requires_grad_(), randn(4, 3, seed=1)
     call(name, data, label).backward(torch.full((4, 3), 1e9, dtype=torch.float64))
     assert data.grad.abs().max() < 10
-    assert not find(name).needs_head_gradient(find(name).parse({}))
+    assert not find(name).kernels.needs_head_gradient(find(name).parse({}))
 
 
 @pytest.mark.parametrize("use_linear", (False, True))

@@ -173,7 +173,7 @@ def test_mistakes_meet_a_sentence(name, shape, given, says):
 def test_documentation():
     op = opencv.cvcopy_make_border
     for test in doctest.DocTestFinder().find(
-        op.function, op.name, globs={**vars(opencv), op.function.__name__: op}
+        op.kernels.function, op.name, globs={**vars(opencv), op.kernels.function.__name__: op}
     ):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 

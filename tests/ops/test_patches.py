@@ -31,7 +31,7 @@ def drawn(*shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", patches.__all__)
 def test_documentation(name):
-    function = getattr(patches, name).function
+    function = getattr(patches, name).kernels.function
     for test in doctest.DocTestFinder().find(function, name, globs={name: getattr(patches, name)}):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
     assert "Shapes" in inspect.getdoc(function)
@@ -82,11 +82,11 @@ def test_types(dtype):
 def test_shapes_flow_both_ways():
     op = OPERATORS["im2col"]
     p = op.parse({"kernel": (2, 2)})
-    assert op.shapes_of_inputs({"data": None}, [(5, 12, 4)], p) == {"data": (5, 3, 0, 0)}
+    assert op.inference.shapes_of_inputs({"data": None}, [(5, 12, 4)], p) == {"data": (5, 3, 0, 0)}
     op = OPERATORS["col2im"]
     p = op.parse({"kernel": (2, 2), "output_size": (3, 4)})
-    assert op.shapes_of_inputs({"data": None}, [(5, 3, 3, 4)], p) == {"data": (5, 12, 0)}
-    assert op.filled_shapes({"data": None}, p) == {"data": (0, 0, 6)}
+    assert op.inference.shapes_of_inputs({"data": None}, [(5, 3, 3, 4)], p) == {"data": (5, 12, 0)}
+    assert op.inference.filled_shapes({"data": None}, p) == {"data": (0, 0, 6)}
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators
 
-HERE = [op for op in all_operators() if op.function.__module__.startswith("rebind.ops.quantization")]
+HERE = [op for op in all_operators() if op.kernels.function.__module__.startswith("rebind.ops.quantization")]
 INT8 = (-128, 128)
 UINT8 = (0, 256)
 
 
 def call(name: str, *tensors: torch.Tensor | None, **parameters):
     op = OPERATORS[f"_contrib_{name}"]
-    return op.function(*tensors, **op.keywords(op.parse(parameters)))
+    return op(*tensors, **op.signature.keywords(op.parse(parameters)))
 
 
 def one(*numbers: float) -> list[torch.Tensor]:
@@ -237,7 +237,7 @@ def test_rnn_comes_near_the_rnn(bidirectional):
     shapes, _, _ = symbol.infer_shape(data=(5, 3, 4))
     parameters, *states = (torch.rand(shape) - 0.5 for shape in shapes[1:])
     data = torch.randn(5, 3, 4)
-    exact = OPERATORS["RNN"].function(data, parameters, *states, **given, state_outputs=True)
+    exact = OPERATORS["RNN"].kernels.function(data, parameters, *states, **given, state_outputs=True)
     quantized = call("quantize_asym", data)
     out = call(
         "quantized_rnn", quantized[0], parameters, *states, *quantized[1:], state_outputs=True, **given

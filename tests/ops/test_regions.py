@@ -49,7 +49,7 @@ calls = pytest.mark.parametrize(
 
 def run(name, *tensors, **parameters):
     op = OPERATORS[name]
-    return op(*tensors, **op.keywords(op.parse(parameters)))
+    return op(*tensors, **op.signature.keywords(op.parse(parameters)))
 
 
 def arrays(name, parameters, channels, dtype=torch.float64, boxes=None, shape=(2, 9, 11)):

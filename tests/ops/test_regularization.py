@@ -22,9 +22,9 @@ def drawn(*shape: int) -> torch.Tensor:
 
 def test_documentation():
     names = {"identity_attach_kl_sparse_reg": OP}
-    for test in doctest.DocTestFinder().find(OP.function, NAME, globs=names):
+    for test in doctest.DocTestFinder().find(OP.kernels.function, NAME, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
-    assert OP.function.__module__ == regularization.__name__
+    assert OP.kernels.function.__module__ == regularization.__name__
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 2, 2)])

@@ -96,7 +96,9 @@ def test_one_unknown_size_is_found_from_the_output(case, data):
     axis = data.draw(st.integers(0, len(shape) - 1))
     half = tuple(0 if a == axis else n for a, n in enumerate(shape))
     op = OPERATORS["Reshape"]
-    assert op.shapes_of_inputs({"data": half}, [target], op.parse({"shape": codes})) == {"data": shape}
+    assert op.inference.shapes_of_inputs({"data": half}, [target], op.parse({"shape": codes})) == {
+        "data": shape
+    }
 
 
 def test_empty_arrays():

@@ -24,7 +24,7 @@ def drawn(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", sampler.__all__)
 def test_documentation(name):
-    function = getattr(sampler, name).function
+    function = getattr(sampler, name).kernels.function
     names = {**vars(sampler), name: getattr(sampler, name)}
     for test in doctest.DocTestFinder().find(function, name, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
@@ -246,7 +246,7 @@ def test_an_empty_batch(name, shapes, keywords, expected):
 def test_mistakes_meet_a_sentence(name, shapes, keywords, says):
     op = OPERATORS[name]
     with pytest.raises(MXNetError) as caught:
-        op(*(torch.zeros(shape) for shape in shapes), **op.keywords(op.parse(keywords)))
+        op(*(torch.zeros(shape) for shape in shapes), **op.signature.keywords(op.parse(keywords)))
     assert says in str(caught.value)
 
 

@@ -26,7 +26,7 @@ multiply = pytest.mark.parametrize("is_multiply", [True, False])
 
 def run(name, *tensors, **parameters):
     op = OPERATORS[name]
-    return op(*tensors, **op.keywords(op.parse(parameters)))
+    return op(*tensors, **op.signature.keywords(op.parse(parameters)))
 
 
 def maps(*shape, dtype=torch.float64):

@@ -169,7 +169,7 @@ def test_a_factor_on_another_device_selects_what_a_look_at_it_would(factor):
         return [tensor for group in (lists[0], *lists[2:]) for tensor in group]
 
     array = torch.tensor([factor], dtype=torch.float64)
-    looked = run(functools.partial(skipping, "adamw", rules.adamw, array))
+    looked = run(functools.partial(skipping, rules.adamw, array))
     assert_same(run(functools.partial(select_good, rules.adamw, array[0])), looked)
     if factor != 0.5:
         assert_same(looked, [tensor for seed in (0, 2, 3) for tensor in some(2, seed)], rtol=0, atol=0)
@@ -323,7 +323,7 @@ def test_on_meta(name):
     arrays, parameters = arrays_for(name)
     p = op.parse(parameters)
     tensors = [array.tensor.to("meta") for array in arrays]
-    assert op(*tensors, **op.keywords(p)).shape == (3, 4)
+    assert op(*tensors, **op.signature.keywords(p)).shape == (3, 4)
 
 
 # ---- the operators: types and errors ---------------------------------------------------------------------------
@@ -440,8 +440,8 @@ def test_every_operator_that_writes_states_says_which():
     updates = [op for op in all_operators() if "_update" in op.name]
     assert len(updates) > 30
     for op in updates:
-        assert op.writes_aux
-        assert op.writes_over != op.name.endswith("phase1"), op.name
+        assert op.kernels.writes_aux
+        assert op.kernels.writes_over != op.name.endswith("phase1"), op.name
 
 
 # ---- nd.contrib ------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def missing_parameters() -> dict[str, list[str]]:
         parameters = {
             key for key, kind in arguments.items() if "Symbol" not in kind and "NDArray" not in kind
         }
-        lacking = sorted(parameters - set(op.parameters) - COUNTS)
+        lacking = sorted(parameters - set(op.signature.parameters) - COUNTS)
         if lacking:
             found[name] = lacking
     return found

@@ -45,14 +45,16 @@ def test_every_node_on_recorded_inputs(name: str) -> None:
         if node.operator is None:
             continue
         inputs = iter(torch.from_numpy(recorded[_output(entry.node, entry.index)]) for entry in node.inputs)
-        wanted = node.operator.inputs_for(node.params, len(node.inputs))
+        wanted = node.operator.signature.inputs_for(node.params, len(node.inputs))
         tensors = (
             list(inputs)
-            if node.operator.variadic
-            else [next(inputs) if key in wanted else None for key in node.operator.input_names]
+            if node.operator.signature.variadic
+            else [next(inputs) if key in wanted else None for key in node.operator.signature.input_names]
         )
-        modes = node.operator.mode_keywords(False, None, torch.device("cpu"))
-        result = node.operator.function(*tensors, **node.operator.keywords(node.params), **modes)
+        modes = node.operator.signature.mode_keywords(False, None, torch.device("cpu"))
+        result = node.operator.kernels.function(
+            *tensors, **node.operator.signature.keywords(node.params), **modes
+        )
         results = result if isinstance(result, tuple) else (result,)
         for index in range(node.visible_outputs):
             key = _output(node, index)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from torch import Tensor, fx
 
 from ..draws import Source, derive
-from ..errors import UserCodeError
 from ..graph import Facts, Graph, Node, Target, infer_shapes, infer_types
 from ..graph.passes import uses_shapes
 from ..ops.control_flow import RUNNERS
@@ -49,7 +48,9 @@ class ControlFlow:
             Body(graph, target, None if kernels is None else kernels.setdefault(i, {}), write)
             for i, graph in enumerate(op.subgraphs)
         ]
-        self._states = [i for i, name in enumerate(op.input_names) if op.is_auxiliary(name)]
+        self._states = [
+            i for i, name in enumerate(op.signature.input_names) if op.signature.is_auxiliary(name)
+        ]
 
     def __call__(self, *tensors: Tensor, generator: Source | None = None, **parameters: Any) -> Any:
         """Return the outputs and the new auxiliary states; `parameters` are the node's, which it knows."""
@@ -81,10 +82,11 @@ class Body:
         arguments = [tensors[i] for i in self._order]
         try:
             outputs, new_aux, _ = code.forward(source, *arguments) if draws else code.forward(*arguments)
-        except UserCodeError:
-            raise
         except Exception as error:
-            raise failure_of(code, error) from None
+            found = failure_of(code, error)
+            if found is error:
+                raise
+            raise found from None
         values = zip(self._states, new_aux, strict=True)
         return outputs, {state: value for state, value in values if value is not None}
 

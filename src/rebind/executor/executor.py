@@ -17,7 +17,6 @@ from ..errors import (
     ParameterError,
     ShapeError,
     StateError,
-    UserCodeError,
     near_names,
 )
 from ..grad_mode import grad_mode
@@ -285,10 +284,11 @@ class Executor:
                     outputs, new_aux, loss_inputs = plan(generator, tensors)
                 else:
                     outputs, new_aux, loss_inputs = watch.run(plan, generator, tensors)
-        except UserCodeError:
-            raise  # with the user's own error as its cause
         except Exception as error:
-            raise plan.explain(error) from None
+            found = plan.explain(error)
+            if found is error:  # a custom operator's keeps the user's own error as its cause
+                raise
+            raise found from None
         kept = Record(outputs, loss_inputs) if record else None
         inputs = {id(tensor) for tensor in tensors}
         return [_detached(output, inputs) for output in outputs], _Pass(plan, kept, new_aux, random_state)

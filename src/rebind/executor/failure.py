@@ -12,9 +12,8 @@ from typing import Any
 
 from torch import fx
 
-from ..errors import MXNetError
 from ..graph import Node
-from ..ndarray.compute import explain
+from ..ops import explain
 
 __all__ = ["failed_step", "failure_at", "failure_of"]
 
@@ -63,9 +62,4 @@ def failure_at(step: fx.Node, inputs: Sequence[Any], error: Exception) -> Except
     node: Node | None = step.meta.get("node")
     if node is None or node.operator is None:
         return error
-    who = f"{node.operator.name} {node.name!r}"
-    if isinstance(error, MXNetError):
-        return type(error)(str(error).replace(node.operator.name, who, 1))
-    if isinstance(error, (RuntimeError, IndexError)):
-        return explain(node.operator, who, inputs, node.params, error)
-    return error
+    return explain(error, node.operator, inputs, node.params, called_as=node.called_as, node=node.name)

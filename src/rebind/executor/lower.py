@@ -135,15 +135,15 @@ def _losses(graph: Graph) -> list[Loss | None]:
         node, op = entry.node, entry.node.operator
         if (
             op is None
-            or op.gradient_rule is None
-            or op.needs_head_gradient(node.params)
-            or len(op.outputs_for(node.params)) != 1
+            or op.kernels.gradient is None
+            or op.kernels.needs_head_gradient(node.params)
+            or len(op.record.output_names(node.params)) != 1
             or uses[entry] != 1
         ):
             return None
         source = node.inputs[0]
         producer = source.node.operator
-        owned = producer is not None and producer.owns_output and source.index == 0
+        owned = producer is not None and producer.kernels.owns_output and source.index == 0
         return Loss(node, owned and uses[source] == 1)
 
     return list(map(loss, graph.outputs))
@@ -199,15 +199,15 @@ class _Code:
         if self.target.spans_devices:
             inputs = [self.code.call_method("to", (value, device)) for value in inputs]
         arguments = _all_inputs(node, inputs)
-        keywords = {
-            **op.keywords(node.params),
-            **op.mode_keywords(self.target.training, self._source_for(node), device),
+        keywords: dict[str, Any] = {
+            **op.signature.keywords(node.params),
+            **op.signature.mode_keywords(self.target.training, self._source_for(node), device),
         }
         if node in self.loss_nodes:
             self.loss_inputs[node] = arguments
         result = self.code.call_function(self._kernel(node), arguments, keywords)
         result.meta["node"] = node
-        count = len(op.outputs_for(node.params))
+        count = len(op.record.output_names(node.params))
         if count + len(op.returned_aux) == 1:
             self.values[Entry(node)] = result
             return
@@ -215,14 +215,14 @@ class _Code:
             self.values[Entry(node, i)] = self.code.call_function(operator.getitem, (result, i))
         if op.returned_aux:
             named = zip(node.input_names, node.inputs, strict=True)
-            states = [entry.node for name, entry in named if op.is_auxiliary(name)]
+            states = [entry.node for name, entry in named if op.signature.is_auxiliary(name)]
             for i, state in enumerate(states, start=count):
                 self.new_aux[state] = self.code.call_function(operator.getitem, (result, i))
 
     def _source_for(self, node: Node) -> fx.Node | None:
         """Return where a node's random numbers come from: under a compiler each node has a seed of its own."""
         assert node.operator is not None
-        if "generator" not in node.operator.modes:
+        if "generator" not in node.operator.signature.modes:
             return None
         if not self.target.traced:
             return self.source
@@ -233,16 +233,16 @@ class _Code:
         """Return the function that computes a node."""
         op = node.operator
         assert op is not None
-        if op.subgraphs or (op.make_kernel is not None and self.kernels is not None):
+        if op.subgraphs or (op.kernels.make is not None and self.kernels is not None):
             number, self.stateful = self.stateful, self.stateful + 1
             if op.subgraphs:
                 own = None if self.kernels is None else self.kernels.setdefault(number, {})
                 return ControlFlow(node, self.target, own, _body_code)
-            assert self.kernels is not None and op.make_kernel is not None
-            return self.kernels.setdefault(number, op.make_kernel())
+            assert self.kernels is not None and op.kernels.make is not None
+            return self.kernels.setdefault(number, op.kernels.make())
         if node in self.loss_nodes:
-            return op.forward_kernel
-        return self.overwriting.get(node, op.kernel)
+            return op.kernels.forward
+        return self.overwriting.get(node, op.kernels.differentiable)
 
 
 def _body_code(
@@ -260,10 +260,7 @@ def _all_inputs(node: Node, present: Sequence[fx.Node]) -> tuple[fx.Node | None,
     """Return the inputs with None for absent optional ones, as the function takes them."""
     op = node.operator
     assert op is not None
-    if op.variadic:
-        return tuple(present)
-    values = dict(zip(node.input_names, present, strict=True))
-    found = [values.get(name) for name in op.input_names]
+    found = op.signature.arguments(node.params, present)
     while found and found[-1] is None:  # what is absent at the end can be left out
         found.pop()
     return tuple(found)
@@ -278,4 +275,4 @@ def needs_head_gradient(entry: Entry) -> bool:
     [True, False]
     """
     op = entry.node.operator
-    return op is None or op.needs_head_gradient(entry.node.params)
+    return op is None or op.kernels.needs_head_gradient(entry.node.params)

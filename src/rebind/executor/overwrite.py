@@ -51,9 +51,9 @@ def _kernel(node: Node, uses: Counter[Entry]) -> Callable[..., Tensor] | None:
         return None
     for name, entry in zip(node.input_names, node.inputs, strict=True):
         producer = entry.node.operator
-        if producer is None or not producer.owns_output or entry.index or uses[entry] != 1:
+        if producer is None or not producer.kernels.owns_output or entry.index or uses[entry] != 1:
             continue
-        kernel = op.in_place_kernel(name, node.params)
+        kernel = op.kernels.over_input(name, node.params)
         if kernel is not None:
             return kernel
     return None

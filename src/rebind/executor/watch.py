@@ -11,7 +11,6 @@ from torch import Tensor, fx
 
 from ..device import Device
 from ..draws import Source
-from ..errors import UserCodeError
 from ..graph import Node
 from ..ndarray import NDArray
 from .failure import failure_at
@@ -80,10 +79,11 @@ class _WatchedRun(fx.Interpreter):
         inputs = self._enter(node, args)
         try:
             result = super().call_function(target, inputs, kwargs)
-        except UserCodeError:
-            raise
         except Exception as error:
-            raise failure_at(self._step, inputs, error) from None
+            found = failure_at(self._step, inputs, error)
+            if found is error:
+                raise
+            raise found from None
         self._leave(node, result)
         return result
 
@@ -96,7 +96,7 @@ class _WatchedRun(fx.Interpreter):
         """Report an operator's inputs, and return them so that each one's gradient will be reported."""
         op = node.operator
         assert op is not None
-        names = node.input_names if op.variadic else op.input_names
+        names = node.input_names if op.signature.variadic else op.signature.input_names
         present = [
             (i, name, value)
             for i, (name, value) in enumerate(zip(names, args, strict=False))
@@ -107,7 +107,7 @@ class _WatchedRun(fx.Interpreter):
         if not torch.is_grad_enabled():
             return tuple(args)
         watched = list(args)
-        differentiable = [name for name in node.input_names if not op.is_auxiliary(name)]
+        differentiable = [name for name in node.input_names if not op.signature.is_auxiliary(name)]
         for i, name, value in reversed(present):  # backward comes to the alias that was made last first
             if value.requires_grad and name in differentiable:
                 number = differentiable.index(name) if len(differentiable) > 1 else ""

@@ -1,11 +1,23 @@
 """How a network is understood: nodes, traversal, inference of shapes and types, JSON."""
 
 from .facts import EntryFacts, Facts, Target
-from .graph import Entry, Graph, Node, check, depth_first, input_variable, rewrite, rewrite_with_map
+from .graph import (
+    Application,
+    Entry,
+    Graph,
+    Node,
+    Variable,
+    check,
+    depth_first,
+    input_variable,
+    rewrite,
+    rewrite_with_map,
+)
 from .inference import Inferred, infer_shapes, infer_types
 from .storage_inference import infer_storage
 
 __all__ = [
+    "Application",
     "Entry",
     "EntryFacts",
     "Facts",
@@ -13,6 +25,7 @@ __all__ = [
     "Inferred",
     "Node",
     "Target",
+    "Variable",
     "check",
     "depth_first",
     "infer_shapes",

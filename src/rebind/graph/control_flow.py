@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import FormatError, ShapeError
-from ..ops import Operator
-from ..ops._spec import Input, Interface, Shapes, Types
+from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature, Types
 from ..ops.control_flow import RUNNERS
 from ..params import Params
 from ..shapes import Shape, is_known, merge
@@ -32,7 +31,7 @@ def is_control_flow(op: Operator) -> bool:
 def is_stateful(graph: Graph) -> bool:
     """Tell whether an operator in the graph, or in a part, keeps something from one run to the next."""
     return any(
-        op.make_kernel is not None or any(map(is_stateful, op.subgraphs))
+        op.kernels.make is not None or any(map(is_stateful, op.subgraphs))
         for node in graph.nodes
         if (op := node.operator) is not None
     )
@@ -40,7 +39,9 @@ def is_stateful(graph: Graph) -> bool:
 
 def needs_randomness(graph: Graph) -> bool:
     """Tell whether an operator in the graph, or in a part, draws random numbers."""
-    return any("generator" in node.operator.modes for node in graph.nodes if node.operator is not None)
+    return any(
+        "generator" in node.operator.signature.modes for node in graph.nodes if node.operator is not None
+    )
 
 
 class Part(NamedTuple):
@@ -124,9 +125,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
         if {place for part in parts for place, _ in part.sources} != set(range(inputs)):
             raise ValueError(f"its parameters do not name each of its {inputs} inputs")
     except (ValueError, IndexError) as error:
-        raise FormatError(
-            f"{template.name}: parameters, subgraphs and inputs must fit each other; {error}"
-        ) from None
+        raise FormatError(f"parameters, subgraphs and inputs must fit each other; {error}") from None
 
     states = {
         place
@@ -135,23 +134,22 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
         if variable in part.graph.auxiliary
     }
     names = tuple(f"arg{i}" for i in range(inputs))
-    flow = _Flow(parts, names, len(template.outputs_for(p)))
-    made = Operator(
-        flow.on_meta,
+    outputs = template.record.output_names(p)
+    flow = _Flow(parts, names, len(outputs))
+    return Operator(
         template.name,
-        outputs=template.outputs_for(p),
-        types=dict.fromkeys((*names, *template.outputs_for(p)), "any"),
-        interface=Interface(
+        Signature(
             tuple(Input(name, auxiliary=i in states) for i, name in enumerate(names)),
-            variadic=False,
-            parameters=template.parameters,
-            modes=frozenset({"generator"} if any(map(needs_randomness, graphs)) else ()),
+            template.signature.parameters,
+            frozenset({"generator"} if any(map(needs_randomness, graphs)) else ()),
         ),
+        Kernels(flow.on_meta),
+        Inference(
+            flow.fill_shapes, types=dict.fromkeys((*names, *outputs), "any"), types_rule=flow.fill_types
+        ),
+        Record(outputs),
         subgraphs=tuple(graphs),
     )
-    made.fill_shapes(flow.fill_shapes)
-    made.fill_types(flow.fill_types)
-    return made
 
 
 class _Flow:

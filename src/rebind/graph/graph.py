@@ -1,27 +1,80 @@
 """The graph of a symbol: plain data that is never changed after it is made.
 
-A `Graph` is a tuple of entries; an `Entry` is one output of a `Node`; a node is a variable or the application of an
-operator to entries. One thing may change: a node's `attributes`, strings that say something about it
-(``__lr_mult__``), since MXNet's programs set them on existing symbols (``internals[i]._set_attr(...)``).
+A `Graph` is a tuple of entries; an `Entry` is one output of a node; a node is a `Variable` or the `Application` of an
+operator to entries. What is cached by a node or a graph (plans, shapes) stays right, since neither changes. One thing
+may: a node's `attributes`, strings that say something about it (``__lr_mult__``), since MXNet's programs set them on
+existing symbols (``internals[i]._set_attr(...)``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import MXNetError
 from ..ops import Operator
 from ..params import Params
 
-__all__ = ["Entry", "Graph", "Node", "check", "depth_first", "input_variable", "rewrite", "rewrite_with_map"]
+__all__ = [
+    "Application", "Entry", "Graph", "Node", "Variable", "check", "depth_first", "input_variable", "rewrite",
+    "rewrite_with_map",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 
-class Node:
-    """A variable (`operator` is None) or an operator applied to inputs.
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A node that is given from outside: an input, a label, a parameter or an auxiliary state.
+
+    Attributes
+    ----------
+    name
+        The name by which it is given.
+    attributes
+        Strings that say something of it, such as ``__shape__`` and ``__lr_mult__``.
+
+    Examples
+    --------
+    >>> data = Variable("data")
+    >>> data.output_names, data.operator
+    (('data',), None)
+    """
+
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", dict(self.attributes))
+
+    # A walk over a graph asks every node the same; a variable has no operator and takes nothing.
+    operator: ClassVar[None] = None
+    inputs: ClassVar[tuple[Entry, ...]] = ()
+    input_names: ClassVar[tuple[str, ...]] = ()
+    params: ClassVar[Params] = Params()
+    given: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    is_variable: ClassVar[Literal[True]] = True
+    visible_outputs: ClassVar[int] = 1
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The name of its one output: its own."""
+        return (self.name,)
+
+    def with_inputs(self, inputs: Sequence[Entry]) -> Variable:
+        """Return a copy; there are no inputs to change."""
+        return Variable(self.name, self.attributes)
+
+    def __repr__(self) -> str:
+        return f"<variable {self.name!r}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Application:
+    """A node that applies an operator to inputs.
 
     Attributes
     ----------
@@ -29,61 +82,71 @@ class Node:
         What is computed; the parameters are parsed.
     name
         The node's name.
+    inputs
+        Where the inputs come from; optional inputs that are absent are left out.
     given
         The parameters as the user gave them, as text: what a symbol's JSON holds.
     attributes
         Further strings, such as ``__ctx_group__``.
-    inputs
-        Where the inputs come from; optional inputs that are absent are left out.
+    called_as
+        The operator's name in the call that made the node: for errors only. A file has the operator's first name.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from rebind.ops import find
+    >>> square = Application(find("square"), "square0", (Entry(Variable("x")),))
+    >>> square.input_names, square.output_names
+    (('data',), ('square0_output',))
+    >>> replace(square, name="y").output_names  # a node does not change; another takes its place
+    ('y_output',)
     """
 
-    __slots__ = ("attributes", "given", "inputs", "name", "operator", "params")
+    operator: Operator
+    name: str
+    inputs: tuple[Entry, ...] = ()
+    params: Params = field(default_factory=Params)
+    given: Mapping[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    called_as: str = ""
 
-    def __init__(
-        self,
-        operator: Operator | None,
-        name: str,
-        inputs: Sequence[Entry] = (),
-        params: Params | None = None,
-        given: Mapping[str, str] | None = None,
-        attributes: Mapping[str, str] | None = None,
-    ) -> None:
-        self.operator = operator
-        self.name = name
-        self.inputs = tuple(inputs)
-        self.params = Params() if params is None else params
-        self.given = dict(given or {})
-        self.attributes = dict(attributes or {})
+    is_variable: ClassVar[Literal[False]] = False
 
-    @property
-    def is_variable(self) -> bool:
-        """Whether the node is a variable."""
-        return self.operator is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        object.__setattr__(self, "given", MappingProxyType(dict(self.given)))
+        object.__setattr__(self, "attributes", dict(self.attributes))
+        object.__setattr__(self, "called_as", self.called_as or self.operator.name)
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """The operator's names of the inputs."""
-        return () if self.operator is None else self.operator.inputs_for(self.params, len(self.inputs))
+        return self.operator.signature.inputs_for(self.params, len(self.inputs))
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The full names of all outputs: ``fc1_output``; a variable's is its own."""
-        if self.operator is None:
-            return (self.name,)
-        return tuple(f"{self.name}_{output}" for output in self.operator.outputs_for(self.params))
+        """The full names of all outputs: ``fc1_output``."""
+        return tuple(f"{self.name}_{output}" for output in self.operator.record.output_names(self.params))
 
     @property
     def visible_outputs(self) -> int:
         """How many outputs a user sees."""
-        return 1 if self.operator is None else self.operator.visible_outputs(self.params)
+        return self.operator.record.visible_outputs(self.params)
 
-    def with_inputs(self, inputs: Sequence[Entry]) -> Node:
+    def with_inputs(self, inputs: Sequence[Entry]) -> Application:
         """Return the same node with other inputs."""
-        return Node(self.operator, self.name, inputs, self.params, self.given, self.attributes)
+        return replace(self, inputs=tuple(inputs))
+
+    def locate(self, error: MXNetError, inputs: Sequence[str] = ()) -> MXNetError:
+        """Add to an error that it comes from this node, and return it; `inputs` are texts for its end."""
+        return error.locate(self.operator.name, called_as=self.called_as, node=self.name, inputs=inputs)
 
     def __repr__(self) -> str:
-        kind = "variable" if self.operator is None else self.operator.name
-        return f"<{kind} {self.name!r}>"
+        return f"<{self.operator.name} {self.name!r}>"
+
+
+#: Either kind; `node.operator is None` and `node.is_variable` tell them apart.
+Node: TypeAlias = "Variable | Application"
 
 
 class Entry(NamedTuple):
@@ -123,12 +186,12 @@ class Graph:
         found: set[int] = set()
         for node in self.nodes:
             op = node.operator
-            if op is not None and op.aux_names:
+            if op is not None and op.signature.aux_names:
                 named = zip(node.input_names, node.inputs, strict=False)
                 found.update(
                     id(entry.node)
                     for name, entry in named
-                    if entry.node.is_variable and op.is_auxiliary(name)
+                    if entry.node.is_variable and op.signature.is_auxiliary(name)
                 )
         return frozenset(found)
 
@@ -182,9 +245,9 @@ def input_variable(op: Operator, node_name: str, input_name: str, said: Mapping[
     initializer.
     """
     attributes = dict(said)
-    if input_name in op.inits:
-        attributes.setdefault("__init__", op.inits[input_name])
-    return Entry(Node(None, f"{node_name}_{input_name}", attributes=attributes))
+    if input_name in op.record.inits:
+        attributes.setdefault("__init__", op.record.inits[input_name])
+    return Entry(Variable(f"{node_name}_{input_name}", attributes))
 
 
 def rewrite(graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]) -> Graph:
@@ -225,8 +288,6 @@ def check(graph: Graph) -> Graph:
     auxiliary = {id(node) for node in graph.auxiliary}
     for node in graph.nodes:
         if node.operator is None:
-            if node.inputs:
-                raise MXNetError(f"graph: variable {node.name!r} must have no inputs; got {len(node.inputs)}")
             continue
         names = node.input_names
         if len(names) != len(node.inputs):
@@ -239,7 +300,7 @@ def check(graph: Graph) -> Graph:
                 raise MXNetError(
                     f"graph: {name} of {node.name!r} is output {entry.index} of {entry.node!r}: none such"
                 )
-            if id(entry.node) in auxiliary and not node.operator.is_auxiliary(name):
+            if id(entry.node) in auxiliary and not node.operator.signature.is_auxiliary(name):
                 raise MXNetError(
                     f"graph: auxiliary state {entry.node.name!r} cannot also be the input {name} of {node.name!r}"
                 )

@@ -19,11 +19,10 @@ import torch
 
 from .. import dtypes
 from ..errors import DTypeError, FormatError, MXNetError, ShapeError
-from ..ops import Operator
-from ..ops._spec import TypeSlot
+from ..ops import Operator, TypeSlot
 from ..params import Params
 from ..shapes import Shape, is_known, merge
-from .graph import Entry, Graph, Node
+from .graph import Application, Entry, Graph, Node
 
 __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
@@ -74,7 +73,7 @@ def infer_types(graph: Graph, given: Mapping[str, Any], default: torch.dtype | N
             known[Entry(node)] = dtypes.torch_dtype(dtype)
         elif "__dtype__" in node.attributes:
             known[Entry(node)] = _declared_type(node)
-    applications = [node for node in graph.nodes if node.operator is not None]
+    applications = [node for node in graph.nodes if not node.is_variable]
     _settle(applications, known)
     if default is not None:
         for node in graph.variables:
@@ -94,28 +93,31 @@ def _declared_type(node: Node) -> torch.dtype:
         ) from None
 
 
-def _settle(applications: list[Node], known: dict[Entry, torch.dtype]) -> None:
+def _settle(applications: list[Application], known: dict[Entry, torch.dtype]) -> None:
     for order in _sweeps(applications):
         changed = False
         for node in order:
-            changed |= _unify_types(node, known)
+            try:
+                changed |= _unify_types(node, known)
+            except MXNetError as error:
+                node.locate(error)
+                raise
         if not changed:
             return
 
 
-def _sweeps(nodes: list[Node]) -> Any:
+def _sweeps(nodes: list[Application]) -> Any:
     """Yield the nodes forward, backward, forward, ... A sweep that changes nothing ends the search."""
     while True:
         yield nodes
         yield nodes[::-1]
 
 
-def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
+def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
     op, p = node.operator, node.params
-    assert op is not None
-    slots = op.type_slots(p)
+    slots = op.inference.type_slots(p)
     places: list[tuple[str, Entry]] = [*zip(node.input_names, node.inputs, strict=True)]
-    outputs = op.outputs_for(p)
+    outputs = op.record.output_names(p)
     places += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
     bound: dict[str, tuple[str, torch.dtype]] = {}
     resolved: list[tuple[str, Entry, TypeSlot]] = []
@@ -127,10 +129,10 @@ def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
             first, dtype = bound.setdefault(slot, (name, known[key]))
             if dtype is not known[key]:
                 raise DTypeError(
-                    f"{op.name} {node.name!r}: {name} must be of the type of {first}, {dtypes.name(dtype)}; "
-                    f"got {dtypes.name(known[key])}"
+                    f"{name} must be of the type of {first}, {dtypes.name(dtype)}; got {dtypes.name(known[key])}",
+                    argument=name,
                 )
-        elif callable(slot) and op.alike and key in known and slot(known[key]) is known[key]:
+        elif callable(slot) and op.inference.same_shape and key in known and slot(known[key]) is known[key]:
             bound.setdefault("T", (name, known[key]))  # element by element most types give themselves
     changed = False
     for name, key, slot in resolved:
@@ -145,12 +147,13 @@ def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
-        elif callable(slot) and op.alike and dtype_here is not known.get(key, dtype_here):
+        elif callable(slot) and op.inference.same_shape and dtype_here is not known.get(key, dtype_here):
             raise DTypeError(
-                f"{op.name} {node.name!r}: {name} is {dtypes.name(dtype_here)} for inputs of type "
-                f"{dtypes.name(bound['T'][1])}; {dtypes.name(known[key])} is asked for"
+                f"{name} is {dtypes.name(dtype_here)} for inputs of type {dtypes.name(bound['T'][1])}; "
+                f"{dtypes.name(known[key])} is asked for",
+                argument=name,
             )
-    filled = op.filled_types({name: known.get(key) for name, key in places[:count]}, p)
+    filled = op.inference.filled_types({name: known.get(key) for name, key in places[:count]}, p)
     for name, key in places:
         dtype_here = filled.get(name)
         if dtype_here is not None and key not in known:
@@ -159,10 +162,10 @@ def _unify_types(node: Node, known: dict[Entry, torch.dtype]) -> bool:
     return changed
 
 
-def _computed_type(node: Node, output: int, known: Mapping[Entry, torch.dtype]) -> torch.dtype | None:
+def _computed_type(node: Application, output: int, known: Mapping[Entry, torch.dtype]) -> torch.dtype | None:
     """Return the type of an output that nothing is declared of, from running an element-wise operator."""
     types = [known.get(entry) for entry in node.inputs]
-    if node.operator is None or not node.operator.alike or None in types:
+    if not node.operator.inference.same_shape or None in types:
         return None
     found = run_on_meta(
         node.operator, node.params, [torch.empty((1,), dtype=t, device=_META) for t in types]
@@ -194,7 +197,7 @@ def infer_shapes(
         if shape is not None:
             known[Entry(node)] = shape
     inference = _ShapeInference(known, types or infer_types(graph, {}))
-    applications = [node for node in graph.nodes if node.operator is not None]
+    applications = [node for node in graph.nodes if not node.is_variable]
     for order in _sweeps(applications):
         if not any([inference.visit(node) for node in order]):
             break
@@ -224,35 +227,35 @@ class _ShapeInference:
         self.types = types
         self.seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
 
-    def visit(self, node: Node) -> bool:
+    def visit(self, node: Application) -> bool:
         """Learn from one node; tell whether anything was new."""
         op, p = node.operator, node.params
-        assert op is not None
         keys = node.inputs
-        out_keys = [Entry(node, i) for i in range(len(op.outputs_for(p)))]
+        out_keys = [Entry(node, i) for i in range(len(op.record.output_names(p)))]
         before = tuple(self.known.get(key) for key in (*keys, *out_keys))
         if self.seen.get(node) == before:
             return False
         names = node.input_names
         shapes = dict(zip(names, before, strict=False))
         try:
-            self._learn(node, names, keys, op.filled_shapes(shapes, p), shapes)
+            self._learn(node, names, keys, op.inference.filled_shapes(shapes, p), shapes)
             if not all(is_known(shape) for shape in shapes.values()):
                 outputs = [self.known.get(key) for key in out_keys]
                 shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
-                self._learn(node, names, keys, op.shapes_of_inputs(shapes, outputs, p), shapes)
+                self._learn(node, names, keys, op.inference.shapes_of_inputs(shapes, outputs, p), shapes)
+            inputs = [self.known.get(key) for key in keys]
+            if all(shape is not None for shape in inputs):
+                self._forward(node, inputs, out_keys)
         except MXNetError as error:
-            raise _naming(node, error) from None
-        inputs = [self.known.get(key) for key in keys]
-        if all(shape is not None for shape in inputs):
-            self._forward(node, inputs, out_keys)
+            node.locate(error)
+            raise
         after = tuple(self.known.get(key) for key in (*keys, *out_keys))
         self.seen[node] = after
         return after != before
 
     def _learn(
         self,
-        node: Node,
+        node: Application,
         names: Sequence[str],
         keys: Sequence[Entry],
         found: Mapping[str, Shape | None],
@@ -269,7 +272,9 @@ class _ShapeInference:
             assert merged is not None
             self.known[key] = merged
 
-    def _conflict(self, node: Node, name: str, wanted: Shape, found: Mapping, have: Mapping) -> ShapeError:
+    def _conflict(
+        self, node: Application, name: str, wanted: Shape, found: Mapping, have: Mapping
+    ) -> ShapeError:
         names = list(node.input_names)
         entry = node.inputs[names.index(name)]
         # What the shape follows from: the data, rather than the other parameters that follow from it too.
@@ -277,15 +282,12 @@ class _ShapeInference:
         sources = sources or [n for n in names if n != name and have.get(n) is not None]
         others = ", ".join(f"{n} {have[n]}" for n in sources)
         match = f" to match {others}" if others else ""
-        assert node.operator is not None
         return ShapeError(
-            f"{node.operator.name} {node.name!r}: {name} ({entry.name!r}) must have shape {wanted}{match}; "
-            f"got {self.known[entry]}"
+            f"{name} ({entry.name!r}) must have shape {wanted}{match}; got {self.known[entry]}", argument=name
         )
 
-    def _forward(self, node: Node, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]) -> None:
+    def _forward(self, node: Application, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]) -> None:
         op, p = node.operator, node.params
-        assert op is not None
         dtypes_ = [self.types.of(entry) for entry in node.inputs]
         known_all = all(is_known(shape) for shape in inputs)
         answers: list[Sequence[Shape | None]] = []
@@ -296,7 +298,10 @@ class _ShapeInference:
             except Exception as error:
                 if not known_all:
                     return  # the sizes that stand for unknown ones need not go through
-                raise self._misfit(node, inputs, error) from None
+                found = self._misfit(node, inputs, error)
+                if found is error:
+                    raise
+                raise found from None
         for i, key in enumerate(out_keys):
             shape = answers[0][i]
             if shape is None:
@@ -310,31 +315,20 @@ class _ShapeInference:
                 merged = merge(self.known.get(key), shape)
             except ValueError:
                 raise ShapeError(
-                    f"{op.name} {node.name!r}: its output has shape {shape}, but its consumers need "
-                    f"{self.known[key]}"
+                    f"its output has shape {shape}, but its consumers need {self.known[key]}"
                 ) from None
             assert merged is not None
             self.known[key] = merged
 
-    def _misfit(self, node: Node, inputs: Sequence[Shape | None], error: Exception) -> Exception:
-        assert node.operator is not None
-        listed = ", ".join(
+    def _misfit(self, node: Application, inputs: Sequence[Shape | None], error: Exception) -> MXNetError:
+        listed = [
             f"{name} ({entry.name!r}) {shape}"
             for name, entry, shape in zip(node.input_names, node.inputs, inputs, strict=True)
-        )
+        ]
         if isinstance(error, MXNetError):
-            return _naming(node, error, f". Inputs: {listed}" if listed else "")
+            return node.locate(error, listed)
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        return ShapeError(
-            f"{node.operator.name} {node.name!r}: inputs do not fit; got {listed or 'no inputs'}. {reason}"
-        )
-
-
-def _naming(node: Node, error: MXNetError, more: str = "") -> MXNetError:
-    """Return an operator's error as one that names the node too."""
-    assert node.operator is not None
-    text, who = str(error), f"{node.operator.name} {node.name!r}"
-    return error if who in text else type(error)(text.replace(node.operator.name, who, 1) + more)
+        return ShapeError(f"inputs do not fit; got {', '.join(listed) or 'no inputs'}. {reason}")
 
 
 _META = torch.device("meta")
@@ -346,7 +340,7 @@ def meta_shapes(
 ) -> list[Shape | None]:
     """Return the shapes of the outputs of `op`, by running it on tensors without content."""
     try:
-        key = None if op.is_own else (op.name, tuple(p.items()), tuple(shapes), tuple(types))
+        key = None if not op.shared else (op.name, tuple(p.items()), tuple(shapes), tuple(types))
         found = _CACHE.get(key)
     except TypeError:
         key, found = None, None
@@ -363,14 +357,9 @@ def meta_shapes(
 
 def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
     """Run `op` on tensors without content; absent optional inputs are filled in as None."""
-    present = iter(tensors)
-    wanted = op.inputs_for(p, len(tensors))
-    arguments = (
-        list(tensors) if op.variadic else [next(present) if n in wanted else None for n in op.input_names]
-    )
-    keywords = op.keywords(p)
-    modes = op.mode_keywords(training=True, generator=None, device=_META)
+    signature = op.signature
+    modes = signature.mode_keywords(training=True, generator=None, device=_META)
     with torch.no_grad():
-        result = op.function(*arguments, **keywords, **modes)
+        result = op.kernels.function(*signature.arguments(p, tensors), **signature.keywords(p), **modes)
     results = result if isinstance(result, tuple) else (result,)
-    return list(results[: len(op.outputs_for(p))])
+    return list(results[: len(op.record.output_names(p))])

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
 from .control_flow import control_flow_operator, is_control_flow
-from .graph import Entry, Graph, Node, check, input_variable
+from .graph import Application, Entry, Graph, Node, Variable, check, input_variable
 
 __all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
 
@@ -37,8 +37,8 @@ def is_attribute(key: str) -> bool:
 
 def split_attributes(op: Operator, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split what is said of a node into parameters of its operator and other attributes."""
-    given = {key: value for key, value in attributes.items() if key in op.parameters}
-    others = {hide(key): value for key, value in attributes.items() if key not in op.parameters}
+    given = {key: value for key, value in attributes.items() if key in op.signature.parameters}
+    others = {hide(key): value for key, value in attributes.items() if key not in op.signature.parameters}
     return given, others
 
 
@@ -60,7 +60,7 @@ def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
 
     rows, row = [0], 0
     for node in nodes:
-        row += 1 if node.operator is None else node.operator.recorded_outputs(node.params)
+        row += 1 if node.operator is None else node.operator.record.recorded_outputs(node.params)
         rows.append(row)
     parts = [
         _field("nodes", _lines((_node(node, reference, indent + 4) for node in nodes), indent + 2)),
@@ -210,7 +210,7 @@ def _read_node(
     if row["op"] == "null":
         if sources:
             raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
-        return [Entry(Node(None, row["name"], attributes={hide(key): value for key, value in said.items()}))]
+        return [Entry(Variable(row["name"], {hide(key): value for key, value in said.items()}))]
     op = OPERATORS.get(row["op"])
     if op is None:
         raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
@@ -223,7 +223,7 @@ def _read_node(
     # Files of 0.8 and before, which have "param", leave auxiliary states out.
     if is_control_flow(op):
         return _apply_control_flow(op, row, said, sources, who, version)
-    return _apply(op, row["name"], said, sources, who, said if "param" in row else {}, version)
+    return _apply(op, row, said, sources, who, version)
 
 
 def _apply_control_flow(
@@ -240,21 +240,20 @@ def _apply_control_flow(
     graphs = [_read_graph(part, f"{who}: subgraph {i}", version) for i, part in enumerate(parts)]
     given, others = split_attributes(op, said)
     try:
-        p = op.parse(given, who)
+        p = op.parse(given)
         made = control_flow_operator(op, p, graphs, len(sources))
     except MXNetError as error:
-        raise FormatError(str(error)) from None
-    node = Node(made, row["name"], sources, p, given, others)
+        raise FormatError(f"{who}: {error.message}") from None
+    node = Application(made, row["name"], tuple(sources), p, given, others, row["op"])
     return [Entry(node, k) for k in range(len(node.output_names))]
 
 
 def _apply(
     op: Operator,
-    name: str,
+    row: Mapping[str, Any],
     said: Mapping[str, str],
     sources: list[Entry],
     who: str,
-    for_variables: Mapping[str, str],
     version: int,
 ) -> list[Entry]:
     given, others = split_attributes(op, said)
@@ -262,15 +261,15 @@ def _apply(
     # Up to 0.8 an operator's node could carry attributes for its inputs: weight_lr_mult.
     for_inputs = {key: value for key in unknown for value in [others[key]] if _belongs_to_input(op, key)}
     try:
-        p = op.parse(given, who)
+        p = op.parse(given)
         stray = [key for key in unknown if key not in for_inputs]
         if stray:
-            op.parse({**given, stray[0]: others[stray[0]]}, who)
+            op.parse({**given, stray[0]: others[stray[0]]})
     except MXNetError as error:
-        raise FormatError(str(error)) from None
-    names = op.inputs_for(p, len(sources))
+        raise FormatError(f"{who}: {error.message}") from None
+    names = op.signature.inputs_for(p, len(sources))
     for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
-        sources = [*sources, input_variable(op, name, missing, for_variables)]
+        sources = [*sources, input_variable(op, row["name"], missing, said if "param" in row else {})]
     if len(sources) != len(names):
         raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
     for key, value in for_inputs.items():
@@ -280,16 +279,16 @@ def _apply(
             variable.attributes[hide(key.removeprefix(f"{prefix}_"))] = value
     if version < _INITS_BEFORE:
         for input_name, entry in zip(names, sources, strict=True):
-            if input_name in op.inits and entry.node.is_variable:
-                entry.node.attributes.setdefault("__init__", op.inits[input_name])
+            if input_name in op.record.inits and entry.node.is_variable:
+                entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
     attributes = {key: value for key, value in others.items() if key not in for_inputs}
-    node = Node(op, name, sources, p, given, attributes)
+    node = Application(op, row["name"], tuple(sources), p, given, attributes, row["op"])
     return [Entry(node, k) for k in range(len(node.output_names))]
 
 
 def _belongs_to_input(op: Operator, key: str) -> str | None:
     """Return the input that a key such as ``weight_lr_mult`` speaks of."""
-    for name in op.input_names:
+    for name in op.signature.input_names:
         if key.startswith(f"{name}_") and key.removeprefix(f"{name}_") in HIDDEN_KEYS:
             return name
     return None

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .. import dtypes, generators
+from .. import generators
 from ..device import Device, current_device, parse_device
-from ..errors import DTypeError, MXNetError, ShapeError, UserCodeError
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
-from ..ops import Operator, misfit
+from ..ops import Operator, explain
 from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
@@ -25,7 +24,7 @@ from .mode import mode
 if TYPE_CHECKING:
     from .storage import Storage
 
-__all__ = ["compute", "explain"]
+__all__ = ["compute"]
 
 
 def compute(
@@ -64,9 +63,10 @@ def compute(
     if not of_one_type and rules is None:
         op.check_types(tensors, p)
     device = device or _device_of(p)
-    keywords: dict[str, Any] = op.keywords(p) if op.count else p
-    if op.modes:
-        keywords = {**keywords, **_modes(op.modes, device)}
+    signature = op.signature
+    keywords: dict[str, Any] = signature.keywords(p) if signature.count else p
+    if signature.modes:
+        keywords = {**keywords, **_modes(signature.modes, device)}
     before = is_grad_enabled()
     try:
         if before is not recording:  # as `grad_mode` does, at a third of its cost
@@ -76,7 +76,7 @@ def compute(
             return [], device
         if rules is not None:
             tensors = _converted(rules, op, p, tensors)
-        result = (op.kernel if recording else op.function)(*tensors, **keywords)
+        result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_own_alone(result, tensors, recording)], device
         if op.returned_aux:
@@ -85,11 +85,12 @@ def compute(
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
-        return [_own(value, tensors) for value in result[: op.visible_outputs(p)]], device
-    except UserCodeError:
-        raise  # with the user's own error as its cause
+        return [_own(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
-        raise explain(op, op.name, tensors, p, error) from None
+        found = explain(error, op, tensors, p)
+        if found is error:  # a custom operator's keeps the user's own error as its cause
+            raise
+        raise found from None
     finally:
         if before is not recording:
             set_grad_enabled(before)
@@ -112,7 +113,7 @@ def _compute_stored(
     recorded = recording and any(array.is_recorded for array in present)
     if choice.kernel is not None and kernel_over is None and not recorded:
         storages = [None if array is None else array.storage for array in arrays]
-        keywords = {**op.keywords(p), **_modes(op.modes, device)}
+        keywords = {**op.signature.keywords(p), **_modes(op.signature.modes, device)}
         with grad_mode(False):
             found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
@@ -126,9 +127,9 @@ def _compute_stored(
         recording,
         kernel_over,
     )
-    for name, array in zip(op.inputs_for(p, len(present)), present, strict=False):
+    for name, array in zip(op.signature.inputs_for(p, len(present)), present, strict=False):
         stand_in = dense[id(array)]
-        if stand_in is not array and op.is_auxiliary(name):
+        if stand_in is not array and op.signature.is_auxiliary(name):
             array.write_unrecorded(stand_in.storage)  # states that the operator has written
     return results, device
 
@@ -138,32 +139,10 @@ def _dense(array: ArrayBase) -> ArrayBase:
     return array if array.storage.tensor is not None else ArrayBase(array.recorded_tensor, array.device)
 
 
-def explain(
-    op: Operator, who: str, tensors: Sequence[Tensor | None], p: Params, error: Exception
-) -> Exception:
-    """Return torch's `error` as one that names the operator, and the input that does not fit the others."""
-    if isinstance(error, MXNetError):
-        return error
-    names = op.inputs_for(p, len(tensors))
-    present = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
-    text = str(error) or type(error).__name__
-    if "not implemented for '" in text:  # torch has no kernel for the type
-        types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
-        return DTypeError(
-            f"{who}: cannot compute with arrays of this type; got {types}. Convert with astype()."
-        )
-    shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
-    found = misfit(op, who, shapes, p)
-    if found is not None:
-        return found
-    listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-    return ShapeError(f"{who}: inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
-
-
 def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | None]) -> list[Tensor | None]:
     """Return inputs in the types that mixed precision computes an operator in."""
-    names = op.inputs_for(p, len(tensors)) if op.variadic else op.input_names
-    fixed = [op.is_auxiliary(name) for name in names]
+    names = op.signature.inputs_for(p, len(tensors)) if op.signature.variadic else op.signature.input_names
+    fixed = [op.signature.is_auxiliary(name) for name in names]
     tensors = rules.cast(rules.kind(op.name, p), tensors, fixed)
     op.check_types(tensors, p)
     return tensors

@@ -19,11 +19,12 @@ Returns
 NDArray, or a list of them"""
 
 
-def make_function(op: Operator, name: str) -> Callable[..., Any]:
-    """Return the function on arrays that runs `op`."""
+def make_function(op: Operator, name: str, called_as: str | None = None) -> Callable[..., Any]:
+    """Return the function on arrays that runs `op`; errors call it `called_as`, by default `name`."""
+    called_as = called_as or name
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return call(op, args, kwargs)
+        return call(op, args, kwargs, called_as)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "rebind.ndarray"

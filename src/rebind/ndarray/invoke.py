@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..device import Device
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, MXNetError, ShapeError
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments
 from ..params import Params
@@ -63,17 +63,21 @@ def _invoke_into(
     targets: list[NDArray] = [out] if isinstance(out, ArrayBase) else list(out)
     # What is recorded needs results of its own; what writes its states is never recorded.
     recording = mode.recording
-    if op.writes_over and (op.writes_aux or not recording):
+    if op.kernels.writes_over and (op.kernels.writes_aux or not recording):
         kernel = op.kernel_over(arrays, targets, p)
         if kernel is not None and _take_writes(targets):
             compute(op, arrays, p, device, recording, kernel)
             return out
     results, device = compute(op, arrays, p, device, recording)
     if len(targets) != len(results):
-        raise ArgumentError(f"{op.name}: out must hold {len(results)} arrays; got {len(targets)}")
+        raise ArgumentError(
+            f"out must hold {len(results)} arrays; got {len(targets)}", argument="out"
+        ).locate(op.name)
     for target, value in zip(targets, results, strict=True):
         if target.storage.shape != value.shape:
-            raise ShapeError(f"{op.name}: out must have shape {tuple(value.shape)}; got {target.shape}")
+            raise ShapeError(
+                f"out must have shape {tuple(value.shape)}; got {target.shape}", argument="out"
+            ).locate(op.name)
         target.write(value if isinstance(value, Tensor) else wrap(value, device))
     return out
 
@@ -87,35 +91,43 @@ def _take_writes(targets: Sequence[ArrayBase]) -> bool:
     return True
 
 
-def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run a call of ``nd.X(*args, **kwargs)``; `kwargs` is used up.
+def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None) -> Any:
+    """Run a call of ``nd.X(*args, **kwargs)``; `kwargs` is used up. Errors name the operator as it was called.
 
     >>> import rebind as mx
     >>> call(find("clip"), (mx.nd.array([1, 5]), 0), {"a_max": 2}).asnumpy().tolist()
     [1.0, 2.0]
     """
-    array_class = DenseStorage.array_class
-    out = device = None
-    if kwargs:
-        out = kwargs.pop("out", None)
-        kwargs.pop("name", None)
-        if "ctx" in op.parameters and isinstance(kwargs.get("ctx"), Device):
-            device = kwargs.pop("ctx")
-    if op.depends_on_parameters:
-        op = op.resolved({key: value for key, value in kwargs.items() if not isinstance(value, array_class)})
-    inputs, given = bind_arguments(op, args, kwargs, array_class)
-    if op.count and given.get(op.count) is None:
-        given[op.count] = len(inputs)
-    p = op.parse(given)
-    if not op.variadic:
-        skip = op.skip
-        for i, value in enumerate(inputs):
-            if value is None:
-                if skip is None or not skip(op.input_names[i], p):
-                    raise ArgumentError(f"{op.name}: needs the array {op.input_names[i]!r}; it is missing")
-            elif skip is not None and skip(op.input_names[i], p):
-                inputs[i] = None
-    return invoke(op, inputs, p, out, device)
+    try:
+        array_class, signature = DenseStorage.array_class, op.signature
+        out = device = None
+        if kwargs:
+            out = kwargs.pop("out", None)
+            kwargs.pop("name", None)
+            if "ctx" in signature.parameters and isinstance(kwargs.get("ctx"), Device):
+                device = kwargs.pop("ctx")
+        if op.depends_on_parameters:
+            op = op.resolved(
+                {key: value for key, value in kwargs.items() if not isinstance(value, array_class)}
+            )
+            signature = op.signature
+        inputs, given = bind_arguments(op, args, kwargs, array_class)
+        count = signature.count
+        if count and given.get(count) is None:
+            given[count] = len(inputs)
+        p = op.parse(given)
+        if not signature.variadic:
+            skip, names = signature.skip, signature.input_names
+            for i, value in enumerate(inputs):
+                if value is None:
+                    if skip is None or not skip(names[i], p):
+                        raise ArgumentError(f"needs the array {names[i]!r}; it is missing", argument=names[i])
+                elif skip is not None and skip(names[i], p):
+                    inputs[i] = None
+        return invoke(op, inputs, p, out, device)
+    except MXNetError as error:
+        error.locate(op.name, called_as=called_as)
+        raise
 
 
 def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:

@@ -176,9 +176,9 @@ def _unpickle_stored(
 
 def _method(op: Operator, name: str) -> Callable[..., Any]:
     def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
-        return call(op, (self, *args), kwargs)
+        return call(op, (self, *args), kwargs, name)
 
-    functools.update_wrapper(method, op.function)
+    functools.update_wrapper(method, op.kernels.function)
     method.__name__, method.__qualname__ = name, f"NDArray.{name}"
     return method
 

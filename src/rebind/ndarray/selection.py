@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import shapes
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
@@ -156,7 +156,11 @@ class Selections(ArrayBase):
         if keywords:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
         sizes = tuple(python_operator.index(n) for n in shape)  # type: ignore[arg-type]  # index() refuses the rest
-        target = reshape_target(self.shape, sizes, reverse)
+        try:
+            target = reshape_target(self.shape, sizes, reverse)
+        except ShapeError as error:
+            error.locate("Reshape", called_as="reshape")
+            raise
         if mode.recording:
             result = self._new(self.recorded_tensor.reshape(target))
             _remember("Reshape", self, result, shape=target)

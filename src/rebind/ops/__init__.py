@@ -37,13 +37,30 @@ from . import (
     unary,
     update,
 )
-from ._misfit import misfit
-from ._spec import OPERATORS, Operator, all_operators, find, operator
+from .failures import explain, misfit
+from .spec import (
+    OPERATORS,
+    Function,
+    Inference,
+    Input,
+    Kernels,
+    Operator,
+    Record,
+    Shapes,
+    Signature,
+    Types,
+    TypeSlot,
+    TypeSlots,
+    all_operators,
+    find,
+    operator,
+)
 
 __all__ = [
-    "OPERATORS", "Operator", "all_operators", "contrib", "control_flow", "creation", "custom", "elementwise",
-    "find", "histogram", "image", "indexing", "joining", "linalg", "loss", "matmul", "misfit", "nn", "opencv",
-    "operator", "ordering", "patches", "pdf", "quantization", "reduce", "regions", "regularization", "reset",
-    "reshape", "sampler", "sampling", "sequence", "slicing", "sparse", "spatial", "storage", "unary",
-    "update",
+    "OPERATORS", "Function", "Inference", "Input", "Kernels", "Operator", "Record", "Shapes", "Signature",
+    "TypeSlot", "TypeSlots", "Types", "all_operators", "contrib", "control_flow", "creation", "custom",
+    "elementwise", "explain", "find", "histogram", "image", "indexing", "joining", "linalg", "loss", "matmul",
+    "misfit", "nn", "opencv", "operator", "ordering", "patches", "pdf", "quantization", "reduce", "regions",
+    "regularization", "reset", "reshape", "sampler", "sampling", "sequence", "slicing", "sparse", "spatial",
+    "storage", "unary", "update",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from ._spec import Operator, operator
+from .spec import Operator, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
 
@@ -58,17 +58,18 @@ def binary(
     doc: str,
     domain: tuple[float, float] = (-2.0, 2.0),
     head_gradient: bool = True,
+    owns_output: bool = False,
 ) -> Operator:
     """Make an element-wise operator of two arrays of one shape."""
 
     def function(lhs: Tensor, rhs: Tensor) -> Tensor:
         if lhs.shape != rhs.shape:
-            raise ShapeError(
-                f"{name}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}"
-            )
+            raise ShapeError(f"rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
         return compute(lhs, rhs)
 
-    made = _make(function, doc, name, *aliases, alike=True, head_gradient=head_gradient)
+    made = _make(
+        function, doc, name, *aliases, alike=True, head_gradient=head_gradient, owns_output=owns_output
+    )
     BINARY.append(Row(made, domain))
     return made
 
@@ -87,7 +88,7 @@ def broadcast(
         try:
             return compute(lhs, rhs)
         except RuntimeError as error:
-            raise broadcast_error(name, lhs, rhs) or error from None
+            raise broadcast_error(lhs, rhs) or error from None
 
     made = _make(
         function, doc + " Sizes of 1 broadcast, as in NumPy.", name, *aliases, head_gradient=head_gradient
@@ -96,13 +97,13 @@ def broadcast(
     return made
 
 
-def broadcast_error(who: str, lhs: Tensor, rhs: Tensor) -> ShapeError | None:
+def broadcast_error(lhs: Tensor, rhs: Tensor) -> ShapeError | None:
     """Return the error for shapes that do not broadcast, None when they do."""
     try:
         torch.broadcast_shapes(lhs.shape, rhs.shape)
     except RuntimeError:
         return ShapeError(
-            f"{who}: shapes of lhs and rhs must be equal or 1 on each axis, counted from the last; "
+            f"shapes of lhs and rhs must be equal or 1 on each axis, counted from the last; "
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     return None

@@ -10,9 +10,10 @@ from ..errors import DTypeError
 __all__ = ["require_floating"]
 
 
-def require_floating(who: str, array: Tensor, name: str = "data") -> None:
+def require_floating(array: Tensor, name: str = "data") -> None:
     """Raise a DTypeError unless an input is of a floating type."""
     if not array.is_floating_point():
         raise DTypeError(
-            f"{who}: {name} must be of a floating type; got {dtypes.name(array.dtype)}. Convert it with astype()."
+            f"{name} must be of a floating type; got {dtypes.name(array.dtype)}. Convert it with astype().",
+            argument=name,
         )

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
 from ..params import AtLeast, Params
-from ._spec import operator
+from .spec import operator
 
 __all__ = ["RUNNERS", "Body", "run_cond", "run_foreach", "run_while_loop"]
 
@@ -84,9 +84,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
     (body,) = bodies
     counts = {tensor.shape[0] for tensor in inputs[: len(p.in_data_locs)]}
     if len(counts) != 1 or 0 in counts:
-        raise ShapeError(
-            f"_foreach: all data must have one number of slices, at least 1, along axis 0; got {counts}"
-        )
+        raise ShapeError(f"all data must have one number of slices, at least 1, along axis 0; got {counts}")
     count = len(p.in_data_locs)
     values: list[Any] = [None] * (count + len(p.in_state_locs) + len(p.remain_locs))
     places = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
@@ -122,7 +120,7 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
     count = 0
     while count < p.max_iterations:
         (holds,), _ = condition(*(values[place] for place in p.cond_input_locs))
-        if not _truth(holds, "_while_loop"):
+        if not _truth(holds):
             break
         found, moved = step(*(values[place] for place in p.func_input_locs))
         for steps, value in zip(outputs, found, strict=False):
@@ -147,14 +145,14 @@ def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Res
     """Run the second part when the first gives a number other than 0, else the third."""
     condition, then, otherwise = bodies
     (holds,), _ = condition(*(inputs[place] for place in p.cond_input_locs))
-    branch, places = (then, p.then_input_locs) if _truth(holds, "_cond") else (otherwise, p.else_input_locs)
+    branch, places = (then, p.then_input_locs) if _truth(holds) else (otherwise, p.else_input_locs)
     found, moved = branch(*(inputs[place] for place in places))
     return list(found), {places[place]: value for place, value in moved.items()}
 
 
-def _truth(value: Tensor, who: str) -> bool:
+def _truth(value: Tensor) -> bool:
     if value.numel() != 1:
-        raise ShapeError(f"{who}: the condition must be one number; got shape {tuple(value.shape)}")
+        raise ShapeError(f"the condition must be one number; got shape {tuple(value.shape)}")
     return bool(value)
 
 

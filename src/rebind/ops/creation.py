@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._spec import TypeSlots, operator
+from .spec import TypeSlots, operator
 
 Sizes = tuple[Annotated[int, AtLeast(0)], ...]
 

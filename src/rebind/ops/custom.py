@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import NameLookupError, ParameterError, near_names
-from ._spec import Operator, operator
+from .spec import Operator, operator
 
 __all__ = ["CUSTOM_OPERATORS"]
 
@@ -24,13 +24,13 @@ def _resolve(given: Mapping[str, Any]) -> Operator:
     name = given.get("op_type")
     if not isinstance(name, str):
         raise ParameterError(
-            "Custom: op_type must be the name of an operator that was registered with mx.operator.register(name); "
+            "op_type must be the name of an operator that was registered with mx.operator.register(name); "
             f"got {name!r}"
         )
     make = CUSTOM_OPERATORS.get(name)
     if make is None:
         raise NameLookupError(
-            f"Custom: no operator {name!r} was registered with mx.operator.register{near_names(name, CUSTOM_OPERATORS)}"
+            f"no operator {name!r} was registered with mx.operator.register{near_names(name, CUSTOM_OPERATORS)}"
         )
     return make(given)
 
@@ -47,4 +47,4 @@ def _custom(*data: Tensor, op_type: str) -> Tensor:
     op_type
         The name that it is registered under.
     """
-    raise ParameterError("Custom: op_type names the operator; it is missing")
+    raise ParameterError("op_type names the operator; it is missing")

@@ -16,8 +16,8 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
-from ._spec import Shapes, operator
 from ._tables import binary, broadcast, scalar
+from .spec import Shapes, operator
 
 # ---- what computes ------------------------------------------------------------------------------------
 
@@ -94,8 +94,9 @@ def _logical(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tens
 
 # ---- arithmetic ---------------------------------------------------------------------------------------
 
-elemwise_add = binary("elemwise_add", "_plus", "_Plus", "_add", compute=torch.add, doc="Sum ``lhs + rhs``.")
-elemwise_add.owns_output = True
+elemwise_add = binary(
+    "elemwise_add", "_plus", "_Plus", "_add", compute=torch.add, doc="Sum ``lhs + rhs``.", owns_output=True
+)
 
 
 @elemwise_add.in_place("lhs")
@@ -273,13 +274,11 @@ def add_n(*args: Tensor) -> Tensor:
     tensor([3., 3.])
     """
     if not args:
-        raise ArgumentError("add_n: needs at least one array; got none")
+        raise ArgumentError("needs at least one array; got none")
     first = args[0].shape
     for tensor in args:
         if tensor.shape != first:
-            raise ShapeError(
-                f"add_n: all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}"
-            )
+            raise ShapeError(f"all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}")
     return functools.reduce(torch.add, args)
 
 
@@ -296,11 +295,11 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     tensor([1, 4])
     """
     if x.shape != y.shape:
-        raise ShapeError(f"where: y must have the shape of x, {tuple(x.shape)}; got {tuple(y.shape)}")
+        raise ShapeError(f"y must have the shape of x, {tuple(x.shape)}; got {tuple(y.shape)}")
     if condition.shape != x.shape:
         if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
             raise ShapeError(
-                f"where: condition must have the shape of x, {tuple(x.shape)}, or ({x.shape[0]},); "
+                f"condition must have the shape of x, {tuple(x.shape)}, or ({x.shape[0]},); "
                 f"got {tuple(condition.shape)}"
             )
         condition = condition.reshape(-1, *(1,) * (x.ndim - 1))

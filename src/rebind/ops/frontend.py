@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from ..errors import ArgumentError
 from ..params import Parameter
-from ._spec import OPERATORS, Operator
+from .spec import OPERATORS, Operator, Signature
 
 __all__ = [
     "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespaces", "signature",
@@ -29,28 +29,28 @@ def bind_arguments(
     `kind` is the class of the inputs, `NDArray` or `Symbol`. Inputs come first by position, then parameters, and
     each may come by name. `kwargs` is used up.
     """
-    if op.variadic:
-        return _bind_variadic(op, args, kwargs, kind)
-    names = op.input_names
+    signature = op.signature
+    if signature.variadic:
+        return _bind_variadic(signature, args, kwargs, kind)
+    names, order = signature.input_names, signature.order
     count = len(names)
     inputs = list(args[:count])
     if kwargs:
-        for name in op.order[: len(args)]:
+        for name in order[: len(args)]:
             if name in kwargs:
-                raise ArgumentError(f"{op.name}: {name} is given twice")
+                raise ArgumentError(f"{name} is given twice", argument=name)
     if len(inputs) < count:
         inputs += [kwargs.pop(name, None) for name in names[len(inputs) :]]
     for i, value in enumerate(inputs):
         if value is not None and not isinstance(value, kind):
             raise ArgumentError(
-                f"{op.name}: {names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(op)}"
+                f"{names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(signature)}",
+                argument=names[i],
             )
     if len(args) > count:
-        if len(args) > len(op.order):
-            raise ArgumentError(
-                f"{op.name}: takes at most {len(op.order)} arguments ({', '.join(op.order)}); got {len(args)}"
-            )
-        kwargs = {**dict(zip(op.order[count:], args[count:], strict=False)), **kwargs}
+        if len(args) > len(order):
+            raise ArgumentError(f"takes at most {len(order)} arguments ({', '.join(order)}); got {len(args)}")
+        kwargs = {**dict(zip(order[count:], args[count:], strict=False)), **kwargs}
     return inputs, kwargs
 
 
@@ -67,26 +67,26 @@ def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) ->
     return {**where, "axis": axis, "squeeze_axis": squeeze_axis}
 
 
-def _parameters_follow(op: Operator) -> str:
-    if not op.parameters or len(op.input_names) == 1:
+def _parameters_follow(signature: Signature) -> str:
+    if not signature.parameters or len(signature.input_names) == 1:
         return ""
-    return f". Parameters come after {', '.join(op.input_names)}, or by name."
+    return f". Parameters come after {', '.join(signature.input_names)}, or by name."
 
 
 def _bind_variadic(
-    op: Operator, args: Sequence[Any], kwargs: dict[str, Any], kind: type
+    signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], kind: type
 ) -> tuple[list[Any], dict[str, Any]]:
     items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     inputs = [item for item in items if isinstance(item, kind)]
     if len(inputs) < len(items):  # parameters by position
         rest = items[len(inputs) :]
-        if any(isinstance(item, kind) for item in rest) or len(rest) > len(op.order):
-            raise ArgumentError(f"{op.name}: takes {kind.__name__}s, then parameters; got {list(items)!r}")
-        kwargs = {**dict(zip(op.order, rest, strict=False)), **kwargs}
+        if any(isinstance(item, kind) for item in rest) or len(rest) > len(signature.order):
+            raise ArgumentError(f"takes {kind.__name__}s, then parameters; got {list(items)!r}")
+        kwargs = {**dict(zip(signature.order, rest, strict=False)), **kwargs}
     named = [name for name, value in kwargs.items() if isinstance(value, kind)]
     inputs += [kwargs.pop(name) for name in named]
     if not inputs:
-        raise ArgumentError(f"{op.name}: needs at least one {kind.__name__}; got none")
+        raise ArgumentError(f"needs at least one {kind.__name__}; got none")
     return inputs, kwargs
 
 
@@ -103,19 +103,19 @@ def signature(
     """
     place: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = []
-    if op.variadic:
-        name = op.input_names[0]
+    if op.signature.variadic:
+        name = op.signature.input_names[0]
         arguments.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL, annotation=kind))
         place = inspect.Parameter.KEYWORD_ONLY
     else:
-        for entry in op.inputs:
+        for entry in op.signature.inputs:
             needed = not (entry.optional or inputs_follow)
             default = inspect.Parameter.empty if needed else None
             arguments.append(inspect.Parameter(entry.name, place, default=default, annotation=kind))
     may_be_bare = place is inspect.Parameter.KEYWORD_ONLY or all(
         argument.default is inspect.Parameter.empty for argument in arguments
     )
-    for p in op.parameters.values():
+    for p in op.signature.parameters.values():
         # Python wants a default after an argument with one: a required parameter then shows `<required>`.
         bare = p.required and may_be_bare
         may_be_bare = may_be_bare and (bare or place is inspect.Parameter.KEYWORD_ONLY)
@@ -147,16 +147,18 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
     It is the operator's own docstring with all inputs and parameters in the section *Parameters*: types, bounds and
     defaults from the signature, meanings from the docstring. Examples on tensors are left out.
     """
-    summary, sections = _split_docstring(inspect.cleandoc(op.function.__doc__ or f"The operator {op.name}."))
+    summary, sections = _split_docstring(
+        inspect.cleandoc(op.kernels.function.__doc__ or f"The operator {op.name}.")
+    )
     meanings = _meanings(sections.pop("Parameters", ""))
     lines = [summary, "", "Parameters", "----------"]
-    for entry in op.inputs:
+    for entry in op.signature.inputs:
         note = (
             f"{kind}{', optional' if entry.optional else ''}{' (auxiliary state)' if entry.auxiliary else ''}"
         )
-        lines.append(f"*{entry.name} : {kind}s" if op.variadic else f"{entry.name} : {note}")
+        lines.append(f"*{entry.name} : {kind}s" if op.signature.variadic else f"{entry.name} : {note}")
         lines += meanings.get(entry.name, ())
-    for p in op.parameters.values():
+    for p in op.signature.parameters.values():
         lines.append(f"{p.name} : {p.type_text}{', required' if p.required else f', default {p.default!r}'}")
         lines += meanings.get(p.name, ())
     text = "\n".join([*lines, extra])
@@ -198,11 +200,14 @@ def make_functions(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[
     return {name: make(op, name) for name, op in OPERATORS.items()}
 
 
-def make_namespaces(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[str, SimpleNamespace]:
-    """Return the namespaces in `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``."""
+def make_namespaces(make: Callable[[Operator, str, str], Callable[..., Any]]) -> dict[str, SimpleNamespace]:
+    """Return the namespaces in `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``.
+
+    `make` is given an operator, its name in the namespace, and the name that it is registered under.
+    """
     found = {}
     for space in NAMESPACES:
         prefix = f"_{space}_"
         short = {name.removeprefix(prefix): op for name, op in OPERATORS.items() if name.startswith(prefix)}
-        found[space] = SimpleNamespace(**{name: make(op, name) for name, op in short.items()})
+        found[space] = SimpleNamespace(**{name: make(op, name, prefix + name) for name, op in short.items()})
     return found

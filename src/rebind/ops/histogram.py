@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
-from ._spec import operator
+from .spec import operator
 
 
 @operator(
@@ -52,9 +52,9 @@ def histogram(
     values = data.detach().reshape(-1)
     if bin_cnt is None:
         if bins is None:
-            raise ParameterError("_histogram: needs the array bins, or bin_cnt; got neither")
+            raise ParameterError("needs the array bins, or bin_cnt; got neither")
         if bins.ndim != 1 or bins.shape[0] < 2:
-            raise ShapeError(f"_histogram: bins must hold two bounds or more; got shape {tuple(bins.shape)}")
+            raise ShapeError(f"bins must hold two bounds or more; got shape {tuple(bins.shape)}")
         bounds = bins.detach()
         low, high = bounds[0], bounds[-1]
     else:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..errors import DTypeError, ShapeError
 from ..params import AtLeast, Between, Params
-from ._spec import Operator, operator
+from .spec import Operator, operator
 
 Factor = Annotated[float, AtLeast(0)]
 Interpolation = Annotated[int, Between(0, 4)]
@@ -29,22 +29,20 @@ _DEVIATIONS = (55.46, 4.794, 1.148)
 _COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
 
-def _check_axes(who: str, data: Tensor, layout: str = "H, W, C", batch: bool = True) -> None:
+def _check_axes(data: Tensor, layout: str = "H, W, C", batch: bool = True) -> None:
     if data.ndim != 3 and not (batch and data.ndim == 4):
         wanted = f"({layout}) or (N, {layout})" if batch else f"({layout})"
-        raise ShapeError(f"{who}: data must have shape {wanted}; got {tuple(data.shape)}")
+        raise ShapeError(f"data must have shape {wanted}; got {tuple(data.shape)}")
 
 
-def _check_channels(who: str, data: Tensor, axis: int = -1) -> None:
+def _check_channels(data: Tensor, axis: int = -1) -> None:
     if data.shape[axis] not in (1, 3):
-        raise ShapeError(
-            f"{who}: data must have 1 or 3 channels in axis {axis}; got shape {tuple(data.shape)}"
-        )
+        raise ShapeError(f"data must have 1 or 3 channels in axis {axis}; got shape {tuple(data.shape)}")
 
 
-def _check_colours(who: str, data: Tensor, batch: bool = False) -> None:
-    _check_axes(who, data, batch=batch)
-    _check_channels(who, data)
+def _check_colours(data: Tensor, batch: bool = False) -> None:
+    _check_axes(data, batch=batch)
+    _check_channels(data)
 
 
 def _compute(data: Tensor) -> Tensor:
@@ -82,7 +80,7 @@ def to_tensor(data: Tensor) -> Tensor:
     >>> to_tensor(torch.tensor([[[255, 0, 51]]], dtype=torch.uint8)).flatten()
     tensor([1.0000, 0.0000, 0.2000])
     """
-    _check_axes("_image_to_tensor", data)
+    _check_axes(data)
     return data.movedim(-1, -3).to(torch.float32) / 255
 
 
@@ -109,11 +107,11 @@ def normalize(
     >>> normalize(torch.ones(3, 1, 1), mean=(0.5,), std=(0.25, 0.5, 1.0)).flatten()
     tensor([2.0000, 1.0000, 0.5000])
     """
-    _check_axes("_image_normalize", data, "C, H, W")
-    _check_channels("_image_normalize", data, -3)
+    _check_axes(data, "C, H, W")
+    _check_channels(data, -3)
     if not data.is_floating_point():
         raise DTypeError(
-            "_image_normalize: data must be of a floating type; "
+            "data must be of a floating type; "
             f"got {str(data.dtype).removeprefix('torch.')}. Convert it with image.to_tensor()."
         )
     return (data - _per_channel("mean", mean, 0.0, data)) / _per_channel("std", std, 1.0, data)
@@ -124,7 +122,7 @@ def _per_channel(name: str, numbers: tuple[float, ...], default: float, data: Te
         return default
     if len(numbers) not in (1, data.shape[-3]):
         raise ShapeError(
-            f"_image_normalize: {name} must hold 1 number or {data.shape[-3]}, one for each channel of data of shape "
+            f"{name} must hold 1 number or {data.shape[-3]}, one for each channel of data of shape "
             f"{tuple(data.shape)}; got {numbers}"
         )
     return torch.tensor(numbers, dtype=data.dtype, device=data.device).reshape(-1, 1, 1)
@@ -152,10 +150,10 @@ def crop(
     >>> crop(torch.arange(6).reshape(2, 3, 1), x=1, y=0, width=2, height=1).flatten()
     tensor([1, 2])
     """
-    _check_axes("_image_crop", data)
+    _check_axes(data)
     if y + height > data.shape[-3] or x + width > data.shape[-2]:
         raise ShapeError(
-            f"_image_crop: x + width must be at most {data.shape[-2]} and y + height at most {data.shape[-3]} for data "
+            f"x + width must be at most {data.shape[-2]} and y + height at most {data.shape[-3]} for data "
             f"of shape {tuple(data.shape)}; got {x} + {width} and {y} + {height}"
         )
     return data[..., y : y + height, x : x + width, :]
@@ -188,9 +186,9 @@ def resize(
     >>> resize(torch.tensor([[[0.0], [4.0]]]), size=(4, 1)).flatten()
     tensor([0., 1., 3., 4.])
     """
-    _check_axes("_image_resize", data)
+    _check_axes(data)
     height, width = _new_size(data.shape[-3], data.shape[-2], size, keep_ratio)
-    return resized(data, height, width, interp, "_image_resize")
+    return resized(data, height, width, interp)
 
 
 @resize.check
@@ -211,16 +209,16 @@ def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) 
     return side, width * side // max(height, 1)
 
 
-def resized(data: Tensor, height: int, width: int, interp: int, who: str) -> Tensor:
-    """Return `data` (..., H, W, C) with `height` rows and `width` columns; `who` is named in errors."""
+def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
+    """Return `data` (..., H, W, C) with `height` rows and `width` columns."""
     rows, columns = data.shape[-3:-1]
     if not (rows and columns and height and width):
-        raise ShapeError(f"{who}: a picture must have a pixel to be resized; got shape {tuple(data.shape)}")
+        raise ShapeError(f"a picture must have a pixel to be resized; got shape {tuple(data.shape)}")
     if interp == 0 or (rows, columns) == (height, width):
         return _nearest(data, height, width)
     if not (data.is_floating_point() or data.dtype is torch.uint8):
         raise DTypeError(
-            f"{who}: data must be uint8 or of a floating type for interp={interp}; "
+            f"data must be uint8 or of a floating type for interp={interp}; "
             f"got {str(data.dtype).removeprefix('torch.')}. Convert it with astype()."
         )
     shrinks = height <= rows and width <= columns
@@ -379,11 +377,11 @@ def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[
     """Make the operator that reverses an axis, and the one that does so by chance."""
 
     def flip(data: Tensor) -> Tensor:
-        _check_axes(f"_image_flip_{side}", data)
+        _check_axes(data)
         return data.flip(axis)
 
     def random_flip(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-        _check_axes(f"_image_random_flip_{side}", data, batch=False)
+        _check_axes(data, batch=False)
         turn = torch.rand((), generator=generator, device=data.device) < 0.5
         return torch.where(turn, data.flip(axis), data)
 
@@ -487,7 +485,7 @@ def random_brightness(
     >>> random_brightness(torch.tensor([[[10.0]]]), min_factor=0.5, max_factor=0.5)
     tensor([[[5.]]])
     """
-    _check_colours("_image_random_brightness", data)
+    _check_colours(data)
     values = _compute(data)
     return _store(values * _draw(min_factor, max_factor, values, generator), data.dtype)
 
@@ -504,7 +502,7 @@ def random_contrast(
     ------
     data, out : (H, W, C)     C is 1 or 3
     """
-    _check_colours("_image_random_contrast", data)
+    _check_colours(data)
     values = _compute(data)
     factor = _draw(min_factor, max_factor, values, generator)
     return _store(_towards(values, _mean_grey(values), factor), data.dtype)
@@ -522,7 +520,7 @@ def random_saturation(
     ------
     data, out : (H, W, C)     C is 1 or 3; one channel has no colour and stays as it is
     """
-    _check_colours("_image_random_saturation", data)
+    _check_colours(data)
     if data.shape[-1] == 1:
         return data.view_as(data)
     values = _compute(data)
@@ -543,7 +541,7 @@ def random_hue(
     ------
     data, out : (H, W, C)     C is 1 or 3
     """
-    _check_colours("_image_random_hue", data)
+    _check_colours(data)
     values = _compute(data)
     return _store(_rotated(values, _draw(min_factor, max_factor, values, generator)), data.dtype)
 
@@ -567,7 +565,7 @@ def random_color_jitter(
     ------
     data, out : (H, W, C)     C is 1 or 3
     """
-    _check_colours("_image_random_color_jitter", data)
+    _check_colours(data)
     amounts = (brightness, contrast, saturation, hue)
     changeable = 4 if data.shape[-1] == 3 else 2  # one channel has neither saturation nor hue
     kinds = [kind for kind, amount in enumerate(amounts[:changeable]) if amount > 0]
@@ -612,7 +610,7 @@ def adjust_lighting(data: Tensor, *, alpha: tuple[float, ...]) -> Tensor:
     ------
     data, out : (H, W, C) or (N, H, W, C)     C is 1 or 3
     """
-    _check_colours("_image_adjust_lighting", data, batch=True)
+    _check_colours(data, batch=True)
     values = _compute(data)
     return _store(_lit(values, torch.tensor(alpha, dtype=values.dtype, device=data.device)), data.dtype)
 
@@ -632,7 +630,7 @@ def random_lighting(
     ------
     data, out : (H, W, C)     C is 1 or 3
     """
-    _check_colours("_image_random_lighting", data)
+    _check_colours(data)
     values = _compute(data)
     drawn = torch.randn(3, generator=generator, dtype=values.dtype, device=data.device)
     return _store(_lit(values, drawn * alpha_std), data.dtype)

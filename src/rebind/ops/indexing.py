@@ -15,7 +15,7 @@ from torch import Tensor
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 
 def _within(indices: Tensor, size: int, mode: str) -> Tensor:
@@ -37,7 +37,7 @@ def take(
             [1, 2],
             [3, 4]])
     """
-    axis = normalize_axis(axis, a.ndim, "take: axis")
+    axis = normalize_axis(axis, a.ndim, "axis")
     size = a.shape[axis]
     where = _within(indices, size, mode)
     try:
@@ -46,7 +46,7 @@ def take(
         chosen = torch.index_select(a, axis, where.reshape(-1))
     except (IndexError, RuntimeError):
         raise ParameterError(
-            f"take: indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
+            f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
         ) from None
     return chosen.reshape(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
 
@@ -72,12 +72,12 @@ def pick(
     tensor([1, 4])
     """
     if axis is None:
-        raise ParameterError("pick: axis must be an int; got None")
-    axis = normalize_axis(axis, data.ndim, "pick: axis")
+        raise ParameterError("axis must be an int; got None")
+    axis = normalize_axis(axis, data.ndim, "axis")
     kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     dropped = (*data.shape[:axis], *data.shape[axis + 1 :])
     if index.shape != kept and index.shape != dropped and (dropped or index.numel() != 1):
-        raise ShapeError(f"pick: index must have shape {dropped} or {kept}; got {tuple(index.shape)}")
+        raise ShapeError(f"index must have shape {dropped} or {kept}; got {tuple(index.shape)}")
     chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(kept))
     return chosen if keepdims or data.ndim == 1 else chosen.squeeze(axis)
 
@@ -132,7 +132,7 @@ def batch_take(a: Tensor, indices: Tensor) -> Tensor:
     """
     if a.ndim != 2 or indices.shape != a.shape[:1]:
         raise ShapeError(
-            f"batch_take: a must be a matrix (N, C) and indices (N,); got {tuple(a.shape)} and {tuple(indices.shape)}"
+            f"a must be a matrix (N, C) and indices (N,); got {tuple(a.shape)} and {tuple(indices.shape)}"
         )
     return torch.gather(a, 1, _within(indices, a.shape[1], "clip").unsqueeze(1)).squeeze(1)
 
@@ -152,23 +152,23 @@ def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
     indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
     out : (Y0, Y1, ..., XM, ...)
     """
-    return _index(data, indices, "gather_nd")
+    return _index(data, indices)
 
 
-def _index(data: Tensor, indices: Tensor, who: str) -> Tensor:
-    where = _coordinates(indices, tuple(data.shape), who)
+def _index(data: Tensor, indices: Tensor) -> Tensor:
+    where = _coordinates(indices, tuple(data.shape))
     try:
         return data[where]
     except IndexError:
         raise ParameterError(
-            f"{who}: indices must be within the first {len(where)} axes of data of shape {tuple(data.shape)}"
+            f"indices must be within the first {len(where)} axes of data of shape {tuple(data.shape)}"
         ) from None
 
 
-def _coordinates(indices: Tensor, shape: tuple[int, ...], who: str) -> tuple[Tensor, ...]:
+def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
     if not 0 < indices.shape[0] <= len(shape):
         raise ShapeError(
-            f"{who}: indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
+            f"indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
             f"got shape {tuple(indices.shape)}"
         )
     return indices.to(torch.int64).unbind(0)
@@ -180,7 +180,7 @@ def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtL
 
     Where coordinates occur twice any of the elements may be the one that stays.
     """
-    return _scattered(data.new_zeros(shape), indices, data, "scatter_nd")
+    return _scattered(data.new_zeros(shape), indices, data)
 
 
 @operator("_scatter_set_nd", types={"lhs": "T", "rhs": "T", "indices": "any", "output": "T"})
@@ -188,20 +188,18 @@ def scatter_set_nd(
     lhs: Tensor, rhs: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]
 ) -> Tensor:
     """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
-    return _scattered(lhs, indices, rhs, "_scatter_set_nd")
+    return _scattered(lhs, indices, rhs)
 
 
-def _scattered(into: Tensor, indices: Tensor, values: Tensor, who: str) -> Tensor:
-    where = _coordinates(indices, tuple(into.shape), who)
+def _scattered(into: Tensor, indices: Tensor, values: Tensor) -> Tensor:
+    where = _coordinates(indices, tuple(into.shape))
     expected = (*indices.shape[1:], *into.shape[len(where) :])
     if values.shape != expected:
-        raise ShapeError(
-            f"{who}: data must have shape {expected} to match indices; got {tuple(values.shape)}"
-        )
+        raise ShapeError(f"data must have shape {expected} to match indices; got {tuple(values.shape)}")
     try:
         return torch.index_put(into, where, values)
     except IndexError:
-        raise ParameterError(f"{who}: indices must be within shape {tuple(into.shape)}") from None
+        raise ParameterError(f"indices must be within shape {tuple(into.shape)}") from None
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
@@ -215,7 +213,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 @operator("_ravel_multi_index", "ravel_multi_index", head_gradient=False)
 def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
     """Positions in a flattened array of `shape` from coordinates, which stand in the first axis."""
-    _ranks(data.shape[0], shape, "_ravel_multi_index")
+    _ranks(data.shape[0], shape)
     steps = torch.tensor(_strides(shape or ()), dtype=data.dtype, device=data.device)
     return torch.sum(data.detach() * steps.reshape(-1, *(1,) * (data.ndim - 1)), 0, dtype=data.dtype)
 
@@ -223,7 +221,7 @@ def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> 
 @operator("_unravel_index", "unravel_index", head_gradient=False)
 def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
     """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
-    _ranks(len(shape or ()), shape, "_unravel_index")
+    _ranks(len(shape or ()), shape)
     rest = data.detach().to(torch.int64)
     coordinates = []
     for size in (shape or ())[:0:-1]:
@@ -232,11 +230,9 @@ def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tens
     return torch.stack([rest, *coordinates[::-1]]).to(data.dtype)
 
 
-def _ranks(rows: int, shape: tuple[int, ...] | None, who: str) -> None:
+def _ranks(rows: int, shape: tuple[int, ...] | None) -> None:
     if not shape or len(shape) != rows:
-        raise ShapeError(
-            f"{who}: shape must have one size for each of {rows} rows of coordinates; got {shape}"
-        )
+        raise ShapeError(f"shape must have one size for each of {rows} rows of coordinates; got {shape}")
 
 
 @operator("fill_element_0index", types={"rhs": "any"}, head_gradient=False)
@@ -256,7 +252,7 @@ def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
     """
     if lhs.ndim != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
         raise ShapeError(
-            "fill_element_0index: lhs must have shape (N, C), mhs and rhs (N,); "
+            "lhs must have shape (N, C), mhs and rhs (N,); "
             f"got {tuple(lhs.shape)}, {tuple(mhs.shape)} and {tuple(rhs.shape)}"
         )
     columns = torch.arange(lhs.shape[1], device=lhs.device)
@@ -286,7 +282,7 @@ def onehot_encode(lhs: Tensor, rhs: Tensor) -> Tensor:
     """
     if rhs.ndim != 2 or lhs.shape != rhs.shape[:1]:
         raise ShapeError(
-            f"_onehot_encode: lhs must have shape (N,) and rhs (N, C); got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
+            f"lhs must have shape (N,) and rhs (N, C); got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     columns = torch.arange(rhs.shape[1], device=rhs.device)
     return (columns == lhs.to(torch.int64)[:, None]).to(rhs.dtype)

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from ..params import Between, Params
 from ..shapes import Shape, normalize_axis
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 __all__ = ["concat", "slice_channel", "split_v2", "stack"]
 
@@ -28,17 +28,17 @@ def concat(*data: Tensor, dim: int = 1) -> Tensor:
     try:
         return torch.cat(data, dim)
     except (RuntimeError, IndexError) as error:
-        raise _concat_error("Concat", data, dim) or error from None
+        raise _concat_error(data, dim) or error from None
 
 
-def _concat_error(who: str, data: Sequence[Tensor], dim: int) -> Exception | None:
+def _concat_error(data: Sequence[Tensor], dim: int) -> Exception | None:
     """Return the error for arrays that do not fit together."""
     if not data:
-        return ArgumentError(f"{who}: needs at least one array; got none")
+        return ArgumentError("needs at least one array; got none")
     first = tuple(data[0].shape)
     if not -len(first) <= dim < len(first):
         return ShapeError(
-            f"{who}: dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}"
+            f"dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}"
         )
     axis = dim % len(first)
     for position, tensor in enumerate(data):
@@ -47,7 +47,7 @@ def _concat_error(who: str, data: Sequence[Tensor], dim: int) -> Exception | Non
             a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis
         ):
             return ShapeError(
-                f"{who}: arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}"
+                f"arg{position} must have the shape of arg0, {first}, but for axis {axis}; got {shape}"
             )
     return None
 
@@ -98,7 +98,7 @@ def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     try:
         return torch.cat(data, dim)
     except (RuntimeError, IndexError) as error:
-        raise _concat_error("_rnn_param_concat", data, dim) or error from None
+        raise _concat_error(data, dim) or error from None
 
 
 @operator("stack", count="num_args")
@@ -108,11 +108,11 @@ def stack(*data: Tensor, axis: int = 0) -> Tensor:
         return torch.stack(data, axis)
     except (RuntimeError, IndexError) as error:
         if not data:
-            raise ArgumentError("stack: needs at least one array; got none") from None
-        normalize_axis(axis, data[0].ndim + 1, "stack: axis")
+            raise ArgumentError("needs at least one array; got none") from None
+        normalize_axis(axis, data[0].ndim + 1, "axis")
         if len({tensor.shape for tensor in data}) > 1:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in data)
-            raise ShapeError(f"stack: all arrays must have one shape; got {shapes}") from None
+            raise ShapeError(f"all arrays must have one shape; got {shapes}") from None
         raise error
 
 
@@ -153,7 +153,7 @@ def slice_channel(
 
     With `squeeze_axis` the axis is dropped from each part, which then must be of size 1.
     """
-    axis = normalize_axis(axis, data.ndim, "SliceChannel: axis")
+    axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
     if size % num_outputs or (squeeze_axis and size != num_outputs):
         demand = (
@@ -161,9 +161,7 @@ def slice_channel(
             if squeeze_axis
             else f"a multiple of num_outputs={num_outputs}"
         )
-        raise ShapeError(
-            f"SliceChannel: size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}"
-        )
+        raise ShapeError(f"size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}")
     if squeeze_axis:
         parts = data.unbind(axis)
         if data.ndim == 1:
@@ -200,21 +198,17 @@ def split_v2(
     sections: Annotated[int, Between(0, MOST_PARTS)] = 0,
 ) -> Tensor | tuple[Tensor, ...]:
     """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
-    axis = normalize_axis(axis, data.ndim, "_split_v2: axis")
+    axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
     if sections:
         if size % sections:
-            raise ShapeError(
-                f"_split_v2: size of axis {axis} must be a multiple of sections={sections}; got {size}"
-            )
+            raise ShapeError(f"size of axis {axis} must be a multiple of sections={sections}; got {size}")
         parts: Sequence[Tensor] = data.chunk(sections, axis)
     else:
         parts = data.tensor_split(list(indices[1:]), axis)
     if squeeze_axis:
         if any(part.shape[axis] != 1 for part in parts):
-            raise ShapeError(
-                f"_split_v2: squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}"
-            )
+            raise ShapeError(f"squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}")
         parts = [part.squeeze(axis) if part.ndim > 1 else part for part in parts]
     return parts[0] if len(parts) == 1 else tuple(parts)
 

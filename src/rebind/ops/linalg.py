@@ -15,20 +15,20 @@ from torch import Tensor
 from ..errors import DTypeError, MXNetError, ShapeError
 from ..params import Params
 from ._signatures import with_interface_of
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 
-def _matrices(who: str, *arrays: Tensor, square: bool = False) -> None:
+def _matrices(*arrays: Tensor, square: bool = False) -> None:
     """Raise unless `arrays` are matrices of a type that is computed with, and the first is square if it must be."""
     for name, array in zip("ABC", arrays, strict=False):
         if array.ndim < 2:
-            raise ShapeError(f"{who}: {name} must have two axes or more; got shape {tuple(array.shape)}")
+            raise ShapeError(f"{name} must have two axes or more; got shape {tuple(array.shape)}")
         if array.dtype not in (torch.float32, torch.float64):
             raise DTypeError(
-                f"{who}: {name} must be float32 or float64; got {str(array.dtype).removeprefix('torch.')}"
+                f"{name} must be float32 or float64; got {str(array.dtype).removeprefix('torch.')}"
             )
     if square and arrays[0].shape[-1] != arrays[0].shape[-2]:
-        raise ShapeError(f"{who}: A must hold square matrices; got shape {tuple(arrays[0].shape)}")
+        raise ShapeError(f"A must hold square matrices; got shape {tuple(arrays[0].shape)}")
 
 
 def _one_or_more(out: Tensor) -> Tensor:
@@ -47,7 +47,6 @@ def _symmetric(matrix: Tensor) -> Tensor:
 
 
 def _product(
-    who: str,
     a: Tensor,
     b: Tensor,
     *,
@@ -57,17 +56,17 @@ def _product(
     axis: int = -2,
 ) -> Tensor:
     """Return ``alpha * op(a) @ op(b)`` for matrices that stand in `axis` and the last axis."""
-    _matrices(who, a, b)
+    _matrices(a, b)
     if a.ndim != b.ndim:
-        raise ShapeError(f"{who}: A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
+        raise ShapeError(f"A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
     if not -a.ndim <= axis < a.ndim or axis % a.ndim == a.ndim - 1:
-        raise ShapeError(f"{who}: axis must name one of the first {a.ndim - 1} of {a.ndim} axes; got {axis}")
+        raise ShapeError(f"axis must name one of the first {a.ndim - 1} of {a.ndim} axes; got {axis}")
     inner = axis in (-2, a.ndim - 2)
     left, right = (a, b) if inner else (a.movedim(axis, -2), b.movedim(axis, -2))
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
     if left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
-            f"{who}: A and B must be alike but for the axes of the matrices, and fit as matrices; got "
+            f"A and B must be alike but for the axes of the matrices, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     out = torch.matmul(left, right)
@@ -102,12 +101,10 @@ def gemm(
     B : (B..., K, N)     with ``transpose_b``: (B..., N, K)
     C, out : (B..., M, N)
     """
-    product = _product(
-        "_linalg_gemm", A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis
-    )
+    product = _product(A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
     if C.shape != product.shape:
         raise ShapeError(
-            f"_linalg_gemm: C must have the shape of the product, {tuple(product.shape)}; got {tuple(C.shape)}"
+            f"C must have the shape of the product, {tuple(product.shape)}; got {tuple(C.shape)}"
         )
     return product + beta * C
 
@@ -124,7 +121,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 @operator("_linalg_gemm2", "linalg_gemm2")
-@with_interface_of(gemm.function, without=("C", "beta"))
+@with_interface_of(gemm.kernels.function, without=("C", "beta"))
 def gemm2(*matrices: Tensor, **settings: Any) -> Tensor:
     """Product of matrices: ``alpha * op(A) @ op(B)``.
 
@@ -138,16 +135,16 @@ def gemm2(*matrices: Tensor, **settings: Any) -> Tensor:
     tensor([[6., 6.],
             [6., 6.]])
     """
-    return _product("_linalg_gemm2", *matrices, **settings)
+    return _product(*matrices, **settings)
 
 
-def _triangle(who: str, a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: bool) -> Tensor:
+def _triangle(a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: bool) -> Tensor:
     """Return the triangle of `a`, transposed or not, after checking that it fits `b`."""
-    _matrices(who, a, b, square=True)
+    _matrices(a, b, square=True)
     side = -1 if rightside else -2
     if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[side]:
         raise ShapeError(
-            f"{who}: A and B must be alike but for the last two axes, and fit as matrices; got "
+            f"A and B must be alike but for the last two axes, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, rightside={rightside}"
         )
     triangle = torch.tril(a) if lower else torch.triu(a)
@@ -178,12 +175,12 @@ def trmm(
     A : (B..., M, M)     with ``rightside``: (B..., N, N)
     B, out : (B..., M, N)
     """
-    triangle = _triangle("_linalg_trmm", A, B, transpose=transpose, rightside=rightside, lower=lower)
+    triangle = _triangle(A, B, transpose=transpose, rightside=rightside, lower=lower)
     return alpha * torch.matmul(*((B, triangle) if rightside else (triangle, B)))
 
 
 @operator("_linalg_trsm", "linalg_trsm")
-@with_interface_of(trmm.function)
+@with_interface_of(trmm.kernels.function)
 def trsm(
     A: Tensor,
     B: Tensor,
@@ -204,7 +201,7 @@ def trsm(
     tensor([[1.],
             [2.]])
     """
-    triangle = _triangle("_linalg_trsm", A, B, transpose=transpose, rightside=rightside, lower=lower)
+    triangle = _triangle(A, B, transpose=transpose, rightside=rightside, lower=lower)
     return torch.linalg.solve_triangular(triangle, alpha * B, upper=lower == transpose, left=not rightside)
 
 
@@ -217,7 +214,7 @@ def syrk(A: Tensor, *, transpose: bool = False, alpha: float = 1.0) -> Tensor:
     A : (B..., M, N)
     out : (B..., M, M)     with ``transpose``: (B..., N, N)
     """
-    _matrices("_linalg_syrk", A)
+    _matrices(A)
     product = torch.matmul(*((A.mT, A) if transpose else (A, A.mT)))
     return product if alpha == 1 else alpha * product
 
@@ -238,11 +235,11 @@ def potrf(A: Tensor) -> Tensor:
     tensor([[2., 0.],
             [1., 3.]])
     """
-    _matrices("_linalg_potrf", A, square=True)
+    _matrices(A, square=True)
     try:
         return torch.linalg.cholesky(_symmetric(A))
     except torch.linalg.LinAlgError:
-        raise MXNetError("_linalg_potrf: A must be positive definite; a matrix is not") from None
+        raise MXNetError("A must be positive definite; a matrix is not") from None
 
 
 @operator("_linalg_potri", "linalg_potri", alike=True)
@@ -251,7 +248,7 @@ def potri(A: Tensor) -> Tensor:
 
     Different from MXNet, which fails, the result for a 0 on the diagonal is infinite or not a number.
     """
-    _matrices("_linalg_potri", A, square=True)
+    _matrices(A, square=True)
     one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     inverse = torch.linalg.solve_triangular(torch.tril(A), one.expand(A.shape), upper=False)
     return torch.matmul(inverse.mT, inverse)
@@ -266,9 +263,9 @@ def gelqf(A: Tensor) -> tuple[Tensor, Tensor]:
     A, output0 : (B..., M, N)     M at most N
     output1 : (B..., M, M)
     """
-    _matrices("_linalg_gelqf", A)
+    _matrices(A)
     if A.shape[-2] > A.shape[-1]:
-        raise ShapeError(f"_linalg_gelqf: A must have no more rows than columns; got shape {tuple(A.shape)}")
+        raise ShapeError(f"A must have no more rows than columns; got shape {tuple(A.shape)}")
     columns, upper = torch.linalg.qr(A.mT)
     return columns.mT, upper.mT
 
@@ -284,7 +281,7 @@ def syevd(A: Tensor) -> tuple[Tensor, Tensor]:
     A, output0 : (B..., N, N)
     output1 : (B..., N)
     """
-    _matrices("_linalg_syevd", A, square=True)
+    _matrices(A, square=True)
     eigenvalues, columns = torch.linalg.eigh(_symmetric(A))
     largest = torch.argmax(torch.abs(columns), -2, keepdim=True)
     sign = torch.sign(torch.gather(columns, -2, largest)).detach()
@@ -307,11 +304,11 @@ def inverse(A: Tensor) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    _matrices("_linalg_inverse", A, square=True)
+    _matrices(A, square=True)
     try:
         return torch.linalg.inv(A)
     except torch.linalg.LinAlgError:
-        raise MXNetError("_linalg_inverse: A must have an inverse; a matrix is singular") from None
+        raise MXNetError("A must have an inverse; a matrix is singular") from None
 
 
 # The factors that MXNet keeps for the gradient are outputs in its files.
@@ -321,7 +318,7 @@ def det(A: Tensor) -> Tensor:
 
     Different from MXNet, where it is 0, the gradient of a singular matrix is the derivative.
     """
-    _matrices("_linalg_det", A, square=True)
+    _matrices(A, square=True)
     return _one_or_more(torch.linalg.det(A))
 
 
@@ -331,7 +328,7 @@ def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
 
     For a singular matrix they are 0 and minus infinity, and the gradient is 0.
     """
-    _matrices("_linalg_slogdet", A, square=True)
+    _matrices(A, square=True)
     sign, size = torch.linalg.slogdet(A)
     return _one_or_more(sign), _one_or_more(size)
 
@@ -348,25 +345,23 @@ def _(
 @operator("_linalg_sumlogdiag", "linalg_sumlogdiag")
 def sumlogdiag(A: Tensor) -> Tensor:
     """Sum of the logarithms of the diagonal; that of a single matrix has shape ``(1,)``."""
-    _matrices("_linalg_sumlogdiag", A, square=True)
+    _matrices(A, square=True)
     return _one_or_more(torch.log(torch.diagonal(A, 0, -2, -1)).sum(-1))
 
 
 # ---- diagonals and triangles --------------------------------------------------------------------------
 
 
-def _check_offset(who: str, a: Tensor, offset: int) -> None:
-    _matrices(who, a, square=True)
+def _check_offset(a: Tensor, offset: int) -> None:
+    _matrices(a, square=True)
     if abs(offset) >= a.shape[-1]:
-        raise ShapeError(
-            f"{who}: offset must name a diagonal of matrices of size {a.shape[-1]}; got {offset}"
-        )
+        raise ShapeError(f"offset must name a diagonal of matrices of size {a.shape[-1]}; got {offset}")
 
 
-def _make_checks(who: str, a: Tensor) -> None:
+def _make_checks(a: Tensor) -> None:
     if not a.ndim:
-        raise ShapeError(f"{who}: A must have an axis; got shape ()")
-    _matrices(who, a[..., None])
+        raise ShapeError("A must have an axis; got shape ()")
+    _matrices(a[..., None])
 
 
 @operator("_linalg_extractdiag", "linalg_extractdiag")
@@ -378,7 +373,7 @@ def extractdiag(A: Tensor, *, offset: int = 0) -> Tensor:
     A : (B..., N, N)
     out : (B..., N - abs(offset))
     """
-    _check_offset("_linalg_extractdiag", A, offset)
+    _check_offset(A, offset)
     return torch.diagonal(A, offset, -2, -1)
 
 
@@ -391,7 +386,7 @@ def makediag(A: Tensor, *, offset: int = 0) -> Tensor:
     A : (B..., N)
     out : (B..., N + abs(offset), N + abs(offset))
     """
-    _make_checks("_linalg_makediag", A)
+    _make_checks(A)
     return torch.diag_embed(A, offset)
 
 
@@ -422,13 +417,13 @@ def extracttrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     >>> extracttrian(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([1., 3., 4.])
     """
-    _check_offset("_linalg_extracttrian", A, offset)
+    _check_offset(A, offset)
     rows, columns = _places(A.shape[-1], offset, lower, A.device)
     return torch.index_select(A.flatten(-2), -1, rows * A.shape[-1] + columns)
 
 
 @operator("_linalg_maketrian", "linalg_maketrian")
-@with_interface_of(extracttrian.function)
+@with_interface_of(extracttrian.kernels.function)
 def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     """Square matrices of zeros with a triangle from `A`, in the order of `extracttrian`, which it undoes.
 
@@ -437,13 +432,11 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     A : (B..., M * (M + 1) / 2)
     out : (B..., N, N)     N = M + abs(offset)
     """
-    _make_checks("_linalg_maketrian", A)
+    _make_checks(A)
     count = A.shape[-1]
     side = next(n for n in range(count + 1) if n * (n + 1) // 2 >= count)
     if side * (side + 1) // 2 != count:
-        raise ShapeError(
-            f"_linalg_maketrian: the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}"
-        )
+        raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")
     size = side + abs(offset)
     rows, columns = _places(size, offset, lower, A.device)
     zeros = A.new_zeros(*A.shape[:-1], size * size)

@@ -12,8 +12,8 @@ from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ..shapes import size as number_of_elements
-from ._spec import Operator, Shapes, operator
 from ._types import require_floating
+from .spec import Operator, Shapes, operator
 
 __all__ = [
     "linear_regression_output",
@@ -95,7 +95,7 @@ def _check_label(data: Sequence[int], label: Sequence[int], multi_output: bool) 
     allowed = _label_shapes(tuple(data), multi_output)
     if tuple(label) not in allowed:
         raise ShapeError(
-            f"SoftmaxOutput: label must have shape {allowed[0]} to match data {tuple(data)}; got {tuple(label)}"
+            f"label must have shape {allowed[0]} to match data {tuple(data)}; got {tuple(label)}"
         )
 
 
@@ -169,7 +169,7 @@ def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:
     if data is None:
         return {}
     if len(data) < 2:
-        raise ShapeError(f"SoftmaxOutput: data must have 2 axes or more; got shape {data}")
+        raise ShapeError(f"data must have 2 axes or more; got shape {data}")
     allowed = _label_shapes(data, p.multi_output)
     fitting = {shape for shape in allowed if label is not None and _agree(shape, label)}
     if len(fitting) > 1:  # sizes are missing that would tell which one it is
@@ -213,7 +213,7 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """
     if label.shape != data.shape[:1]:
         raise ShapeError(
-            f"softmax_cross_entropy: label must have shape {tuple(data.shape[:1])} to match data "
+            f"label must have shape {tuple(data.shape[:1])} to match data "
             f"{tuple(data.shape)}; got {tuple(label.shape)}"
         )
     index = label.long().unsqueeze(1)
@@ -242,7 +242,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None:
         return {}
     if len(data) != 2:
-        raise ShapeError(f"softmax_cross_entropy: data must have 2 axes, (N, C); got shape {data}")
+        raise ShapeError(f"data must have 2 axes, (N, C); got shape {data}")
     return {"label": data[:1]}
 
 
@@ -263,11 +263,9 @@ def _regression_label_fits(data: Shape, label: Shape) -> bool:
     return data[:1] == label[:1] and [n for n in data[1:] if n != 1] == [n for n in label[1:] if n != 1]
 
 
-def _check_regression(who: str, data: Tensor, label: Tensor) -> None:
+def _check_regression(data: Tensor, label: Tensor) -> None:
     if data.shape != label.shape and not _regression_label_fits(tuple(data.shape), tuple(label.shape)):
-        raise ShapeError(
-            f"{who}: label must have the shape of data {tuple(data.shape)}; got {tuple(label.shape)}"
-        )
+        raise ShapeError(f"label must have the shape of data {tuple(data.shape)}; got {tuple(label.shape)}")
 
 
 def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
@@ -301,7 +299,7 @@ def _declare_regression(
     """Make the output layer of a regression, whose gradient is `derivative` of the output minus the label."""
 
     def function(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
-        _check_regression(name, data, label)
+        _check_regression(data, label)
         return compute(data)
 
     function.__name__ = function.__qualname__ = name
@@ -324,7 +322,7 @@ def _itself(data: Tensor) -> Tensor:
 
 
 def _logistic(data: Tensor) -> Tensor:
-    require_floating("LogisticRegressionOutput", data)
+    require_floating(data)
     return torch.sigmoid(data)
 
 
@@ -427,7 +425,7 @@ def svm_output(
     """
     if label.shape != data.shape[:-1]:
         raise ShapeError(
-            f"SVMOutput: label must have shape {tuple(data.shape[:-1])} to match data {tuple(data.shape)}; "
+            f"label must have shape {tuple(data.shape[:-1])} to match data {tuple(data.shape)}; "
             f"got {tuple(label.shape)}"
         )
     return data
@@ -457,7 +455,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None:
         return {}
     if len(data) < 2:
-        raise ShapeError(f"SVMOutput: data must have 2 axes or more; got shape {data}")
+        raise ShapeError(f"data must have 2 axes or more; got shape {data}")
     return {"label": data[:-1]}
 
 

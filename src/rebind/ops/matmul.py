@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
-from ._spec import operator
+from .spec import operator
 
 StorageType = Literal["csr", "default", "row_sparse"]
 
@@ -41,12 +41,12 @@ def dot(
         if left.shape[1] == right.shape[0]:
             return torch.mm(left, right)
     if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
-        raise ShapeError("dot: transpose_a and transpose_b must be False for two vectors")
+        raise ShapeError("transpose_a and transpose_b must be False for two vectors")
     over_left = 0 if transpose_a else lhs.ndim - 1
     over_right = rhs.ndim - 1 if transpose_b else 0
     if lhs.shape[over_left] != rhs.shape[over_right]:
         raise ShapeError(
-            f"dot: axis {over_left} of lhs and axis {over_right} of rhs must be of one size; "
+            f"axis {over_left} of lhs and axis {over_right} of rhs must be of one size; "
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     out = torch.tensordot(lhs, rhs, ([over_left], [over_right]))
@@ -76,7 +76,7 @@ def batch_dot(
         return torch.bmm(left, right)
     if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
-            "batch_dot: lhs and rhs must have three axes or more, alike but for the last two, and fit as matrices; "
+            "lhs and rhs must have three axes or more, alike but for the last two, and fit as matrices; "
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     return torch.matmul(left, right)
@@ -92,10 +92,10 @@ def khatri_rao(*args: Tensor) -> Tensor:
     out : (M0 * M1 * ..., N)
     """
     if not args:
-        raise ArgumentError("khatri_rao: needs at least one matrix; got none")
+        raise ArgumentError("needs at least one matrix; got none")
     if any(matrix.ndim != 2 or matrix.shape[1] != args[0].shape[1] for matrix in args):
         shapes = ", ".join(str(tuple(matrix.shape)) for matrix in args)
-        raise ShapeError(f"khatri_rao: all must be matrices with as many columns; got {shapes}")
+        raise ShapeError(f"all must be matrices with as many columns; got {shapes}")
     out = args[0]
     for matrix in args[1:]:
         out = (out.unsqueeze(1) * matrix).flatten(0, 1)

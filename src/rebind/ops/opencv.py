@@ -13,32 +13,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, DTypeError, FormatError, ShapeError
+from ..errors import ArgumentError, DTypeError, FormatError, MissingExtraError, ShapeError
 from ..params import AtLeast, Between
-from ._spec import operator
 from .image import resized
+from .spec import operator
 
 Margin = Annotated[int, AtLeast(0)]
 
 
-def _cv2(who: str) -> Any:
+def _cv2() -> Any:
     try:
         import cv2
     except ImportError as error:
-        message = f"{who}: this needs OpenCV, which the extra 'image' brings: pip install 'rebind[image]'"
-        raise ImportError(message) from error
+        raise MissingExtraError(
+            "this needs OpenCV, which the extra 'image' brings: pip install 'rebind[image]'"
+        ) from error
     return cv2
 
 
-def _decode(who: str, what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
+def _decode(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
     """Return the picture (H, W, C) in the bytes of a file."""
-    cv2 = _cv2(who)
+    cv2 = _cv2()
     picture = (
         cv2.imdecode(encoded, cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE) if encoded.size else None
     )
     if picture is None:
         raise FormatError(
-            f"{who}: {what} must hold a picture in a format that OpenCV reads, whole; got {encoded.size} bytes "
+            f"{what} must hold a picture in a format that OpenCV reads, whole; got {encoded.size} bytes "
             f"that begin with {encoded[:8].tobytes()!r}"
         )
     if picture.ndim == 2:
@@ -46,10 +47,10 @@ def _decode(who: str, what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -
     return torch.from_numpy(np.ascontiguousarray(picture[:, :, ::-1]) if to_rgb else picture)
 
 
-def _only_imperative(who: str) -> ArgumentError:
+def _only_imperative(name: str) -> ArgumentError:
     return ArgumentError(
-        f"{who}: the size of a picture is known when it has been read, so that this cannot be a part of a symbol. "
-        f"Read it first: nd._internal.{who}(...)."
+        "the size of a picture is known when it has been read, so that this cannot be a part of a symbol. "
+        f"Read it first: nd._internal.{name}(...)."
     )
 
 
@@ -76,11 +77,11 @@ def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: boo
     """
     if buf.dtype is not torch.uint8:
         raise DTypeError(
-            f"_cvimdecode: buf must be uint8, the bytes of a file; got {str(buf.dtype).removeprefix('torch.')}"
+            f"buf must be uint8, the bytes of a file; got {str(buf.dtype).removeprefix('torch.')}"
         )
     if buf.is_meta:
         raise _only_imperative("_cvimdecode")
-    picture = _decode("_cvimdecode", "buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
+    picture = _decode("buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
     return picture.to(buf.device)
 
 
@@ -114,12 +115,12 @@ def cvimread(
     path = os.path.expanduser(filename)
     with open(path, "rb") as file:
         encoded = np.frombuffer(file.read(), dtype=np.uint8)
-    return _decode("_cvimread", f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
+    return _decode(f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
 
 
-def _check_picture(who: str, src: Tensor) -> None:
+def _check_picture(src: Tensor) -> None:
     if src.ndim != 3:
-        raise ShapeError(f"{who}: src must have shape (H, W, C); got {tuple(src.shape)}")
+        raise ShapeError(f"src must have shape (H, W, C); got {tuple(src.shape)}")
 
 
 @operator("_cvimresize")
@@ -145,8 +146,8 @@ def cvimresize(
     src : (H, W, C)
     out : (h, w, C)
     """
-    _check_picture("_cvimresize", src)
-    return resized(src, h, w, interp, "_cvimresize")
+    _check_picture(src)
+    return resized(src, h, w, interp)
 
 
 @operator("_cvcopyMakeBorder")
@@ -184,9 +185,9 @@ def cvcopy_make_border(
     >>> cvcopy_make_border(torch.tensor([[[1], [2]]]), top=0, bot=0, left=2, right=1, type=4).flatten()
     tensor([1, 2, 1, 2, 1])
     """
-    _check_picture("_cvcopyMakeBorder", src)
+    _check_picture(src)
     if not src.numel():
-        raise ShapeError(f"_cvcopyMakeBorder: src must have a pixel; got shape {tuple(src.shape)}")
+        raise ShapeError(f"src must have a pixel; got shape {tuple(src.shape)}")
     rows, inside_rows = _frame(src.shape[0], top, bot, type, src.device)
     columns, inside_columns = _frame(src.shape[1], left, right, type, src.device)
     out = src[rows[:, None], columns]

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import normalize_axis
-from ._spec import TypeSlots, operator
+from .spec import TypeSlots, operator
 
 
 def _topk_outputs(p: Params) -> tuple[str, ...]:
@@ -45,10 +45,10 @@ def topk(
     tensor([3., 2.])
     """
     values = data.reshape(-1) if axis is None else data
-    along = 0 if axis is None else normalize_axis(axis, data.ndim, "topk: axis")
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
     size = values.shape[along]
     if k > size:
-        raise ShapeError(f"topk: k must be at most {size}, the size of the axis; got {k}")
+        raise ShapeError(f"k must be at most {size}, the size of the axis; got {k}")
     count = k if k > 0 else size
     if (
         ret_typ == "value" and not values.requires_grad
@@ -68,7 +68,7 @@ def topk(
 def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tensor:
     """`data` sorted along an axis, flattened without one."""
     values = data.reshape(-1) if axis is None else data
-    along = 0 if axis is None else normalize_axis(axis, data.ndim, "sort: axis")
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
     return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[0]
 
 
@@ -78,5 +78,5 @@ def argsort(
 ) -> Tensor:
     """Positions that sort `data` along an axis, the flattened array without one."""
     values = data.reshape(-1) if axis is None else data
-    along = 0 if axis is None else normalize_axis(axis, data.ndim, "argsort: axis")
+    along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
     return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[1].to(dtype)

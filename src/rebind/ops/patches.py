@@ -12,8 +12,8 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
-from ._spec import Shapes, operator
 from .nn._layout import complaint, split
+from .spec import Shapes, operator
 
 __all__ = ["col2im", "im2col"]
 
@@ -55,8 +55,8 @@ def im2col(
              [2., 3., 4.]]])
     """
     axes = len(kernel)
-    spatial = _spatial("im2col", tuple(data.shape), kernel)
-    _windows("im2col", spatial, kernel, stride, dilate, pad)
+    spatial = _spatial(tuple(data.shape), kernel)
+    _windows(spatial, kernel, stride, dilate, pad)
     if any(pad):
         data = F.pad(data, [amount for each in reversed(pad) for amount in (each, each)])
     # Views of the windows, copied once at the end: several times as quick as F.unfold, and in any number of axes.
@@ -97,7 +97,7 @@ def col2im(
     >>> col2im(torch.ones(1, 2, 3), output_size=(4,), kernel=(2,))
     tensor([[[1., 2., 2., 1.]]])
     """
-    windows = _windows("col2im", output_size, kernel, stride, dilate, pad)
+    windows = _windows(output_size, kernel, stride, dilate, pad)
     _check_columns(tuple(data.shape), kernel, windows)
     steps = _Steps(kernel, stride, dilate, pad)
     batch = data.shape[0]
@@ -138,11 +138,11 @@ class _Steps:
         return (kernel[0], 1), (dilate[0], 1), (pad[0], 0), (stride[0], 1)
 
 
-def _spatial(who: str, data: Shape, kernel: Shape) -> Shape:
-    return split(who, data, Params(kernel=kernel))[2]
+def _spatial(data: Shape, kernel: Shape) -> Shape:
+    return split(data, Params(kernel=kernel))[2]
 
 
-def _windows(who: str, spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> Shape:
+def _windows(spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> Shape:
     """Return how many windows there are along each axis."""
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     found = []
@@ -150,7 +150,7 @@ def _windows(who: str, spatial: Shape, kernel: Shape, stride: Shape, dilate: Sha
         reach = d * (k - 1) + 1
         if n + 2 * p < reach:
             raise ShapeError(
-                f"{who}: kernel {kernel} with dilate {dilate or ones} must fit into the sizes {spatial} "
+                f"kernel {kernel} with dilate {dilate or ones} must fit into the sizes {spatial} "
                 f"with pad {pad or zeros}; got {reach} over {n + 2 * p}"
             )
         found.append((n + 2 * p - reach) // s + 1)
@@ -159,15 +159,15 @@ def _windows(who: str, spatial: Shape, kernel: Shape, stride: Shape, dilate: Sha
 
 def _check_columns(data: Shape, kernel: Shape, windows: Shape) -> None:
     if len(data) != 3:
-        raise ShapeError(f"col2im: data must have 3 axes, (N, C * K, W); got shape {data}")
+        raise ShapeError(f"data must have 3 axes, (N, C * K, W); got shape {data}")
     if data[1] % prod(kernel):
         raise ShapeError(
-            f"col2im: axis 1 of data must be a multiple of {prod(kernel)}, the size of kernel {kernel}; "
+            f"axis 1 of data must be a multiple of {prod(kernel)}, the size of kernel {kernel}; "
             f"got {data[1]} in {data}"
         )
     if data[2] not in (0, prod(windows)):
         raise ShapeError(
-            f"col2im: axis 2 of data must be {prod(windows)}, the number of windows {windows}; "
+            f"axis 2 of data must be {prod(windows)}, the number of windows {windows}; "
             f"got {data[2]} in {data}"
         )
 
@@ -189,15 +189,15 @@ col2im.check(_check_parameters)
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is not None:
-        spatial = _spatial("im2col", data, p.kernel)
+        spatial = _spatial(data, p.kernel)
         if 0 not in spatial:
-            _windows("im2col", spatial, p.kernel, p.stride, p.dilate, p.pad)
+            _windows(spatial, p.kernel, p.stride, p.dilate, p.pad)
     return {}
 
 
 @col2im.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    windows = _windows("col2im", p.output_size, p.kernel, p.stride, p.dilate, p.pad)
+    windows = _windows(p.output_size, p.kernel, p.stride, p.dilate, p.pad)
     data = shapes["data"]
     if data is not None:
         _check_columns(data, p.kernel, windows)

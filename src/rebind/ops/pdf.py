@@ -17,7 +17,7 @@ from torch import Tensor
 from ..errors import DTypeError, ShapeError
 from ..params import Params
 from ._signatures import arguments, with_signature
-from ._spec import Operator, Shapes, operator
+from .spec import Operator, Shapes, operator
 
 __all__ = ["DENSITIES"]
 
@@ -59,7 +59,7 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
         axes = 1 if kind == "dirichlet" else 0  # how many axes of a sample belong to one draw
 
         def function(sample: Tensor, *parameters: Tensor, is_log: bool = False) -> Tensor:
-            _check(name, sample, parameters, names, axes)
+            _check(sample, parameters, names, axes)
             dtype = sample.dtype
             compute = dtype if dtype is torch.float64 else torch.float32
             spread = [
@@ -87,24 +87,24 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
     return make
 
 
-def _check(who: str, sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axes: int) -> None:
+def _check(sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axes: int) -> None:
     if not sample.is_floating_point():
         raise DTypeError(
-            f"{who}: sample must be of a floating type; got {str(sample.dtype).removeprefix('torch.')}. "
+            f"sample must be of a floating type; got {str(sample.dtype).removeprefix('torch.')}. "
             "Convert it with astype()."
         )
     for name, parameter in zip(names, parameters, strict=True):
         shape = tuple(parameter.shape)
         if parameters[0].shape != parameter.shape:
             raise ShapeError(
-                f"{who}: {name} must have the shape of {names[0]}, {tuple(parameters[0].shape)}; got {shape}"
+                f"{name} must have the shape of {names[0]}, {tuple(parameters[0].shape)}; got {shape}"
             )
         lead = parameter.ndim - axes
         fits = 0 <= lead <= sample.ndim - axes and parameter.shape[:lead] == sample.shape[:lead]
         if not fits or parameter.shape[lead:] != sample.shape[sample.ndim - axes :]:
             also = ", and its last axis is that of sample" if axes else ""
             raise ShapeError(
-                f"{who}: the shape of {name} must be that of the leading axes of sample, "
+                f"the shape of {name} must be that of the leading axes of sample, "
                 f"{tuple(sample.shape)}{also}; got {shape}"
             )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ..errors import ArgumentError
-from ._spec import Operator, find
 from .frontend import signature
+from .spec import Operator, find
 
 __all__ = ["Front", "make_drawing", "make_drawing_like", "zipfian"]
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import normalize_axis
-from ._spec import Operator, operator
+from .spec import Operator, operator
 
 __all__ = ["REDUCTIONS", "Reduction", "reduced_axes"]
 
@@ -34,21 +34,21 @@ REDUCTIONS: list[Reduction] = []
 
 
 @functools.lru_cache(maxsize=4096)
-def reduced_axes(ndim: int, axis: Axes, exclude: bool, who: str) -> tuple[int, ...]:
+def reduced_axes(ndim: int, axis: Axes, exclude: bool) -> tuple[int, ...]:
     """Return the axes to reduce, in order.
 
     >>> (
-    ...     reduced_axes(3, (-1,), False, "sum"),
-    ...     reduced_axes(3, (1,), True, "sum"),
-    ...     reduced_axes(3, None, False, "sum"),
+    ...     reduced_axes(3, (-1,), False),
+    ...     reduced_axes(3, (1,), True),
+    ...     reduced_axes(3, None, False),
     ... )
     ((2,), (0, 2), (0, 1, 2))
     """
     if not axis:
         return tuple(range(ndim))
-    named = {normalize_axis(a, ndim, f"{who}: axis") for a in axis}
+    named = {normalize_axis(a, ndim, "axis") for a in axis}
     if len(named) != len(axis):
-        raise ShapeError(f"{who}: axis must not name an axis twice; got {axis}")
+        raise ShapeError(f"axis must not name an axis twice; got {axis}")
     return tuple(a for a in range(ndim) if (a in named) != exclude)
 
 
@@ -62,7 +62,7 @@ def _reduction(
     """Make a reduction of `compute`, which takes data, axes (at least one) and keepdims."""
 
     def function(data: Tensor, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-        axes = reduced_axes(data.ndim, axis, exclude, name)
+        axes = reduced_axes(data.ndim, axis, exclude)
         if len(axes) == data.ndim and not keepdims and data.is_contiguous():
             # Of shape (1,) as it comes, where the last line makes a view.
             return compute(data.flatten(), (0,), True)
@@ -156,7 +156,7 @@ def _extreme_gradient(
 ) -> Sequence[Tensor]:
     """Give each extreme element the head gradient, where torch would share it among them."""
     (data,), (out,), (head,) = inputs, outputs, heads
-    axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False), "max")
+    axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False))
     kept = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
     return ((data == out.reshape(kept)) * head.reshape(kept),)
 
@@ -178,7 +178,7 @@ def norm(
 
     Different from MXNet, where it is nan, the gradient of the second at 0 is 0.
     """
-    axes = reduced_axes(data.ndim, axis, False, "norm")
+    axes = reduced_axes(data.ndim, axis, False)
     values = data if data.is_floating_point() else data.to(torch.float64)
     out = torch.linalg.vector_norm(values, ord, axes, keepdims)
     dtype = out_dtype or data.dtype
@@ -189,12 +189,12 @@ def norm(
 # ---- positions ----------------------------------------------------------------------------------------
 
 
-def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool, who: str) -> Tensor:
+def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
     """Return the position of an extreme in data's type."""
     if axis is None:
         out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
     else:
-        out = find(data, normalize_axis(axis, data.ndim, f"{who}: axis"), keepdim=keepdims)
+        out = find(data, normalize_axis(axis, data.ndim, "axis"), keepdim=keepdims)
     out = out.to(data.dtype)
     return out if out.ndim else out.reshape(1)
 
@@ -202,13 +202,13 @@ def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool, who: st
 @operator("argmax", head_gradient=False)
 def argmax(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
-    return _position(torch.argmax, data, axis, keepdims, "argmax")
+    return _position(torch.argmax, data, axis, keepdims)
 
 
 @operator("argmin", head_gradient=False)
 def argmin(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
-    return _position(torch.argmin, data, axis, keepdims, "argmin")
+    return _position(torch.argmin, data, axis, keepdims)
 
 
 @operator("argmax_channel", head_gradient=False)
@@ -220,7 +220,7 @@ def argmax_channel(data: Tensor) -> Tensor:
     data : (N, C, ...)
     out : (N, ...)
     """
-    return _position(torch.argmax, data, 1, False, "argmax_channel")
+    return _position(torch.argmax, data, 1, False)
 
 
 # ---- several results, and running sums ----------------------------------------------------------------
@@ -229,7 +229,7 @@ def argmax_channel(data: Tensor) -> Tensor:
 @operator("moments", outputs=("output0", "output1"))
 def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names."""
-    along = reduced_axes(data.ndim, axes, False, "moments")
+    along = reduced_axes(data.ndim, axes, False)
     mean_kept = _mean(data, along, True)
     variance = _mean(torch.square(data - mean_kept), along, keepdims)
     average = mean_kept if keepdims else mean_kept.squeeze(along)
@@ -246,7 +246,7 @@ def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = No
     """Running sum along an axis, of the flattened array without one."""
     if axis is None:
         return torch.cumsum(a.reshape(-1), 0, dtype=dtype or _sum_type(a.dtype))
-    return torch.cumsum(a, normalize_axis(axis, a.ndim, "cumsum: axis"), dtype=dtype or _sum_type(a.dtype))
+    return torch.cumsum(a, normalize_axis(axis, a.ndim, "axis"), dtype=dtype or _sum_type(a.dtype))
 
 
 @operator("all_finite", types={"data": "any", "output": torch.float32}, head_gradient=False)

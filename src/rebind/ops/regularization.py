@@ -11,14 +11,12 @@ from torch import Tensor
 from ..errors import DTypeError, ShapeError
 from ..params import Between, Params
 from ..shapes import Shape
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 __all__ = ["identity_attach_kl_sparse_reg"]
 
-_WHO = "IdentityAttachKLSparseReg"
 
-
-@operator(_WHO, aux=("moving_avg",), inits={"moving_avg": '["zero", {}]'})
+@operator("IdentityAttachKLSparseReg", aux=("moving_avg",), inits={"moving_avg": '["zero", {}]'})
 def identity_attach_kl_sparse_reg(
     data: Tensor,
     moving_avg: Tensor,
@@ -62,9 +60,7 @@ def identity_attach_kl_sparse_reg(
     """
     _check_units(tuple(data.shape), tuple(moving_avg.shape))
     if not data.is_floating_point():
-        raise DTypeError(
-            f"{_WHO}: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}"
-        )
+        raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     new_avg = _moved(data, moving_avg, momentum) if training else None
     if not torch.is_grad_enabled():
         return data, new_avg
@@ -95,11 +91,9 @@ def _moved(data: Tensor, moving_avg: Tensor, momentum: float) -> Tensor:
 
 def _check_units(data: Shape, moving_avg: Shape | None) -> None:
     if len(data) < 2:
-        raise ShapeError(f"{_WHO}: data must have 2 axes or more, (N, C, ...); got shape {data}")
+        raise ShapeError(f"data must have 2 axes or more, (N, C, ...); got shape {data}")
     if moving_avg is not None and moving_avg != data[1:2] and data[1]:
-        raise ShapeError(
-            f"{_WHO}: moving_avg must have shape {data[1:2]} to match data {data}; got {moving_avg}"
-        )
+        raise ShapeError(f"moving_avg must have shape {data[1:2]} to match data {data}; got {moving_avg}")
 
 
 @identity_attach_kl_sparse_reg.fill_shapes

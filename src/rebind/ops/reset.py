@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError
-from ._spec import operator
+from .spec import operator
 
 
 @operator("reset_arrays", count="num_arrays", outputs=(), types={"*": "any"}, head_gradient=False)
@@ -17,7 +17,7 @@ def reset_arrays(*data: Tensor) -> tuple[()]:
     """
     if any(array.is_meta for array in data):
         raise ArgumentError(
-            "reset_arrays: it writes into arrays and has no output, so that it cannot be a part of a symbol. "
+            "it writes into arrays and has no output, so that it cannot be a part of a symbol. "
             "Call nd.reset_arrays(...) on the arrays."
         )
     with torch.no_grad():

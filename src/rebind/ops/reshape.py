@@ -17,7 +17,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 __all__ = ["reshape_target"]
 
@@ -26,9 +26,7 @@ __all__ = ["reshape_target"]
 
 
 @functools.lru_cache(maxsize=4096)
-def reshape_target(
-    shape: Shape, codes: tuple[int, ...], reverse: bool = False, who: str = "Reshape"
-) -> Shape:
+def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) -> Shape:
     """Return the shape that `codes` make of `shape`.
 
     ====  ===================================================================================
@@ -64,7 +62,7 @@ def reshape_target(
     def take(count: int) -> Sequence[int]:
         nonlocal at
         if at + count > len(source):
-            raise ShapeError(f"{who}: {asked} needs more axes than data has; got {shape}")
+            raise ShapeError(f"{asked} needs more axes than data has; got {shape}")
         at += count
         return source[at - count : at]
 
@@ -78,21 +76,21 @@ def reshape_target(
         elif code == -3:
             target.append(prod(take(2)))
         elif code == -4:
-            target += _parted(take(1)[0], pending[position : position + 2], who, asked)
+            target += _parted(take(1)[0], pending[position : position + 2], asked)
             position += 2
         elif code == -1 or code > 0:
             at = min(at + 1, len(source))
             target.append(code)
         else:
             raise ShapeError(
-                f"{who}: codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}"
+                f"codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}"
             )
     if reverse:
         target.reverse()
-    return _filled(target, prod(shape), who, f"{asked} must fit data of shape {shape}")
+    return _filled(target, prod(shape), f"{asked} must fit data of shape {shape}")
 
 
-def _parted(size: int, parts: Sequence[int], who: str, asked: str) -> Sequence[int]:
+def _parted(size: int, parts: Sequence[int], asked: str) -> Sequence[int]:
     """Return the two parts of an axis, one of which may be -1."""
     if len(parts) == 2:
         first, second = parts
@@ -104,20 +102,20 @@ def _parted(size: int, parts: Sequence[int], who: str, asked: str) -> Sequence[i
             return first, second
         if size == 0 and min(first, second) >= 0:
             return first, second
-    raise ShapeError(f"{who}: in {asked} two sizes, one of which may be -1, must follow -4 and part {size}")
+    raise ShapeError(f"in {asked} two sizes, one of which may be -1, must follow -4 and part {size}")
 
 
-def _filled(target: list[int], total: int, who: str, demand: str) -> Shape:
+def _filled(target: list[int], total: int, demand: str) -> Shape:
     """Return `target` with its -1 replaced so that it holds `total` elements."""
     if target.count(-1) > 1:
-        raise ShapeError(f"{who}: shape must hold -1 at most once; {demand}")
+        raise ShapeError(f"shape must hold -1 at most once; {demand}")
     if -1 in target:
         known = -prod(target)
         if (total % known if known else total) != 0:
-            raise ShapeError(f"{who}: {demand}; got {total} elements for {known}")
+            raise ShapeError(f"{demand}; got {total} elements for {known}")
         target[target.index(-1)] = total // known if known else 0
     if prod(target) != total:
-        raise ShapeError(f"{who}: {demand}; got {total} elements for {prod(target)}")
+        raise ShapeError(f"{demand}; got {total} elements for {prod(target)}")
     return tuple(target)
 
 
@@ -130,7 +128,7 @@ def _legacy_target(shape: Shape, target: tuple[int, ...], keep_highest: bool) ->
         wanted[1:] = [n or -1 for n in wanted[1:]]
     else:
         wanted = [n or -1 for n in wanted]
-    return _filled(wanted, prod(shape), "Reshape", f"target_shape={target} must fit data of shape {shape}")
+    return _filled(wanted, prod(shape), f"target_shape={target} must fit data of shape {shape}")
 
 
 @operator("Reshape", "reshape")
@@ -156,7 +154,7 @@ def reshape(
         return data.reshape(reshape_target(tuple(data.shape), shape, reverse))
     if target_shape:
         return data.reshape(_legacy_target(tuple(data.shape), target_shape, keep_highest))
-    raise ShapeError(f"Reshape: shape must be given; got () for data of shape {tuple(data.shape)}")
+    raise ShapeError(f"shape must be given; got () for data of shape {tuple(data.shape)}")
 
 
 @reshape.shapes_from_outputs
@@ -213,16 +211,16 @@ def reshape_like(
     start, stop = _axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
     target = (*lhs.shape[:first], *rhs.shape[start:stop], *lhs.shape[last:])
     if prod(target) != lhs.numel():
-        raise ShapeError(f"reshape_like: lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
+        raise ShapeError(f"lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
     return lhs.reshape(target)
 
 
 def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
     """Return the range of axes from `begin` to `end`, both of which may count from the end."""
-    first = 0 if begin is None else normalize_axis(begin, ndim, f"reshape_like: {side}_begin")
+    first = 0 if begin is None else normalize_axis(begin, ndim, f"{side}_begin")
     last = ndim if end is None else end + ndim if end < 0 else end
     if not first <= last <= ndim:
-        raise ShapeError(f"reshape_like: {side}_end must be in [{first}, {ndim}]; got {end}")
+        raise ShapeError(f"{side}_end must be in [{first}, {ndim}]; got {end}")
     return first, last
 
 
@@ -234,7 +232,7 @@ def expand_dims(data: Tensor, *, axis: int) -> Tensor:
     """`data` with a new axis of size 1 before position `axis`."""
     if not -data.ndim - 1 <= axis <= data.ndim:
         raise ShapeError(
-            f"expand_dims: axis must be in [{-data.ndim - 1}, {data.ndim}] for data of {data.ndim} axes; got {axis}"
+            f"axis must be in [{-data.ndim - 1}, {data.ndim}] for data of {data.ndim} axes; got {axis}"
         )
     return data.unsqueeze(axis)
 
@@ -254,11 +252,11 @@ def squeeze(data: Tensor, *, axis: tuple[int, ...] | None = None) -> Tensor:
     if axis is None:
         out = data.squeeze()
     else:
-        axes = [normalize_axis(a, data.ndim, "squeeze: axis") for a in axis]
+        axes = [normalize_axis(a, data.ndim, "axis") for a in axis]
         if len(set(axes)) != len(axes):
-            raise ShapeError(f"squeeze: axis must not name an axis twice; got {axis}")
+            raise ShapeError(f"axis must not name an axis twice; got {axis}")
         if any(data.shape[a] != 1 for a in axes):
-            raise ShapeError(f"squeeze: axes {axis} must be of size 1; got data of shape {tuple(data.shape)}")
+            raise ShapeError(f"axes {axis} must be of size 1; got data of shape {tuple(data.shape)}")
         out = data.squeeze(axes)
     return out if out.ndim else out.reshape(1)
 
@@ -270,7 +268,7 @@ def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
         return data.permute(*range(data.ndim - 1, -1, -1))
     if len(axes) != data.ndim or len({axis % data.ndim for axis in axes}) != data.ndim:
         raise ShapeError(
-            f"transpose: axes must name each of the {data.ndim} axes of data once; got {axes} for {tuple(data.shape)}"
+            f"axes must name each of the {data.ndim} axes of data once; got {axes} for {tuple(data.shape)}"
         )
     return data.permute(axes)
 
@@ -294,8 +292,8 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 def swapaxes(data: Tensor, *, dim1: int = 0, dim2: int = 0) -> Tensor:
     """`data` with two axes exchanged."""
     if not (-data.ndim <= dim1 < data.ndim and -data.ndim <= dim2 < data.ndim):
-        normalize_axis(dim1, data.ndim, "SwapAxis: dim1")
-        normalize_axis(dim2, data.ndim, "SwapAxis: dim2")
+        normalize_axis(dim1, data.ndim, "dim1")
+        normalize_axis(dim2, data.ndim, "dim2")
     return data.transpose(dim1, dim2)
 
 
@@ -312,7 +310,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 @operator("reverse", "flip", alike=True)
 def reverse(data: Tensor, *, axis: tuple[int, ...]) -> Tensor:
     """`data` with the order along some axes reversed."""
-    return torch.flip(data, [normalize_axis(a, data.ndim, "reverse: axis") for a in axis])
+    return torch.flip(data, [normalize_axis(a, data.ndim, "axis") for a in axis])
 
 
 @operator("depth_to_space")
@@ -324,11 +322,9 @@ def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     data : (N, C * block_size**2, H, W)
     out : (N, C, H * block_size, W * block_size)
     """
-    n, c, h, w = _four_axes(data, "depth_to_space")
+    n, c, h, w = _four_axes(data)
     if c % block_size**2:
-        raise ShapeError(
-            f"depth_to_space: channels must be a multiple of block_size**2 = {block_size**2}; got {c}"
-        )
+        raise ShapeError(f"channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
     parts = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
     return parts.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
 
@@ -342,18 +338,16 @@ def space_to_depth(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     data : (N, C, H * block_size, W * block_size)
     out : (N, C * block_size**2, H, W)
     """
-    n, c, h, w = _four_axes(data, "space_to_depth")
+    n, c, h, w = _four_axes(data)
     if h % block_size or w % block_size:
-        raise ShapeError(
-            f"space_to_depth: height and width must be multiples of {block_size}; got {h} and {w}"
-        )
+        raise ShapeError(f"height and width must be multiples of {block_size}; got {h} and {w}")
     parts = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
     return parts.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
 
 
-def _four_axes(data: Tensor, who: str) -> torch.Size:
+def _four_axes(data: Tensor) -> torch.Size:
     if data.ndim != 4:
-        raise ShapeError(f"{who}: data must have four axes (N, C, H, W); got shape {tuple(data.shape)}")
+        raise ShapeError(f"data must have four axes (N, C, H, W); got shape {tuple(data.shape)}")
     return data.shape
 
 
@@ -362,12 +356,12 @@ def diag(data: Tensor, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
     if data.ndim == 1:
         return torch.diag(data, k)
-    first = normalize_axis(axis1, data.ndim, "diag: axis1")
-    second = normalize_axis(axis2, data.ndim, "diag: axis2")
+    first = normalize_axis(axis1, data.ndim, "axis1")
+    second = normalize_axis(axis2, data.ndim, "axis2")
     if first == second:
-        raise ShapeError(f"diag: axis1 and axis2 must be two axes; got {axis1} and {axis2}")
+        raise ShapeError(f"axis1 and axis2 must be two axes; got {axis1} and {axis2}")
     if not -data.shape[first] < k < data.shape[second]:
-        raise ShapeError(f"diag: k must name a diagonal of data of shape {tuple(data.shape)}; got {k}")
+        raise ShapeError(f"k must name a diagonal of data of shape {tuple(data.shape)}; got {k}")
     return torch.diagonal(data, k, first, second)
 
 
@@ -378,24 +372,20 @@ def diag(data: Tensor, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 def broadcast_to(data: Tensor, *, shape: tuple[int, ...] = ()) -> Tensor:
     """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
     if len(shape) != data.ndim:
-        raise ShapeError(
-            f"broadcast_to: shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}"
-        )
-    return _expanded(data, [n or m for n, m in zip(shape, data.shape, strict=True)], "broadcast_to")
+        raise ShapeError(f"shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}")
+    return _expanded(data, [n or m for n, m in zip(shape, data.shape, strict=True)])
 
 
 @operator("broadcast_axis", "broadcast_axes")
 def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int, ...] = ()) -> Tensor:
     """`data` repeated along some axes of size 1, up to the sizes given for them."""
     if len(axis) != len(size):
-        raise ShapeError(f"broadcast_axis: size must have one number for each axis; got {axis} and {size}")
+        raise ShapeError(f"size must have one number for each axis; got {axis} and {size}")
     target = list(data.shape)
     for a, n in zip(axis, size, strict=True):
-        a = normalize_axis(a, data.ndim, "broadcast_axis: axis")
+        a = normalize_axis(a, data.ndim, "axis")
         if data.shape[a] != 1:
-            raise ShapeError(
-                f"broadcast_axis: axis {a} must be of size 1; got data of shape {tuple(data.shape)}"
-            )
+            raise ShapeError(f"axis {a} must be of size 1; got data of shape {tuple(data.shape)}")
         target[a] = n
     return data.expand(target)
 
@@ -411,27 +401,23 @@ def broadcast_like(
     """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
     if lhs_axes is None and rhs_axes is None:
         if lhs.ndim != rhs.ndim:
-            raise ShapeError(
-                f"broadcast_like: rhs must have as many axes as lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}"
-            )
-        return _expanded(lhs, rhs.shape, "broadcast_like")
+            raise ShapeError(f"rhs must have as many axes as lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
+        return _expanded(lhs, rhs.shape)
     if not lhs_axes or not rhs_axes or len(lhs_axes) != len(rhs_axes):
-        raise ShapeError(
-            f"broadcast_like: lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}"
-        )
+        raise ShapeError(f"lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}")
     target = list(lhs.shape)
     for left, right in zip(lhs_axes, rhs_axes, strict=True):
-        left = normalize_axis(left, lhs.ndim, "broadcast_like: lhs_axes")
-        target[left] = rhs.shape[normalize_axis(right, rhs.ndim, "broadcast_like: rhs_axes")]
-    return _expanded(lhs, target, "broadcast_like")
+        left = normalize_axis(left, lhs.ndim, "lhs_axes")
+        target[left] = rhs.shape[normalize_axis(right, rhs.ndim, "rhs_axes")]
+    return _expanded(lhs, target)
 
 
-def _expanded(data: Tensor, target: Sequence[int], who: str) -> Tensor:
+def _expanded(data: Tensor, target: Sequence[int]) -> Tensor:
     try:
         return data.expand(target)
     except RuntimeError:
         raise ShapeError(
-            f"{who}: data of shape {tuple(data.shape)} must broadcast to {tuple(target)}: sizes equal or 1"
+            f"data of shape {tuple(data.shape)} must broadcast to {tuple(target)}: sizes equal or 1"
         ) from None
 
 
@@ -450,7 +436,7 @@ def repeat(data: Tensor, *, repeats: Annotated[int, AtLeast(0)], axis: int | Non
     """
     if axis is None:
         data, axis = data.reshape(-1), 0
-    axis = normalize_axis(axis, data.ndim, "repeat: axis")
+    axis = normalize_axis(axis, data.ndim, "axis")
     spread = data.unsqueeze(axis + 1).expand(*data.shape[: axis + 1], repeats, *data.shape[axis + 1 :])
     return spread.flatten(axis, axis + 1)
 
@@ -472,21 +458,19 @@ def pad(
     for four or five axes, the first two of which keep their sizes; MXNet asks for it always.
     """
     if len(pad_width) != 2 * data.ndim:
-        raise ShapeError(
-            f"Pad: pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}"
-        )
+        raise ShapeError(f"pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}")
     if mode == "constant":
         return F.pad(data, _last_axis_first(pad_width), value=constant_value)
     if data.ndim not in (4, 5) or any(pad_width[:4]):
         raise ShapeError(
-            f"Pad: mode {mode!r} pads all but the first two of four or five axes; "
+            f"mode {mode!r} pads all but the first two of four or five axes; "
             f"got data of shape {tuple(data.shape)} and pad_width {pad_width}"
         )
     if mode == "reflect" and any(
         pad_width[2 * a + side] >= n for a, n in enumerate(data.shape) for side in (0, 1) if a > 1
     ):
         raise ShapeError(
-            f"Pad: mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}"
+            f"mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}"
         )
     return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])
 

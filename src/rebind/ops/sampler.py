@@ -14,7 +14,7 @@ from ..errors import DTypeError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
 from ._derivative import differentiable_twice
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 __all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer", "up_sampling"]
 
@@ -75,13 +75,11 @@ def up_sampling(
     """
     if sample_type == "bilinear":
         if len(data) != 2:
-            raise ShapeError(
-                f"UpSampling: takes data and weight with sample_type 'bilinear'; got {len(data)}"
-            )
+            raise ShapeError(f"takes data and weight with sample_type 'bilinear'; got {len(data)}")
         wanted = _kernels(tuple(data[0].shape), scale, num_filter)
         if data[1].shape != wanted:
             raise ShapeError(
-                f"UpSampling: weight must have shape {wanted} to match data {tuple(data[0].shape)}; "
+                f"weight must have shape {wanted} to match data {tuple(data[0].shape)}; "
                 f"got {tuple(data[1].shape)}"
             )
         margin = (wanted[-1] - scale) // 2  # cut off on both sides: scale * H rows are left
@@ -104,10 +102,10 @@ def _repeated(data: Tensor, size: tuple[int, int]) -> Tensor:
 def _kernels(data: Shape, scale: int, num_filter: int) -> Shape:
     """Return the shape of the kernels of a bilinear enlargement."""
     if len(data) != 4:
-        raise ShapeError(f"UpSampling: data must have 4 axes (N, C, H, W); got shape {data}")
+        raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {data}")
     if num_filter and data[1] and num_filter != data[1]:
         raise ShapeError(
-            f"UpSampling: num_filter must be the number of channels of data, {data[1]}, or 0; got {num_filter}"
+            f"num_filter must be the number of channels of data, {data[1]}, or 0; got {num_filter}"
         )
     width = 2 * scale - scale % 2
     return (data[1] or num_filter, 1, width, width)
@@ -116,22 +114,22 @@ def _kernels(data: Shape, scale: int, num_filter: int) -> Shape:
 def _enlarged(shapes: list[Shape], scale: int, mode: str) -> tuple[int, int]:
     """Return height and width of the result, to which all inputs must fit; sizes are known or 0."""
     if not shapes:
-        raise ShapeError("UpSampling: needs at least one array; got none")
+        raise ShapeError("needs at least one array; got none")
     for shape in shapes:
         if len(shape) != 4:
-            raise ShapeError(f"UpSampling: data must have 4 axes (N, C, H, W); got shape {shape}")
+            raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {shape}")
     size = (scale * shapes[0][2], scale * shapes[0][3])
     alike = slice(2) if mode == "sum" else slice(1)
     for shape in shapes[1:]:
         if any(a and b and a != b for a, b in zip(shape[alike], shapes[0][alike], strict=True)):
             what = "batch and channels" if mode == "sum" else "batch"
             raise ShapeError(
-                f"UpSampling: all arrays must have the same {what} with multi_input_mode {mode!r}; "
+                f"all arrays must have the same {what} with multi_input_mode {mode!r}; "
                 f"got {shapes[0]} and {shape}"
             )
         if any(whole and n and whole % n for whole, n in zip(size, shape[2:], strict=True)):
             raise ShapeError(
-                f"UpSampling: height and width of all arrays must divide those of the result, {size}; got {shape}"
+                f"height and width of all arrays must divide those of the result, {size}; got {shape}"
             )
     return size
 
@@ -212,13 +210,11 @@ def _interpolated(data: Tensor, grid: Tensor) -> Tensor:
 
 def _check_sampler(data: Shape, grid: Shape) -> None:
     if len(data) != 4:
-        raise ShapeError(f"BilinearSampler: data must have 4 axes (N, C, H, W); got shape {data}")
+        raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {data}")
     if len(grid) != 4 or grid[1] not in (0, 2):
-        raise ShapeError(f"BilinearSampler: grid must have shape (N, 2, H, W); got {grid}")
+        raise ShapeError(f"grid must have shape (N, 2, H, W); got {grid}")
     if data[0] and grid[0] and data[0] != grid[0]:
-        raise ShapeError(
-            f"BilinearSampler: grid must have the batch size of data, {data[0]}; got {grid[0]} in {grid}"
-        )
+        raise ShapeError(f"grid must have the batch size of data, {data[0]}; got {grid[0]} in {grid}")
 
 
 @bilinear_sampler.fill_shapes
@@ -271,9 +267,7 @@ def grid_generator(
     """
     _check_grid(tuple(data.shape), transform_type)
     if not data.is_floating_point():
-        raise DTypeError(
-            f"GridGenerator: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}"
-        )
+        raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     wide = _wide(data)
     grid = _affine_grid(wide, target_shape) if transform_type == "affine" else _warped_grid(wide)
     return grid.to(data.dtype)
@@ -303,13 +297,9 @@ def _warped_grid(flow: Tensor) -> Tensor:
 def _check_grid(data: Shape, transform_type: str) -> None:
     if transform_type == "affine":
         if len(data) != 2 or data[1] not in (0, 6):
-            raise ShapeError(
-                f"GridGenerator: data must have shape (N, 6) with transform_type 'affine'; got {data}"
-            )
+            raise ShapeError(f"data must have shape (N, 6) with transform_type 'affine'; got {data}")
     elif len(data) != 4 or data[1] not in (0, 2):
-        raise ShapeError(
-            f"GridGenerator: data must have shape (N, 2, H, W) with transform_type 'warp'; got {data}"
-        )
+        raise ShapeError(f"data must have shape (N, 2, H, W) with transform_type 'warp'; got {data}")
 
 
 def _needs_target(p: Params) -> str | None:
@@ -381,11 +371,9 @@ def spatial_transformer(
 
 def _check_transformer(data: Shape, loc: Shape) -> None:
     if len(data) != 4:
-        raise ShapeError(f"SpatialTransformer: data must have 4 axes (N, C, H, W); got shape {data}")
+        raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {data}")
     if len(loc) != 2 or loc[1] not in (0, 6) or (data[0] and loc[0] and data[0] != loc[0]):
-        raise ShapeError(
-            f"SpatialTransformer: loc must have shape {(data[0], 6)} to match data {data}; got {loc}"
-        )
+        raise ShapeError(f"loc must have shape {(data[0], 6)} to match data {data}; got {loc}")
 
 
 spatial_transformer.check(_needs_target)

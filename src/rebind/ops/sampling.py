@@ -22,7 +22,7 @@ from ..errors import ArgumentError, ParameterError, ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
-from ._spec import Shapes, TypeSlots, operator
+from .spec import Shapes, TypeSlots, operator
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
 
@@ -149,7 +149,7 @@ def _draw_for_each(
     first = parameters[0].shape
     if any(parameter.shape != first for parameter in parameters):
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
-        raise ShapeError(f"sample: arrays of parameters must have one shape; got {given}")
+        raise ShapeError(f"arrays of parameters must have one shape; got {given}")
     compute = _compute_type(dtype)
     spread = (
         parameter.detach().to(compute).reshape(*first, *(1,) * len(shape)).expand(*first, *shape).contiguous()
@@ -377,12 +377,12 @@ def sample_multinomial(
     out : shape or (N, shape)
     """
     if data.ndim not in (1, 2):
-        raise ShapeError(f"_sample_multinomial: data must have shape (C,) or (N, C); got {tuple(data.shape)}")
+        raise ShapeError(f"data must have shape (C,) or (N, C); got {tuple(data.shape)}")
     count = 1
     for size in shape:
         count *= size
     if count == 0:
-        raise ParameterError(f"_sample_multinomial: shape must hold no 0; got {shape}")
+        raise ParameterError(f"shape must hold no 0; got {shape}")
     chosen = torch.multinomial(data.detach(), count, replacement=True, generator=generator)
     target = (*data.shape[:-1], *shape) or (1,)
     positions = chosen.reshape(target).to(dtype)

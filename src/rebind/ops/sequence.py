@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import Shape
-from ._spec import Operator, Shapes, operator
+from .spec import Operator, Shapes, operator
 
 __all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
 
@@ -126,9 +126,7 @@ def _declare_shapes(op: Operator, keeps_shape: bool) -> None:
         if data is None:
             return {}
         if len(data) < 2:
-            raise ShapeError(
-                f"{op.name}: data must have 2 axes or more, time and batch first; got shape {data}"
-            )
+            raise ShapeError(f"data must have 2 axes or more, time and batch first; got shape {data}")
         return {"sequence_length": (data[1 - p.axis],)} if p.use_sequence_length else {}
 
     @op.shapes_from_outputs

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape, normalize_axis
-from ._spec import Shapes, operator
+from .spec import Shapes, operator
 
 Bounds = tuple[int | None, ...]
 
@@ -30,14 +30,14 @@ class _Part(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _part(shape: Shape, begin: Bounds, end: Bounds, step: Bounds, who: str) -> _Part:
+def _part(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Part:
     """Return the part of an array of `shape` that ranges along its first axes choose."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
-        raise ShapeError(f"{who}: begin, end and step must be alike long; got {begin}, {end} and {step}")
+        raise ShapeError(f"begin, end and step must be alike long; got {begin}, {end} and {step}")
     if len(begin) > len(shape):
-        raise ShapeError(f"{who}: begin must not be longer than data has axes, {shape}; got {begin}")
+        raise ShapeError(f"begin must not be longer than data has axes, {shape}; got {begin}")
     if 0 in step:
-        raise ShapeError(f"{who}: step must not be 0; got {step}")
+        raise ShapeError(f"step must not be 0; got {step}")
     slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
     ranges = [range(*chosen.indices(size)) for chosen, size in zip(slices, shape, strict=False)]
     forward = [chosen if chosen.step > 0 else chosen[::-1] for chosen in ranges]
@@ -65,7 +65,7 @@ def slice(data: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Ten
     tensor([[3, 1],
             [7, 5]])
     """
-    part = _part(tuple(data.shape), begin, end, step, "slice")
+    part = _part(tuple(data.shape), begin, end, step)
     out = data[part.slices]
     return torch.flip(out, part.backwards) if part.backwards else out
 
@@ -86,13 +86,13 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
     >>> slice_axis(torch.arange(5), axis=0, begin=-3, end=None)
     tensor([2, 3, 4])
     """
-    axis = normalize_axis(axis, data.ndim, "slice_axis: axis")
+    axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
     first = begin + size if begin < 0 else begin
     last = size if end is None else end + size if end < 0 else end
     if not 0 <= first < last <= size:
         raise ShapeError(
-            f"slice_axis: begin and end must choose a part of axis {axis} of size {size}; got {begin} and {end}"
+            f"begin and end must choose a part of axis {axis} of size {size}; got {begin} and {end}"
         )
     return data.narrow(axis, first, last - first)
 
@@ -111,16 +111,15 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
     """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
     if not axes and data.ndim != shape_like.ndim:
         raise ShapeError(
-            f"slice_like: shape_like must have as many axes as data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
+            f"shape_like must have as many axes as data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
         )
     out = data
     for axis in axes or range(data.ndim):
-        at = normalize_axis(axis, data.ndim, "slice_like: axes")  # counted on data for both, as MXNet does
-        size = shape_like.shape[normalize_axis(at, shape_like.ndim, "slice_like: axes")]
+        at = normalize_axis(axis, data.ndim, "axes")  # counted on data for both, as MXNet does
+        size = shape_like.shape[normalize_axis(at, shape_like.ndim, "axes")]
         if size > data.shape[at]:
             raise ShapeError(
-                f"slice_like: shape_like must not be larger than data, {tuple(data.shape)}; "
-                f"got {tuple(shape_like.shape)}"
+                f"shape_like must not be larger than data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
             )
         out = out.narrow(at, 0, size)
     return out
@@ -129,11 +128,9 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
 @operator("_slice_assign", "_crop_assign")
 def slice_assign(lhs: Tensor, rhs: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Tensor:
     """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both."""
-    part = _part(tuple(lhs.shape), begin, end, step, "_slice_assign")
+    part = _part(tuple(lhs.shape), begin, end, step)
     if rhs.shape != part.shape:
-        raise ShapeError(
-            f"_slice_assign: rhs must have the shape of the part, {part.shape}; got {tuple(rhs.shape)}"
-        )
+        raise ShapeError(f"rhs must have the shape of the part, {part.shape}; got {tuple(rhs.shape)}")
     return _replaced(lhs, part, rhs)
 
 
@@ -142,7 +139,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     lhs = shapes["lhs"]
     if lhs is None or 0 in lhs:
         return {}
-    return {"rhs": _part(lhs, p.begin, p.end, p.step, "_slice_assign").shape}
+    return {"rhs": _part(lhs, p.begin, p.end, p.step).shape}
 
 
 @slice_assign.shapes_from_outputs
@@ -155,5 +152,5 @@ def slice_assign_scalar(
     data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:
     """A copy of `data` whose part from `begin` up to `end` is `scalar`."""
-    part = _part(tuple(data.shape), begin, end, step, "_slice_assign_scalar")
+    part = _part(tuple(data.shape), begin, end, step)
     return _replaced(data, part, scalar if data.is_floating_point() else int(scalar))

@@ -12,8 +12,8 @@ from torch import Tensor
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._spec import Shapes, operator
 from ._types import require_floating
+from .spec import Shapes, operator
 
 __all__ = ["correlation", "crop"]
 
@@ -73,12 +73,12 @@ def correlation(
     """
     if data1.shape != data2.shape:
         raise ShapeError(
-            f"Correlation: data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
+            f"data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
         )
-    require_floating("Correlation", data1)
+    require_floating(data1)
     rows, columns = _places(data1.shape, kernel_size, max_displacement, stride1, pad_size)
     if not (rows and columns):
-        raise ShapeError(f"Correlation: data1 must have rows and columns; got shape {tuple(data1.shape)}")
+        raise ShapeError(f"data1 must have rows and columns; got shape {tuple(data1.shape)}")
     if pad_size:
         data1, data2 = (F.pad(data, (pad_size,) * 4) for data in (data1, data2))
     if kernel_size == 1:
@@ -141,11 +141,11 @@ def _row_differences(
 def _places(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:
     """Return how many rows and columns of patches there are; for an unknown size (0), 0."""
     if len(data) != 4:
-        raise ShapeError(f"Correlation: data1 must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
+        raise ShapeError(f"data1 must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
     room = [n and n + 2 * pad - 2 * displacement - kernel + 1 for n in data[2:]]
     if any(n and left < 1 for n, left in zip(data[2:], room, strict=True)):
         raise ShapeError(
-            f"Correlation: kernel_size={kernel} and max_displacement={displacement} must fit into the padded data; "
+            f"kernel_size={kernel} and max_displacement={displacement} must fit into the padded data; "
             f"got data {tuple(data)} with pad_size={pad}"
         )
     down, right = (-(-left // stride) for left in room)
@@ -199,24 +199,24 @@ def crop(
               [6., 7.]]]])
     """
     if len(data) not in (1, 2):
-        raise ParameterError(f"Crop: needs one or two arrays; got {len(data)}")
+        raise ParameterError(f"needs one or two arrays; got {len(data)}")
     if any(array.ndim != 4 for array in data):
         raise ShapeError(
-            f"Crop: arrays must have 4 axes, (N, C, H, W); got {', '.join(str(tuple(a.shape)) for a in data)}"
+            f"arrays must have 4 axes, (N, C, H, W); got {', '.join(str(tuple(a.shape)) for a in data)}"
         )
     who = "the second array" if len(data) == 2 else "h_w"
     whole, size = data[0].shape[2:], data[1].shape[2:] if len(data) == 2 else h_w
     least = 0 if len(data) == 2 else 1
     if len(size) != 2 or not all(least <= part <= n for part, n in zip(size, whole, strict=True)):
         raise ShapeError(
-            f"Crop: {who} must have a number of rows and one of columns that fit into data {tuple(data[0].shape)}; "
+            f"{who} must have a number of rows and one of columns that fit into data {tuple(data[0].shape)}; "
             f"got {tuple(size)}"
         )
     room = [n - part for n, part in zip(whole, size, strict=True)]
     start = [left // 2 for left in room] if center_crop else offset
     if len(start) != 2 or not all(0 <= begin <= left for begin, left in zip(start, room, strict=True)):
         raise ShapeError(
-            f"Crop: offset must be two numbers from (0, 0) to {tuple(room)}, for a part {tuple(size)} of data "
+            f"offset must be two numbers from (0, 0) to {tuple(room)}, for a part {tuple(size)} of data "
             f"{tuple(data[0].shape)}; got {offset}"
         )
     return data[0][:, :, start[0] : start[0] + size[0], start[1] : start[1] + size[1]]

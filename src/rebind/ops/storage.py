@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError
 from ..params import Params
-from ._spec import operator
+from .spec import operator
 
 
 @operator("cast_storage", "_sparse_cast_storage", alike=True)
@@ -34,16 +34,14 @@ def _(p: Params) -> str | None:
     return None
 
 
-def _needs_sparse(who: str, kind: str) -> ArgumentError:
-    return ArgumentError(
-        f"{who}: data must be a {kind} array; got a dense one. Sparse storage is not there yet."
-    )
+def _needs_sparse(kind: str) -> ArgumentError:
+    return ArgumentError(f"data must be a {kind} array; got a dense one. Sparse storage is not there yet.")
 
 
 @operator("_sparse_retain", types={"indices": "any"})
 def sparse_retain(data: Tensor, indices: Tensor) -> Tensor:
     """The rows `indices` of a row_sparse array; a dense one is refused, as in MXNet."""
-    raise _needs_sparse("_sparse_retain", "row_sparse")
+    raise _needs_sparse("row_sparse")
 
 
 @operator("_contrib_getnnz", types={"output": torch.int64}, head_gradient=False)
@@ -55,7 +53,7 @@ def getnnz(data: Tensor, *, axis: int | None = None) -> Tensor:
     axis
         None for all, 1 for each row.
     """
-    raise _needs_sparse("_contrib_getnnz", "csr")
+    raise _needs_sparse("csr")
 
 
 @operator("_contrib_edge_id", types={"u": "any", "v": "any"}, head_gradient=False)
@@ -64,4 +62,4 @@ def edge_id(data: Tensor, u: Tensor, v: Tensor) -> Tensor:
 
     A dense array is refused, as in MXNet.
     """
-    raise _needs_sparse("_contrib_edge_id", "csr")
+    raise _needs_sparse("csr")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from .. import config
 from ..errors import ParameterError
 from ..params import Params
-from ._spec import Operator, find
+from .spec import Operator, find
 
 __all__ = [
     "DENSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",
@@ -153,7 +153,7 @@ def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> Stora
         if kernel.fits(p, stypes):
             outputs = kernel.outputs(p) if callable(kernel.outputs) else kernel.outputs
             return StorageChoice(outputs, kernel, False)
-    dense = (DENSE,) * len(op.outputs_for(p))
+    dense = (DENSE,) * len(op.record.output_names(p))
     return StorageChoice(dense, None, any(stype != DENSE for stype in stypes))
 
 
@@ -169,7 +169,7 @@ def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
         return
     _warned.add(op.name)
     warnings.warn(
-        f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
+        f"no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
         "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off.",
         stacklevel=2,
     )

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ..params import Params
 from ..shapes import Shape
-from ._spec import Shapes, operator
 from ._tables import unary
+from .spec import Shapes, operator
 
 # ---- what torch lacks ---------------------------------------------------------------------------------
 

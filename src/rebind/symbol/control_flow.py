@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, ParameterError
-from ..graph import Entry, Graph, Node
+from ..graph import Application, Entry, Graph, Node, Variable
 from ..graph.control_flow import control_flow_operator
 from ..nested import flatten, pair, restore
 from ..ops import find
@@ -263,7 +263,7 @@ class _Part(AttrScope):
                 name = entry.name
                 outside.setdefault(name, entry)
                 if name not in inner:
-                    kept = node if self._is_inside(node) else Node(None, name)
+                    kept = node if self._is_inside(node) else Variable(name)
                     inner[name] = Entry(kept)
                 return inner[name]
             return new[id(node)][entry.index]
@@ -311,5 +311,5 @@ def _apply(
     op = control_flow_operator(template, p, graphs, len(inputs))
     texts = {key: format_value(value) for key, value in given.items()}
     attributes = AttrScope.current.get(None)
-    node = Node(op, NameManager.current.get(None, name), inputs, p, texts, attributes)
+    node = Application(op, NameManager.current.get(None, name), tuple(inputs), p, texts, attributes)
     return [Symbol([Entry(node, i)]) for i in range(node.visible_outputs)]

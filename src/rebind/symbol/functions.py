@@ -22,12 +22,13 @@ Symbol
     Inputs that are left out become variables, named after the result: ``fc1_weight``."""
 
 
-def make_function(op: Operator, name: str) -> Callable[..., Symbol]:
-    """Return the function on symbols that applies `op`."""
+def make_function(op: Operator, name: str, called_as: str | None = None) -> Callable[..., Symbol]:
+    """Return the function on symbols that applies `op`; errors call it `called_as`, by default `name`."""
+    called_as = called_as or name
     hint = name.lower()
 
     def function(*args: Any, **kwargs: Any) -> Symbol:
-        return compose(op, hint, args, kwargs)
+        return compose(op, hint, args, kwargs, called_as)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "rebind.symbol"

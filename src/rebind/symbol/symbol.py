@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import logging
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import dtypes, files
+from .. import dtypes, files, graph
 from ..device import Device, as_device
 from ..errors import (
     ArgumentError,
     BoundsError,
     FormatError,
+    MXNetError,
     NameLookupError,
     NotImplementedForSymbol,
     ParameterError,
@@ -26,6 +28,7 @@ from ..errors import (
 )
 from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
 from ..graph import (
+    Application,
     Entry,
     Facts,
     Graph,
@@ -45,7 +48,7 @@ from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, split_parameters
 from ..ops.methods import FLUENT_METHODS
 from ..ops.storage_types import storage_number
-from ..params import NULL, format_value
+from ..params import NULL, Params, format_value
 from ..precision import active_rules
 from ..scope import AttrScope, NameManager
 from ..shapes import Shape, as_shape, is_known
@@ -232,8 +235,8 @@ class Symbol:
         def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
             if node.is_variable and node.name in entries:
                 return [entries[node.name]]
-            if name is not None and node is last:
-                renamed = Node(node.operator, name, inputs, node.params, node.given, node.attributes)
+            if name is not None and node is last and not node.is_variable:
+                renamed = dataclasses.replace(node, name=name, inputs=inputs)
                 return [Entry(renamed, i) for i in range(len(renamed.output_names))]
             return None
 
@@ -611,7 +614,9 @@ def _single(symbol: Any, who: str) -> Entry:
 # ---- making symbols ------------------------------------------------------------------------------------------
 
 
-def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Symbol:
+def compose(
+    op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None
+) -> Symbol:
     """Apply an operator to symbols; what is missing among its inputs becomes a variable.
 
     Parameters
@@ -622,9 +627,25 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
         What automatic names begin with.
     args, kwargs
         As the user gave them: inputs, parameters, `name`, `attr`, and attributes such as ``lr_mult``.
+    called_as
+        The name by which the user called the operator, for errors.
     """
     name = kwargs.pop("name", None)
-    attr = kwargs.pop("attr", None)
+    try:
+        node = _apply(op, name, hint, args, kwargs, called_as or op.name)
+    except MXNetError as error:
+        error.locate(op.name, called_as=called_as, node=name)
+        raise
+    rules = active_rules()
+    if rules is not None:
+        node = node.with_inputs(cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind)))
+    return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
+
+
+def _apply(
+    op: Operator, name: str | None, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
+) -> Application:
+    attr = kwargs.pop("attr", None) or {}
     kwargs.pop("out", None)
     if op.depends_on_parameters:
         op = op.resolved(
@@ -635,42 +656,42 @@ def compose(op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any]
             }
         )
     inputs, given = bind_arguments(op, args, kwargs, Symbol)
-    for key, value in (attr or {}).items():
+    for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):
-            raise ParameterError(f"{op.name}: attribute {key!r} must be a string; got {value!r}")
-    given, others = symbol_json.split_attributes(op, {**AttrScope.current.get(None), **(attr or {}), **given})
+            raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
+    given, others = symbol_json.split_attributes(op, {**AttrScope.current.get(None), **attr, **given})
     for key in others:
         if not symbol_json.is_attribute(key):
             op.parse({**given, key: others[key]})  # raises, and names what is known
-    if op.count is not None and given.get(op.count) is None:
-        given[op.count] = sum(len(symbol) for symbol in inputs)
+    if op.signature.count is not None and given.get(op.signature.count) is None:
+        given[op.signature.count] = sum(len(symbol) for symbol in inputs)
     p = op.parse(given)
-    full_name = NameManager.current.get(name, hint)
+    name = NameManager.current.get(name, hint)
     texts = {key: format_value(value) for key, value in given.items() if value is not NULL}
     attributes = {key: format_value(value) for key, value in others.items()}
-    if op.variadic:
-        entries = [entry for symbol in inputs for entry in symbol._graph.outputs]
-        for input_name in op.inputs_for(p)[len(entries) :]:
-            entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
-    else:
-        wanted = op.inputs_for(p)
-        entries = []
-        for input_name, symbol in zip(op.input_names, inputs, strict=True):
-            if input_name not in wanted:
-                continue
-            if symbol is not None:
-                entries.append(_single(symbol, f"{op.name} {full_name!r}: {input_name}"))
-                continue
-            entries.append(input_variable(op, full_name, input_name, {**texts, **attributes}))
-    node = Node(op, full_name, entries, p, texts, attributes)
-    if op.inits:  # of variables that are given too, as in MXNet, unless they have one
+    entries = _entries(op, name, inputs, p, {**texts, **attributes})
+    node = Application(op, name, entries, p, texts, attributes, called_as)
+    if op.record.inits:  # of variables that are given too, as in MXNet, unless they have one
         for input_name, entry in zip(node.input_names, node.inputs, strict=True):
-            if input_name in op.inits and entry.node.is_variable:
-                entry.node.attributes.setdefault("__init__", op.inits[input_name])
-    rules = active_rules()
-    if rules is not None:
-        node = node.with_inputs(cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind)))
-    return Symbol([Entry(node, i) for i in range(node.visible_outputs)])
+            if input_name in op.record.inits and entry.node.is_variable:
+                entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
+    return node
+
+
+def _entries(
+    op: Operator, name: str, inputs: Sequence[Symbol | None], p: Params, texts: Mapping[str, str]
+) -> tuple[Entry, ...]:
+    """Return a node's inputs: what was given, and a variable for each that was not."""
+    if op.signature.variadic:
+        given = [entry for symbol in inputs if symbol is not None for entry in symbol._graph.outputs]
+        missing = op.signature.inputs_for(p)[len(given) :]
+        return (*given, *(input_variable(op, name, input_name, texts) for input_name in missing))
+    wanted = op.signature.inputs_for(p)
+    return tuple(
+        input_variable(op, name, input_name, texts) if symbol is None else _single(symbol, input_name)
+        for input_name, symbol in zip(op.signature.input_names, inputs, strict=True)
+        if input_name in wanted
+    )
 
 
 def var(
@@ -734,7 +755,7 @@ def var(
                 f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
             )
         said[key] = str(value)
-    return Symbol([Entry(Node(None, name, attributes=said))])
+    return Symbol([Entry(graph.Variable(name, said))])
 
 
 Variable = var
@@ -826,9 +847,9 @@ for _sign, _names in _SIGNS.items():
 
 def _method(op: Operator, name: str) -> Callable[..., Symbol]:
     def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-        return compose(op, name.lower(), (self, *args), kwargs)
+        return compose(op, name.lower(), (self, *args), kwargs, name)
 
-    functools.update_wrapper(method, op.function)
+    functools.update_wrapper(method, op.kernels.function)
     method.__name__, method.__qualname__ = name, f"Symbol.{name}"
     return method
 

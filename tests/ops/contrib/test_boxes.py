@@ -19,7 +19,7 @@ from rebind.ops.contrib import _geometry, boxes, multibox, proposal
 
 RECORD = Path(__file__).parents[2] / "parity" / "data" / "operators" / "detection.json"
 MODULES = {module.__name__: module for module in (boxes, multibox, proposal)}
-HERE = [op for op in all_operators() if op.function.__module__ in MODULES]
+HERE = [op for op in all_operators() if op.kernels.function.__module__ in MODULES]
 
 
 @pytest.fixture(autouse=True)
@@ -52,17 +52,17 @@ def test_each_operator_has_a_record():
 def test_names_and_documentation(op):
     short = op.name.removeprefix("_contrib_")
     assert callable(getattr(mx.nd.contrib, short)) and callable(getattr(mx.sym.contrib, short))
-    doc = inspect.getdoc(op.function)
+    doc = inspect.getdoc(op.kernels.function)
     assert doc and ">>> " in doc
-    names = {**vars(MODULES[op.function.__module__]), op.function.__name__: op}
-    for test in doctest.DocTestFinder(recurse=False).find(op.function, op.name, globs=names):
+    names = {**vars(MODULES[op.kernels.function.__module__]), op.kernels.function.__name__: op}
+    for test in doctest.DocTestFinder(recurse=False).find(op.kernels.function, op.name, globs=names):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 
 @pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
 def test_whole_numbers_are_refused(op):
     p = op.parse({"threshold": 0.5} if op.name == "_contrib_bipartite_matching" else {})
-    arrays = [torch.zeros(1, 1, 1, 1, dtype=torch.int32) for _ in op.inputs]
+    arrays = [torch.zeros(1, 1, 1, 1, dtype=torch.int32) for _ in op.signature.inputs]
     with pytest.raises(DTypeError, match="must be of a floating type; got int32"):
         op(*arrays, **p)
 

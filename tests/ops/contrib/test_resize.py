@@ -18,7 +18,7 @@ POOLING, RESIZE = "_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D"
 @pytest.mark.parametrize("name", resize.__all__)
 def test_documentation(name):
     for test in doctest.DocTestFinder().find(
-        getattr(resize, name).function, name, globs={name: getattr(resize, name)}
+        getattr(resize, name).kernels.function, name, globs={name: getattr(resize, name)}
     ):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
@@ -80,7 +80,7 @@ def test_scales_are_rounded_as_in_mxnet(n, scale, size):
 def test_shapes_from_outputs_and_like():
     op = OPERATORS[RESIZE]
     p = op.parse({"mode": "like"})
-    assert op.shapes_of_inputs({"data": None, "like": None}, [(2, 3, 4, 5)], p) == {
+    assert op.inference.shapes_of_inputs({"data": None, "like": None}, [(2, 3, 4, 5)], p) == {
         "data": (2, 3, 0, 0),
         "like": (0, 0, 4, 5),
     }

@@ -32,7 +32,9 @@ def by_enumeration(scores: torch.Tensor, labels: list[int], blank: int) -> float
 
 
 def test_documentation():
-    for test in doctest.DocTestFinder().find(OP.function, "ctc_loss", globs={"ctc_loss": OP, "torch": torch}):
+    for test in doctest.DocTestFinder().find(
+        OP.kernels.function, "ctc_loss", globs={"ctc_loss": OP, "torch": torch}
+    ):
         assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 

@@ -8,9 +8,8 @@ import torch.nn.functional as F
 import rebind.ops.loss
 import rebind.ops.nn
 import rebind.ops.sequence  # noqa: F401
-from rebind.errors import MXNetError, ParameterError, ShapeError
-from rebind.ops import find
-from rebind.ops._misfit import misfit
+from rebind.errors import ParameterError, ShapeError
+from rebind.ops import explain, find
 
 
 def call(name, *tensors, training=None, generator=None, **given):
@@ -18,7 +17,9 @@ def call(name, *tensors, training=None, generator=None, **given):
     p = op.parse(given)
     modes = {"training": training, "generator": generator}
     return op(
-        *tensors, **op.keywords(p), **{k: v for k, v in modes.items() if k in op.modes and v is not None}
+        *tensors,
+        **op.signature.keywords(p),
+        **{k: v for k, v in modes.items() if k in op.signature.modes and v is not None},
     )
 
 
@@ -228,12 +229,11 @@ SHAPES = [
 def test_wrong_shapes(name, given, shapes, says):
     op = find(name)
     p = op.parse(given)
-    modes = {"training": True} if "training" in op.modes else {}
+    modes = {"training": True} if "training" in op.signature.modes else {}
+    tensors = [torch.ones(shape) for shape in shapes]
     with pytest.raises((RuntimeError, IndexError)) as raised:
-        op(*(torch.ones(shape) for shape in shapes), **op.keywords(p), **modes)
-    error = raised.value
-    if not isinstance(error, MXNetError):  # torch's: the rules explain it
-        error = misfit(op, name, dict(zip(op.inputs_for(p), shapes, strict=True)), p)
+        op(*tensors, **op.signature.keywords(p), **modes)
+    error = explain(raised.value, op, tensors, p)
     assert isinstance(error, ShapeError)
     assert says in str(error)
     assert str(error).startswith(f"{name}: ")
@@ -262,4 +262,4 @@ def test_every_parameter_of_mxnet_is_there():
         "Embedding": "data weight input_dim output_dim dtype sparse_grad",
     }
     for name, order in orders.items():
-        assert find(name).order == tuple(order.split())
+        assert find(name).signature.order == tuple(order.split())

@@ -41,7 +41,7 @@ ELSEWHERE = {
 
 def test_each_operator_has_a_record():
     here = ("rebind.ops.nn", "rebind.ops.loss", "rebind.ops.sequence")
-    names = {op.name for op in all_operators() if op.function.__module__.startswith(here)}
+    names = {op.name for op in all_operators() if op.kernels.function.__module__.startswith(here)}
     assert names == {find(name).name for name, _, _ in CASES} | set(ELSEWHERE)
 
 
@@ -61,12 +61,12 @@ def test_as_recorded(index):
     inputs = {k: torch.from_numpy(v.copy()) for k, v in recorded["in"].items()}
     for k in recorded["grad"]:
         inputs[k].requires_grad_()
-    tensors = [inputs[k] for k in op.inputs_for(p)]
-    keywords = op.keywords(p)
-    visible = op.visible_outputs(p)
+    tensors = [inputs[k] for k in op.signature.inputs_for(p)]
+    keywords = op.signature.keywords(p)
+    visible = op.record.visible_outputs(p)
 
     def run(training):
-        mode = {"training": training} if "training" in op.modes else {}
+        mode = {"training": training} if "training" in op.signature.modes else {}
         out = op(*tensors, **keywords, **mode)
         return out if isinstance(out, tuple) else (out,)
 
@@ -88,7 +88,7 @@ def test_as_recorded(index):
             BACKWARD,
             f"{what}: gradient of {k}",
         )
-    for k, new in zip(op.aux_names, outs[len(op.outputs_for(p)) :], strict=False):
+    for k, new in zip(op.signature.aux_names, outs[len(op.record.output_names(p)) :], strict=False):
         close(inputs[k] if new is None else new, recorded["aux"][k], FORWARD, f"{what}: new {k}")
 
 
@@ -98,32 +98,32 @@ def test_shapes_on_meta(index):
     name, given, recorded = CASES[index]
     op = find(name)
     p = op.parse(given)
-    names = op.inputs_for(p)
+    names = op.signature.inputs_for(p)
     tensors = [
         torch.empty(recorded["in"][k].shape, dtype=torch.from_numpy(recorded["in"][k]).dtype, device="meta")
         for k in names
     ]
     for training in (False, True):
-        mode = {"training": training} if "training" in op.modes else {}
-        out = op(*tensors, **op.keywords(p), **mode)
+        mode = {"training": training} if "training" in op.signature.modes else {}
+        out = op(*tensors, **op.signature.keywords(p), **mode)
         outs = out if isinstance(out, tuple) else (out,)
         kind = "train" if training else "infer"
-        for i in range(op.visible_outputs(p)):
+        for i in range(op.record.visible_outputs(p)):
             assert tuple(outs[i].shape) == recorded[kind][str(i)].shape
             assert str(outs[i].dtype) == f"torch.{recorded[kind][str(i)].dtype}"
     shapes = {k: tuple(recorded["in"][k].shape) for k in names}
-    filled = op.filled_shapes(shapes, p)
+    filled = op.inference.filled_shapes(shapes, p)
     for k, shape in filled.items():
         if k in shapes:
             assert shape == shapes[k], k
     # Nothing is claimed that a half-known shape does not say.
     nothing = dict.fromkeys(names)
     for half in (nothing, nothing | {"data": (0,) * len(shapes["data"])}):
-        for k, shape in op.filled_shapes(half, p).items():
+        for k, shape in op.inference.filled_shapes(half, p).items():
             if k in shapes and k != "label":  # of several that are allowed it names the first
                 assert all(a in (0, b) for a, b in zip(shape, shapes[k], strict=True)), (k, shape)
-    outputs = [recorded["infer"][str(i)].shape for i in range(op.visible_outputs(p))]
+    outputs = [recorded["infer"][str(i)].shape for i in range(op.record.visible_outputs(p))]
     for known in (nothing, nothing | {"data": (0, *shapes["data"][1:])}, shapes):
-        for k, shape in op.shapes_of_inputs(known, outputs, p).items():
+        for k, shape in op.inference.shapes_of_inputs(known, outputs, p).items():
             if shape is not None:
                 assert all(a in (0, b) for a, b in zip(shape, shapes[k], strict=True)), (k, shape)

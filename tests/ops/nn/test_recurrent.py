@@ -18,7 +18,7 @@ CLIP = {"lstm_state_clip_min": -0.2, "lstm_state_clip_max": 0.3}
 
 def call(*tensors, training=False, generator=None, **given):
     op = find("RNN")
-    out = op(*tensors, **op.keywords(op.parse(given)), training=training, generator=generator)
+    out = op(*tensors, **op.signature.keywords(op.parse(given)), training=training, generator=generator)
     return out if isinstance(out, tuple) else (out,)
 
 
@@ -26,8 +26,8 @@ def inputs(given, dtype=torch.float64, shape=(T, N, C)):
     """Return random data, parameters and states of the shapes that the operator tells."""
     op = find("RNN")
     p = op.parse(given)
-    names = [name for name in op.inputs_for(p) if name != "sequence_length"]
-    shapes = {"data": shape} | op.filled_shapes(dict.fromkeys(names) | {"data": shape}, p)
+    names = [name for name in op.signature.inputs_for(p) if name != "sequence_length"]
+    shapes = {"data": shape} | op.inference.filled_shapes(dict.fromkeys(names) | {"data": shape}, p)
     random = torch.Generator().manual_seed(0)
     return [torch.randn(shapes[name], generator=random, dtype=dtype) * 0.7 for name in names]
 

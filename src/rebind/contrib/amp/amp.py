@@ -153,10 +153,10 @@ def _rules(
     kept = operators("conditional_fp32_ops", _operators_of(who, default.CONDITIONAL_FP32_FUNCS))
     for name, parameter, values in default.CONDITIONAL_FP32_FUNCS if conditional is None else conditional:
         if (first := _first_name(name)) in kept:
-            if parameter not in find(name).parameters:
+            if parameter not in find(name).signature.parameters:
                 raise NameLookupError(
                     f"amp.{who}: conditional_fp32_ops: {name} has no parameter {parameter!r}"
-                    f"{near_names(parameter, find(name).parameters)}"
+                    f"{near_names(parameter, find(name).signature.parameters)}"
                 )
             conditions.setdefault(first, []).append((parameter, frozenset(map(str, values))))
     return Rules(

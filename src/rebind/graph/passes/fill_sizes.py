@@ -6,6 +6,7 @@ addition that uses it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from ...errors import ShapeError
@@ -28,7 +29,7 @@ def has_open_sizes(graph: Graph) -> bool:
 
 
 def _is_open(node: Node) -> bool:
-    return node.operator is not None and node.operator.has_open_size(node.params)
+    return node.operator is not None and node.operator.inference.has_open_size(node.params)
 
 
 def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -41,19 +42,18 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        op = node.operator
-        if op is None or not op.has_open_size(node.params):
+        if node.is_variable or not node.operator.inference.has_open_size(node.params):
             return None
         shape = facts.shapes.get(Entry(node))
         if not is_known(shape):
-            raise ShapeError(
-                f"{op.name} {node.name!r}: its shape does not follow from the arrays (known is {shape}); "
-                "give it in full"
+            raise node.locate(
+                ShapeError(f"its shape does not follow from the arrays (known is {shape}); give it in full")
             )
         assert shape is not None
-        found = op.size_keywords(node.params, shape)
+        found = node.operator.inference.size_keywords(node.params, shape)
         given = {**node.given, **{name: str(value) for name, value in found.items()}}
-        return [Entry(Node(op, node.name, inputs, Params({**node.params, **found}), given, node.attributes))]
+        params = Params({**node.params, **found})
+        return [Entry(dataclasses.replace(node, inputs=inputs, params=params, given=given))]
 
     graph, replaced = rewrite_with_map(graph, replace)
     return graph, facts.after(replaced)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Sequence
 
 from ...errors import ParameterError
@@ -21,26 +22,28 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        op = node.operator
-        if op is None:
+        if node.is_variable:
             return None
+        op = node.operator
         states = [
             entry.node.name
             for name, entry in zip(node.input_names, node.inputs, strict=True)
-            if op.is_auxiliary(name)
+            if op.signature.is_auxiliary(name)
         ]
         frozen = [name for name in states if name in names]
         if not frozen:
             return None
-        if "use_global_stats" not in op.parameters:
-            raise ParameterError(f"{op.name} {node.name!r}: its auxiliary states {frozen} cannot be frozen")
+        if "use_global_stats" not in op.signature.parameters:
+            raise node.locate(ParameterError(f"its auxiliary states {frozen} cannot be frozen"))
         if len(frozen) < len(states):
-            raise ParameterError(
-                f"{op.name} {node.name!r}: all of its auxiliary states, {states}, must be frozen together; got {frozen}"
+            raise node.locate(
+                ParameterError(
+                    f"all of its auxiliary states, {states}, must be frozen together; got {frozen}"
+                )
             )
         params = Params({**node.params, "use_global_stats": True})
         given = {**node.given, "use_global_stats": "True"}
-        kept = Node(op, node.name, inputs, params, given, node.attributes)
+        kept = dataclasses.replace(node, inputs=inputs, params=params, given=given)
         return [Entry(kept, i) for i in range(len(kept.output_names))]
 
     return rewrite(graph, replace)

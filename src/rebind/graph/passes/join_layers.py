@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ...ops import find
 from ..facts import Facts, Target
-from ..graph import Entry, Graph, Node, depth_first
+from ..graph import Application, Entry, Graph, Node, depth_first
 
 __all__ = ["join_layers"]
 
@@ -64,7 +64,7 @@ def _join(graph: Graph, members: Sequence[Node]) -> tuple[Graph, dict[Entry, Ent
     given = {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
     name = f"{first.name} and {len(members) - 1} more"
     texts = {key: str(value) for key, value in given.items()}
-    joint = Node(op, name, inputs, op.parse(given), texts, _common_attributes(members))
+    joint = Application(op, name, tuple(inputs), op.parse(given), texts, _common_attributes(members))
     replaced: dict[Entry, Entry] = {}
 
     def in_place_of(node: Node) -> Node:

@@ -7,6 +7,7 @@ only when the network is bound (that of an input), ``amp_multicast`` finds the w
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from ...errors import DTypeError
 from ...ops import find
 from ...precision import LOW_TYPES, Rules
 from ..control_flow import control_flow_operator, is_control_flow
-from ..graph import Entry, Graph, Node, rewrite
+from ..graph import Application, Entry, Graph, Node, Variable, rewrite
 from ..inference import infer_types
 
 __all__ = ["cast_inputs", "mixed_precision", "without_casts"]
@@ -117,7 +118,7 @@ class _Conversion:
         if id(node) in self.low_params:
             dtype = self.rules.target
         attributes = {**node.attributes, "__dtype__": str(dtypes.flag(dtype))}
-        return Node(None, node.name, attributes=attributes), [dtype], False
+        return Variable(node.name, attributes), [dtype], False
 
     # ---- operators ---------------------------------------------------------------------------------------
 
@@ -185,9 +186,9 @@ def _fixed(node: Node) -> list[bool]:
     op = node.operator
     if op is None:
         return []
-    slots = op.type_slots(node.params)
+    slots = op.inference.type_slots(node.params)
     return [
-        op.is_auxiliary(name) or isinstance(slots.get(name, slots.get("*", "T")), torch.dtype)
+        op.signature.is_auxiliary(name) or isinstance(slots.get(name, slots.get("*", "T")), torch.dtype)
         for name in node.input_names
     ]
 
@@ -195,7 +196,7 @@ def _fixed(node: Node) -> list[bool]:
 def _output_types(node: Node, types: Sequence[torch.dtype | None]) -> Sequence[torch.dtype | None]:
     """Return the types of a node's outputs from those of its inputs."""
     names = [str(i) for i in range(len(types))]
-    alone = node.with_inputs([Entry(Node(None, name)) for name in names])
+    alone = node.with_inputs([Entry(Variable(name)) for name in names])
     given = {name: dtype for name, dtype in zip(names, types, strict=True) if dtype is not None}
     return infer_types(Graph(Entry(alone, i) for i in range(len(node.output_names))), given).outputs
 
@@ -203,13 +204,13 @@ def _output_types(node: Node, types: Sequence[torch.dtype | None]) -> Sequence[t
 def _amp_cast(name: str, entry: Entry, dtype: torch.dtype) -> Entry:
     op = find("amp_cast")
     given = {"dtype": dtypes.name(dtype)}
-    return Entry(Node(op, name, [entry], op.parse(given), given))
+    return Entry(Application(op, name, (entry,), op.parse(given), given))
 
 
 def _multicast(name: str, entries: Sequence[Entry]) -> Node:
     op = find("amp_multicast")
     given = {"num_outputs": str(len(entries))}
-    return Node(op, name, entries, op.parse(given), given)
+    return Application(op, name, tuple(entries), op.parse(given), given)
 
 
 # ---- node by node, and back ----------------------------------------------------------------------------------
@@ -246,15 +247,15 @@ def without_casts(graph: Graph) -> Graph:
     """Return `graph` without the casts of mixed precision, in the parts of loops and branches too."""
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        op = node.operator
-        if op is None:
+        if node.is_variable:
             return None
+        op = node.operator
         if op.name in _CASTS:
             return inputs
         if is_control_flow(op) and any(map(_has_casts, op.subgraphs)):
             parts = [without_casts(part) for part in op.subgraphs]
             made = control_flow_operator(op, node.params, parts, len(inputs))
-            new = Node(made, node.name, inputs, node.params, node.given, node.attributes)
+            new = dataclasses.replace(node, operator=made, inputs=inputs)
             return [Entry(new, i) for i in range(len(new.output_names))]
         return None
 

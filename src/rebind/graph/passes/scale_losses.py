@@ -6,14 +6,12 @@ The scale is read when `backward` runs, so that it changes from batch to batch a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from torch import Tensor
 
-from ...ops import Operator
-from ...ops._spec import Input, Interface
+from ...ops import Inference, Input, Kernels, Operator, Record, Signature
 from ...params import Params
-from ..graph import Entry, Graph, Node, rewrite
+from ..graph import Application, Entry, Graph, Node, rewrite
 
 __all__ = ["scale_losses"]
 
@@ -31,7 +29,9 @@ def scale_losses(graph: Graph, scale: Callable[[], float]) -> Graph:
         op = node.operator
         assert op is not None
         scaled = [
-            entry if op.is_auxiliary(name) or (i and entry.node.is_variable) else _scaled(entry, scale)
+            entry
+            if op.signature.is_auxiliary(name) or (i and entry.node.is_variable)
+            else _scaled(entry, scale)
             for i, (name, entry) in enumerate(zip(node.input_names, inputs, strict=True))
         ]
         new = node.with_inputs(scaled)
@@ -47,28 +47,29 @@ def scale_losses(graph: Graph, scale: Callable[[], float]) -> Graph:
 def _is_loss(node: Node) -> bool:
     """Tell whether gradients begin at a node: it does not look at what comes back to it."""
     op = node.operator
-    return op is not None and op.gradient_rule is not None and not op.needs_head_gradient(node.params)
+    return (
+        op is not None and op.kernels.gradient is not None and not op.kernels.needs_head_gradient(node.params)
+    )
 
 
 def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -> Entry:
     source = entry.node
     suffix, needs_head = "output", True
     if as_output and source.operator is not None:
-        suffix = source.operator.outputs_for(source.params)[entry.index]
-        needs_head = source.operator.needs_head_gradient(source.params)
+        suffix = source.operator.record.output_names(source.params)[entry.index]
+        needs_head = source.operator.kernels.needs_head_gradient(source.params)
+
+    def gradient(
+        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
+    ) -> tuple[Tensor]:
+        return (head_grads[0] * scale(),)
+
     op = Operator(
-        lambda data: data.view_as(data),
         "_scaled_gradient",
-        outputs=(suffix,),
-        types={"data": "T", suffix: "T"},
-        alike=True,
-        head_gradient=needs_head,
-        interface=Interface((Input("data"),), variadic=False, parameters={}, modes=frozenset()),
+        Signature((Input("data"),)),
+        Kernels(lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head),
+        Inference(same_shape=True, types={"data": "T", suffix: "T"}),
+        Record((suffix,)),
     )
-
-    @op.gradient
-    def _(p: Params, inputs: Sequence[Tensor], outputs: Any, heads: Sequence[Tensor]) -> tuple[Tensor]:
-        return (heads[0] * scale(),)
-
     name = source.name if as_output else f"{entry.name}_scaled"
-    return Entry(Node(op, name, [entry], attributes=source.attributes if as_output else None))
+    return Entry(Application(op, name, (entry,), attributes=source.attributes if as_output else {}))

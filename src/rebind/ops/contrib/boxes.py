@@ -11,8 +11,8 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 from ._geometry import (
     decode,
     encode,
@@ -51,11 +51,10 @@ def box_iou(lhs: Tensor, rhs: Tensor, *, format: Format = "corner") -> Tensor:
     tensor([[0.5000, 0.0000]])
     """
     for name, boxes in (("lhs", lhs), ("rhs", rhs)):
-        require_floating("_contrib_box_iou", boxes, name)
+        require_floating(boxes, name)
         if boxes.ndim < 2 or boxes.shape[-1] != 4:
             raise ShapeError(
-                f"_contrib_box_iou: {name} must have at least two axes, the last of size 4; "
-                f"got shape {tuple(boxes.shape)}"
+                f"{name} must have at least two axes, the last of size 4; got shape {tuple(boxes.shape)}"
             )
     left, right = widened(lhs).flatten(0, -2), widened(rhs).flatten(0, -2)
     if format == "center":
@@ -163,12 +162,9 @@ def _(
 
 
 def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: int) -> None:
-    who = "_contrib_box_nms"
-    require_floating(who, data)
+    require_floating(data)
     if data.ndim < 2:
-        raise ShapeError(
-            f"{who}: data must have shape (..., boxes, numbers of a box); got {tuple(data.shape)}"
-        )
+        raise ShapeError(f"data must have shape (..., boxes, numbers of a box); got {tuple(data.shape)}")
     width = data.shape[-1]
     columns = {"coord_start": (coord_start, 4), "score_index": (score_index, 1)}
     if id_index >= 0:
@@ -177,11 +173,11 @@ def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: i
     for name, (first, count) in columns.items():
         if not 0 <= first <= width - count:
             raise ParameterError(
-                f"{who}: {name} must be in [0, {width - count}] for boxes of {width} numbers; got {first}"
+                f"{name} must be in [0, {width - count}] for boxes of {width} numbers; got {first}"
             )
         for column in range(first, first + count):
             if column in seen:
-                raise ParameterError(f"{who}: {name} must not be a column of {seen[column]}; got {first}")
+                raise ParameterError(f"{name} must not be a column of {seen[column]}; got {first}")
             seen[column] = name
 
 
@@ -213,11 +209,9 @@ def bipartite_matching(
     >>> bipartite_matching(torch.tensor([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=1e-12)
     (tensor([ 1., -1.,  0.]), tensor([2., 0.]))
     """
-    require_floating("_contrib_bipartite_matching", data)
+    require_floating(data)
     if data.ndim < 2:
-        raise ShapeError(
-            f"_contrib_bipartite_matching: data must have shape (..., rows, columns); got {tuple(data.shape)}"
-        )
+        raise ShapeError(f"data must have shape (..., rows, columns); got {tuple(data.shape)}")
     scores = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
     if is_ascend:
         scores, threshold = -scores, -threshold
@@ -272,11 +266,10 @@ def box_encode(
     >>> box_encode(one, one - 1, anchor, box, torch.zeros(4), torch.ones(4))[0]
     tensor([[[0.5000, 0.0000, 0.0000, 0.0000]]])
     """
-    who = "_contrib_box_encode"
-    require_floating(who, samples, "samples")
+    require_floating(samples, "samples")
     if samples.ndim != 2 or refs.ndim != 3 or refs.shape[::2] != (samples.shape[0], 4):
         raise ShapeError(
-            f"{who}: samples must have shape (B, N) and refs (B, M, 4); "
+            f"samples must have shape (B, N) and refs (B, M, 4); "
             f"got {tuple(samples.shape)} and {tuple(refs.shape)}"
         )
     expected = {"matches": (*samples.shape,), "anchors": (*samples.shape, 4), "means": (4,), "stds": (4,)}
@@ -284,7 +277,7 @@ def box_encode(
     for name, shape in expected.items():
         if given[name].shape != shape:
             raise ShapeError(
-                f"{who}: {name} must have shape {shape} to match samples {tuple(samples.shape)}; "
+                f"{name} must have shape {shape} to match samples {tuple(samples.shape)}; "
                 f"got {tuple(given[name].shape)}"
             )
     count = refs.shape[1]
@@ -341,11 +334,10 @@ def box_decode(
     >>> box_decode(torch.tensor([[[0.5, 0.0, 0.0, 0.0]]]), torch.tensor([[[1.0, 1.0, 2.0, 2.0]]]))
     tensor([[[1., 0., 3., 2.]]])
     """
-    who = "_contrib_box_decode"
-    require_floating(who, data)
+    require_floating(data)
     if data.ndim != 3 or data.shape[2] != 4 or anchors.shape != (1, *data.shape[1:]):
         raise ShapeError(
-            f"{who}: data must have shape (B, N, 4) and anchors (1, N, 4); got {tuple(data.shape)} and "
+            f"data must have shape (B, N, 4) and anchors (1, N, 4); got {tuple(data.shape)} and "
             f"{tuple(anchors.shape)}"
         )
     centers = widened(anchors)

@@ -12,8 +12,8 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
 from .._signatures import with_interface_of
-from .._spec import Operator, Shapes, operator
 from .._types import require_floating
+from ..spec import Operator, Shapes, operator
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 
@@ -77,10 +77,8 @@ def modulated_deformable_convolution(
     >>> modulated_deformable_convolution(row, offset, half, one, kernel=(1, 1), num_filter=1, no_bias=True)
     tensor([[[[0.7500, 1.5000, 1.0000]]]])
     """
-    who = "_contrib_ModulatedDeformableConvolution"
-    require_floating(who, data)
+    require_floating(data)
     window = _Window(
-        who,
         data.shape,
         kernel=kernel,
         stride=stride,
@@ -98,7 +96,7 @@ def modulated_deformable_convolution(
 
 
 @operator("_contrib_DeformableConvolution", skip=_no_bias)
-@with_interface_of(modulated_deformable_convolution.function, without=("mask", "im2col_step"))
+@with_interface_of(modulated_deformable_convolution.kernels.function, without=("mask", "im2col_step"))
 def deformable_convolution(
     data: Tensor, offset: Tensor, weight: Tensor, bias: Tensor | None = None, **settings: Any
 ) -> Tensor:
@@ -149,9 +147,8 @@ def deformable_convolution(
     >>> deformable_convolution(row, offset, one, kernel=(1, 1), num_filter=1, no_bias=True)
     tensor([[[[1.5000, 3.0000, 4.0000]]]])
     """
-    who = "_contrib_DeformableConvolution"
-    require_floating(who, data)
-    window = _Window(who, data.shape, **settings)
+    require_floating(data)
+    window = _Window(data.shape, **settings)
     window.check(offset=offset.shape, weight=weight.shape)
     y, x = _points(data, offset, window)
     inside = (y >= 0) & (y < data.shape[2]) & (x >= 0) & (x < data.shape[3])
@@ -164,7 +161,6 @@ class _Window:
 
     def __init__(
         self,
-        who: str,
         data: Shape,
         *,
         kernel: Shape,
@@ -177,14 +173,14 @@ class _Window:
         **others: Any,  # parameters that say nothing of windows
     ) -> None:
         if len(data) != 4:
-            raise ShapeError(f"{who}: data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
+            raise ShapeError(f"data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
         for groups in (num_group, num_deformable_group):
             if data[1] % groups:
                 raise ShapeError(
-                    f"{who}: data must have a multiple of num_group={num_group} and of "
+                    f"data must have a multiple of num_group={num_group} and of "
                     f"num_deformable_group={num_deformable_group} channels; got shape {tuple(data)}"
                 )
-        self.who, self.data, self.kernel = who, data, kernel
+        self.data, self.kernel = data, kernel
         self.filters, self.groups, self.deformable_groups = num_filter, num_group, num_deformable_group
         self.stride, self.dilate, self.pad = stride or (1, 1), dilate or (1, 1), pad or (0, 0)
         self.size = tuple(
@@ -193,7 +189,7 @@ class _Window:
         )
         if any(n and size < 1 for n, size in zip(data[2:], self.size, strict=True)):
             raise ShapeError(
-                f"{who}: kernel {kernel} (dilate {self.dilate}) must fit into the padded data; "
+                f"kernel {kernel} (dilate {self.dilate}) must fit into the padded data; "
                 f"got data {tuple(data)} with pad {self.pad}"
             )
 
@@ -210,12 +206,12 @@ class _Window:
     def check(self, **shapes: Shape) -> None:
         """Raise a ShapeError for an input of another shape, now that no size is unknown."""
         if not all(self.size):
-            raise ShapeError(f"{self.who}: data must have rows and columns; got shape {tuple(self.data)}")
+            raise ShapeError(f"data must have rows and columns; got shape {tuple(self.data)}")
         expected = self.shapes()
         for name, shape in shapes.items():
             if tuple(shape) != expected[name]:
                 raise ShapeError(
-                    f"{self.who}: {name} must have shape {expected[name]} to match data {tuple(self.data)}; "
+                    f"{name} must have shape {expected[name]} to match data {tuple(self.data)}; "
                     f"got {tuple(shape)}"
                 )
 
@@ -274,7 +270,7 @@ def _declare(op: Operator) -> None:
         data = shapes["data"]
         if data is None:
             return {"bias": (p.num_filter,)}
-        found = _Window(op.name, data, **p).shapes()
+        found = _Window(data, **p).shapes()
         return {name: shape for name, shape in found.items() if name in shapes}
 
     op.check(_check)

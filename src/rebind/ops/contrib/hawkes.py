@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 
 @operator(
@@ -111,15 +111,15 @@ def _scan(factor: Tensor, term: Tensor) -> Tensor:
 def _check_shapes(lda: Tensor, *arrays: Tensor) -> None:
     names = ("alpha", "beta", "state", "lags", "marks", "valid_length", "max_time")
     if lda.ndim != 2:
-        raise ShapeError(f"_contrib_hawkesll: lda must have shape (N, K); got {tuple(lda.shape)}")
+        raise ShapeError(f"lda must have shape (N, K); got {tuple(lda.shape)}")
     lags = arrays[3]
     if lags.ndim != 2:
-        raise ShapeError(f"_contrib_hawkesll: lags must have shape (N, T); got {tuple(lags.shape)}")
+        raise ShapeError(f"lags must have shape (N, T); got {tuple(lags.shape)}")
     wanted = _shapes(tuple(lda.shape), tuple(lags.shape))
     for name, array in zip(names, arrays, strict=True):
         if tuple(array.shape) != wanted[name]:
             raise ShapeError(
-                f"_contrib_hawkesll: {name} must have shape {wanted[name]} to match lda {tuple(lda.shape)} and lags "
+                f"{name} must have shape {wanted[name]} to match lda {tuple(lda.shape)} and lags "
                 f"{tuple(lags.shape)}; got {tuple(array.shape)}"
             )
 

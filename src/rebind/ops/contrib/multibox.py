@@ -10,8 +10,8 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 from ._geometry import decode, encode, keep_best, match_best, overlaps, to_centers, widened
 
 #: Objects that overlap an anchor by no more than this are not matched with it.
@@ -57,10 +57,9 @@ def multi_box_prior(
     tensor([[[0.1250, 0.2500, 0.3750, 0.7500],
              [0.6250, 0.2500, 0.8750, 0.7500]]])
     """
-    who = "_contrib_MultiBoxPrior"
-    require_floating(who, data)
+    require_floating(data)
     if data.ndim < 4:
-        raise ShapeError(f"{who}: data must have shape (B, C, H, W); got {tuple(data.shape)}")
+        raise ShapeError(f"data must have shape (B, C, H, W); got {tuple(data.shape)}")
     height, width = data.shape[2:4]
     first = math.sqrt(ratios[0])
     shapes = [(size * first, size / first) for size in sizes]
@@ -194,15 +193,14 @@ def _hardest(cls_pred: Tensor, candidates: Tensor, positive: Tensor, ratio: floa
 
 
 def _check_target(anchor: Tensor, label: Tensor, cls_pred: Tensor) -> None:
-    who = "_contrib_MultiBoxTarget"
-    require_floating(who, anchor, "anchor")
+    require_floating(anchor, "anchor")
     if anchor.ndim != 3 or anchor.shape[0] != 1 or anchor.shape[2] != 4:
-        raise ShapeError(f"{who}: anchor must have shape (1, N, 4); got {tuple(anchor.shape)}")
+        raise ShapeError(f"anchor must have shape (1, N, 4); got {tuple(anchor.shape)}")
     if label.ndim != 3 or label.shape[2] < 5:
-        raise ShapeError(f"{who}: label must have shape (B, M, 5 or more); got {tuple(label.shape)}")
+        raise ShapeError(f"label must have shape (B, M, 5 or more); got {tuple(label.shape)}")
     if cls_pred.ndim != 3 or cls_pred.shape[0] != label.shape[0] or cls_pred.shape[2] != anchor.shape[1]:
         raise ShapeError(
-            f"{who}: cls_pred must have shape ({label.shape[0]}, classes, {anchor.shape[1]}) to match label and "
+            f"cls_pred must have shape ({label.shape[0]}, classes, {anchor.shape[1]}) to match label and "
             f"anchor; got {tuple(cls_pred.shape)}"
         )
 
@@ -306,10 +304,9 @@ def multi_box_detection(
 
 
 def _check_detection(cls_prob: Tensor, loc_pred: Tensor, anchor: Tensor) -> None:
-    who = "_contrib_MultiBoxDetection"
-    require_floating(who, cls_prob, "cls_prob")
+    require_floating(cls_prob, "cls_prob")
     if cls_prob.ndim != 3:
-        raise ShapeError(f"{who}: cls_prob must have shape (B, classes, N); got {tuple(cls_prob.shape)}")
+        raise ShapeError(f"cls_prob must have shape (B, classes, N); got {tuple(cls_prob.shape)}")
     images, _, count = cls_prob.shape
     for name, array, shape in (
         ("loc_pred", loc_pred, (images, count * 4)),
@@ -317,7 +314,7 @@ def _check_detection(cls_prob: Tensor, loc_pred: Tensor, anchor: Tensor) -> None
     ):
         if array.shape != shape:
             raise ShapeError(
-                f"{who}: {name} must have shape {shape} to match cls_prob {tuple(cls_prob.shape)}; "
+                f"{name} must have shape {shape} to match cls_prob {tuple(cls_prob.shape)}; "
                 f"got {tuple(array.shape)}"
             )
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import AtLeast, Params
-from .._spec import Operator, Shapes, operator
 from .._types import require_floating
+from ..spec import Operator, Shapes, operator
 from ._geometry import keep_best, widened
 
 
@@ -141,11 +141,10 @@ def _moved(boxes: Tensor, offsets: Tensor, iou_loss: bool) -> Tensor:
 
 
 def _check_arrays(cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor, anchors: int, wanted: int) -> None:
-    who = "Proposal and MultiProposal"
-    require_floating(who, cls_prob, "cls_prob")
+    require_floating(cls_prob, "cls_prob")
     if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * anchors:
         raise ShapeError(
-            f"{who}: cls_prob must have shape (B, {2 * anchors}, H, W), two numbers for each ratio and scale; "
+            f"cls_prob must have shape (B, {2 * anchors}, H, W), two numbers for each ratio and scale; "
             f"got {tuple(cls_prob.shape)}"
         )
     images, _, height, width = cls_prob.shape
@@ -155,13 +154,11 @@ def _check_arrays(cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor, anchors:
     ):
         if array.shape != shape:
             raise ShapeError(
-                f"{who}: {name} must have shape {shape} to match cls_prob {tuple(cls_prob.shape)}; "
+                f"{name} must have shape {shape} to match cls_prob {tuple(cls_prob.shape)}; "
                 f"got {tuple(array.shape)}"
             )
     if wanted and not height * width * anchors:
-        raise ShapeError(
-            f"{who}: cls_prob must hold at least one region to give; got shape {tuple(cls_prob.shape)}"
-        )
+        raise ShapeError(f"cls_prob must hold at least one region to give; got shape {tuple(cls_prob.shape)}")
 
 
 def _check_parameters(p: Params) -> str | None:

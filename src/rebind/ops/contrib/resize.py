@@ -12,14 +12,14 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 __all__ = ["adaptive_avg_pooling", "bilinear_resize"]
 
 
-def _check_pictures(who: str, name: str, shape: Shape) -> None:
+def _check_pictures(name: str, shape: Shape) -> None:
     if len(shape) != 4:
-        raise ShapeError(f"{who}: {name} must have 4 axes (N, C, H, W); got shape {shape}")
+        raise ShapeError(f"{name} must have 4 axes (N, C, H, W); got shape {shape}")
 
 
 def _empty(data: Tensor, size: tuple[int, int]) -> Tensor:
@@ -55,12 +55,9 @@ def adaptive_avg_pooling(
     >>> adaptive_avg_pooling(torch.tensor([[[[1.0, 2.0, 3.0]]]]), output_size=(1, 2))
     tensor([[[[1.5000, 2.5000]]]])
     """
-    _check_pictures("_contrib_AdaptiveAvgPooling2D", "data", tuple(data.shape))
+    _check_pictures("data", tuple(data.shape))
     if not data.is_floating_point():
-        raise DTypeError(
-            "_contrib_AdaptiveAvgPooling2D: data must be of a floating type; "
-            f"got {str(data.dtype).removeprefix('torch.')}"
-        )
+        raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     height, width = output_size * 2 if output_size and len(output_size) == 1 else output_size or (1, 1)
     if not data.numel():
         return _empty(data, (height, width))
@@ -77,16 +74,14 @@ def _(p: Params) -> str | None:
 @adaptive_avg_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     if shapes["data"] is not None:
-        _check_pictures("_contrib_AdaptiveAvgPooling2D", "data", shapes["data"])
+        _check_pictures("data", shapes["data"])
     return {}
 
 
 # ---- interpolation -----------------------------------------------------------------------------------
 
-_RESIZE = "_contrib_BilinearResize2D"
 
-
-@operator(_RESIZE, skip=lambda name, p: name == "like" and p.mode != "like")
+@operator("_contrib_BilinearResize2D", skip=lambda name, p: name == "like" and p.mode != "like")
 def bilinear_resize(
     data: Tensor,
     like: Tensor | None = None,
@@ -143,17 +138,17 @@ def bilinear_resize(
 
 def _resized(data: Shape, like: Shape | None, p: Params) -> tuple[int, int]:
     """Return height and width of the result."""
-    _check_pictures(_RESIZE, "data", data)
+    _check_pictures("data", data)
     if p.mode == "like":
         if like is None:
-            raise ShapeError(f"{_RESIZE}: needs the array like with mode 'like'; it is missing")
-        _check_pictures(_RESIZE, "like", like)
+            raise ShapeError("needs the array like with mode 'like'; it is missing")
+        _check_pictures("like", like)
         return like[2], like[3]
     given = ((p.height, p.scale_height), (p.width, p.scale_width))
     height, width = (_size(n, *row, p.mode) for n, row in zip(data[2:], given, strict=True))
     if (height < 1 and data[2]) or (width < 1 and data[3]):
         raise ShapeError(
-            f"{_RESIZE}: the result must be 1 pixel high and wide at least; got {height} and {width} "
+            f"the result must be 1 pixel high and wide at least; got {height} and {width} "
             f"for data {data} with mode {p.mode!r}"
         )
     return height, width
@@ -189,7 +184,7 @@ def _(p: Params) -> str | None:
 def _(shapes: Shapes, p: Params) -> Shapes:
     data, like = shapes["data"], shapes.get("like")
     if like is not None:
-        _check_pictures(_RESIZE, "like", like)
+        _check_pictures("like", like)
     if data is not None and p.mode != "like":
         _resized(data, None, p)
     return {}

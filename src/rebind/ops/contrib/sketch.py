@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import AtLeast, Params
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 
 @operator("_contrib_count_sketch")
@@ -52,7 +52,7 @@ def count_sketch(
     for name, array in (("h", h), ("s", s)):
         if tuple(array.shape) not in ((1, size), (size,)):
             raise ShapeError(
-                f"_contrib_count_sketch: {name} must have shape (1, {size}) to match data of shape "
+                f"{name} must have shape (1, {size}) to match data of shape "
                 f"{tuple(data.shape)}; got {tuple(array.shape)}"
             )
     place = h.detach().reshape(-1).to(torch.int64).clamp(0, out_dim - 1)

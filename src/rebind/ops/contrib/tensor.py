@@ -13,7 +13,7 @@ from ...errors import DTypeError, ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
 from .._signatures import array, with_interface_of, with_signature
-from .._spec import Operator, Shapes, operator
+from ..spec import Operator, Shapes, operator
 from ..unary import round_, sign
 
 # ---- element-wise -------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -
 def div_sqrt_dim(data: Tensor) -> Tensor:
     """`data` divided by the square root of the size of its last axis; integers are cut towards 0."""
     if not data.ndim:
-        raise ShapeError("_contrib_div_sqrt_dim: data must have an axis; got shape ()")
+        raise ShapeError("data must have an axis; got shape ()")
     return (data / math.sqrt(data.shape[-1])).to(data.dtype)
 
 
@@ -61,13 +61,13 @@ def _(
 @operator("_contrib_round_ste", alike=True)
 def round_ste(data: Tensor) -> Tensor:
     """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*)."""
-    return round_.function(data)
+    return round_.kernels.function(data)
 
 
 @operator("_contrib_sign_ste", alike=True)
 def sign_ste(data: Tensor) -> Tensor:
     """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*)."""
-    return sign.function(data)
+    return sign.kernels.function(data)
 
 
 @round_ste.gradient
@@ -90,9 +90,7 @@ def allclose(
         Whether two values that are not a number are equal.
     """
     if a.shape != b.shape:
-        raise ShapeError(
-            f"_contrib_allclose: b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}"
-        )
+        raise ShapeError(f"b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}")
     return torch.isclose(a, b, rtol, atol, equal_nan).all().to(torch.uint8)
 
 
@@ -128,7 +126,7 @@ def arange_like(
     if axis is None:
         shape = data.shape
     else:
-        shape = data.shape[normalize_axis(axis, data.ndim, "_contrib_arange_like: axis") :][:1]
+        shape = data.shape[normalize_axis(axis, data.ndim, "axis") :][:1]
     if not data.is_floating_point():
         start, step = int(start), int(step)
     position = torch.arange(shape.numel(), device=data.device) // repeat
@@ -156,7 +154,7 @@ def index_array(data: Tensor, *, axes: tuple[int, ...] | None = None) -> Tensor:
     chosen = range(data.ndim) if axes is None else axes
     columns = []
     for axis in chosen:
-        axis = normalize_axis(axis, data.ndim, "_contrib_index_array: axes")
+        axis = normalize_axis(axis, data.ndim, "axes")
         along = torch.arange(data.shape[axis], device=data.device)
         columns.append(along.reshape(-1, *(1,) * (data.ndim - axis - 1)).expand(data.shape))
     if not columns:
@@ -179,14 +177,14 @@ def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> 
     expected = (*index_vector.shape, *old_tensor.shape[1:])
     if not old_tensor.ndim or index_vector.ndim != 1 or new_tensor.shape != expected:
         raise ShapeError(
-            "_contrib_index_copy: index_vector must have one axis, and new_tensor as many rows of the shape of those "
+            "index_vector must have one axis, and new_tensor as many rows of the shape of those "
             f"of old_tensor; got {tuple(index_vector.shape)}, {tuple(new_tensor.shape)} and {tuple(old_tensor.shape)}"
         )
     try:
         return torch.index_copy(old_tensor, 0, index_vector.to(torch.int64), new_tensor)
     except IndexError:
         raise ParameterError(
-            f"_contrib_index_copy: index_vector must be in [0, {old_tensor.shape[0]}), the rows of old_tensor"
+            f"index_vector must be in [0, {old_tensor.shape[0]}), the rows of old_tensor"
         ) from None
 
 
@@ -212,10 +210,10 @@ def boolean_mask(data: Tensor, index: Tensor, *, axis: int = 0) -> Tensor | None
     >>> boolean_mask(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
     tensor([[3, 4]])
     """
-    axis = normalize_axis(axis, data.ndim, "_contrib_boolean_mask: axis")
+    axis = normalize_axis(axis, data.ndim, "axis")
     if index.shape != data.shape[axis : axis + 1]:
         raise ShapeError(
-            f"_contrib_boolean_mask: index must have shape ({data.shape[axis]},) to match axis {axis} of data "
+            f"index must have shape ({data.shape[axis]},) to match axis {axis} of data "
             f"of shape {tuple(data.shape)}; got {tuple(index.shape)}"
         )
     if index.is_meta:
@@ -233,11 +231,11 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 # Projections of queries, keys and values stand beside each other, head by head: (length, batch, heads * kinds * size).
 
 
-def _parts(who: str, name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
+def _parts(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
     """Return each kind of projection as (batch * heads, length, size)."""
     if array.ndim != 3 or array.shape[2] % (heads * kinds):
         raise ShapeError(
-            f"{who}: {name} must have shape (length, batch, a multiple of {heads * kinds}); got {tuple(array.shape)}"
+            f"{name} must have shape (length, batch, a multiple of {heads * kinds}); got {tuple(array.shape)}"
         )
     length, batch, _ = array.shape
     apart = array.reshape(length, batch * heads, kinds, -1)
@@ -248,12 +246,12 @@ def _scores(queries: Tensor, keys: Tensor) -> Tensor:
     return torch.bmm(queries / math.sqrt(queries.shape[-1]), keys.mT)
 
 
-def _weighted(who: str, attention: Tensor, values: Tensor, heads: int) -> Tensor:
+def _weighted(attention: Tensor, values: Tensor, heads: int) -> Tensor:
     """Return ``attention @ values`` with heads beside each other: (length, batch, heads * size)."""
     count, length, size = values.shape
     if attention.ndim != 3 or attention.shape[0] != count or attention.shape[2] != length:
         raise ShapeError(
-            f"{who}: attention must have shape ({count}, length of the queries, {length}); got {tuple(attention.shape)}"
+            f"attention must have shape ({count}, length of the queries, {length}); got {tuple(attention.shape)}"
         )
     out = torch.bmm(attention, values).transpose(0, 1)
     return out.reshape(out.shape[0], count // heads, heads * size)
@@ -270,9 +268,7 @@ def interleaved_matmul_selfatt_qk(
     queries_keys_values : (L, B, heads * 3 * D)
     out : (B * heads, L, L)
     """
-    queries, keys, _ = _parts(
-        "_contrib_interleaved_matmul_selfatt_qk", "queries_keys_values", queries_keys_values, heads, 3
-    )
+    queries, keys, _ = _parts("queries_keys_values", queries_keys_values, heads, 3)
     return _scores(queries, keys)
 
 
@@ -288,12 +284,11 @@ def interleaved_matmul_encdec_qk(
     keys_values : (S, B, heads * 2 * D)
     out : (B * heads, L, S)
     """
-    who = "_contrib_interleaved_matmul_encdec_qk"
-    (wanted,) = _parts(who, "queries", queries, heads, 1)
-    keys, _ = _parts(who, "keys_values", keys_values, heads, 2)
+    (wanted,) = _parts("queries", queries, heads, 1)
+    keys, _ = _parts("keys_values", keys_values, heads, 2)
     if queries.shape[1] != keys_values.shape[1] or wanted.shape[2] != keys.shape[2]:
         raise ShapeError(
-            f"{who}: keys_values must have the batch of queries and twice their size; "
+            f"keys_values must have the batch of queries and twice their size; "
             f"got {tuple(keys_values.shape)} and {tuple(queries.shape)}"
         )
     return _scores(wanted, keys)
@@ -312,7 +307,7 @@ out : (L, B, heads * D)"""
 
     def function(*arrays: Tensor, heads: Annotated[int, AtLeast(1)]) -> Tensor:
         mixed, attention = arrays
-        return _weighted(name, attention, _parts(name, projections, mixed, heads, kinds)[-1], heads)
+        return _weighted(attention, _parts(projections, mixed, heads, kinds)[-1], heads)
 
     with_signature(function, name.removeprefix("_contrib_"), doc, map(array, (projections, "attention")))
     return operator(name)(function)
@@ -329,13 +324,11 @@ interleaved_matmul_encdec_valatt = _declare_weighted(
 # ---- Fourier transforms -------------------------------------------------------------------------------
 
 
-def _check_signal(who: str, data: Tensor) -> None:
+def _check_signal(data: Tensor) -> None:
     if not data.ndim:
-        raise ShapeError(f"{who}: data must have an axis; got shape ()")
+        raise ShapeError("data must have an axis; got shape ()")
     if data.dtype not in (torch.float32, torch.float64):
-        raise DTypeError(
-            f"{who}: data must be float32 or float64; got {str(data.dtype).removeprefix('torch.')}"
-        )
+        raise DTypeError(f"data must be float32 or float64; got {str(data.dtype).removeprefix('torch.')}")
 
 
 @operator("_contrib_fft")
@@ -357,12 +350,12 @@ def fft(data: Tensor, *, compute_size: int = 128) -> Tensor:
     >>> fft(torch.tensor([1.0, 0.0]))
     tensor([1., 0., 1., 0.])
     """
-    _check_signal("_contrib_fft", data)
+    _check_signal(data)
     return torch.view_as_real(torch.fft.fft(data)).flatten(-2)
 
 
 @operator("_contrib_ifft")
-@with_interface_of(fft.function)
+@with_interface_of(fft.kernels.function)
 def ifft(data: Tensor, **without_effect: int) -> Tensor:
     """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
 
@@ -376,10 +369,8 @@ def ifft(data: Tensor, **without_effect: int) -> Tensor:
     >>> ifft(fft(torch.tensor([1.0, 2.0]))) / 2
     tensor([1., 2.])
     """
-    _check_signal("_contrib_ifft", data)
+    _check_signal(data)
     if data.shape[-1] % 2:
-        raise ShapeError(
-            f"_contrib_ifft: the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}"
-        )
+        raise ShapeError(f"the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}")
     pairs = torch.view_as_complex(data.unflatten(-1, (-1, 2)).contiguous())
     return torch.fft.ifft(pairs, norm="forward").real

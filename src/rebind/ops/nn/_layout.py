@@ -58,13 +58,13 @@ def complaint(p: Params, **names: int) -> str | None:
     return None
 
 
-def split(who: str, shape: Shape, p: Params) -> tuple[int, int, Shape]:
+def split(shape: Shape, p: Params) -> tuple[int, int, Shape]:
     """Return batch size, number of channels and spatial sizes of data; ShapeError when the kernel does not fit."""
     axes = len(p.kernel)
     if len(shape) != axes + 2:
         layout = p.get("layout") or LAYOUTS[axes][0]
         raise ShapeError(
-            f"{who}: data must have {axes + 2} axes ({layout}) for kernel {p.kernel}; got shape {shape}"
+            f"data must have {axes + 2} axes ({layout}) for kernel {p.kernel}; got shape {shape}"
         )
     if channels_last(p.get("layout")):
         return shape[0], shape[-1], shape[1:-1]

@@ -14,8 +14,8 @@ from ...draws import Source
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape, normalize_axis
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 
 __all__ = ["activation", "leaky_relu", "log_softmax", "softmax", "softmax_activation", "softmin"]
 
@@ -133,9 +133,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if p.act_type != "prelu" or data is None or gamma == (1,):
         return {}
     if len(data) < 2:
-        raise ShapeError(
-            f"LeakyReLU: data must have a channel axis (1) for act_type 'prelu'; got shape {data}"
-        )
+        raise ShapeError(f"data must have a channel axis (1) for act_type 'prelu'; got shape {data}")
     return {"gamma": (data[1],)}
 
 
@@ -193,7 +191,7 @@ def softmax(
     data, out : any, the same
     length : that of data without the axis
     """
-    data = _over_temperature("softmax", data, temperature, dtype)
+    data = _over_temperature(data, temperature, dtype)
     if length is None or not use_length:
         return torch.softmax(data, axis, dtype)
     valid = _valid(data, length, axis)
@@ -202,15 +200,15 @@ def softmax(
     return out.masked_fill(~valid, 0.0)
 
 
-def _over_temperature(who: str, data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
+def _over_temperature(data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
     if dtype is None:
-        require_floating(who, data)
+        require_floating(data)
     return data if temperature is None or temperature == 1.0 else data / temperature
 
 
 def _valid(data: Tensor, length: Tensor, axis: int) -> Tensor:
     """Return which positions along `axis` are before `length`."""
-    axis = normalize_axis(axis, data.dim(), "softmax: axis")
+    axis = normalize_axis(axis, data.dim(), "axis")
     positions = torch.arange(data.shape[axis], device=data.device)
     positions = positions.view(-1, *(1,) * (data.dim() - 1 - axis))
     return positions < length.unsqueeze(axis)
@@ -221,7 +219,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is None or not p.use_length:
         return {}
-    axis = normalize_axis(p.axis, len(data), "softmax: axis")
+    axis = normalize_axis(p.axis, len(data), "axis")
     return {"length": data[:axis] + data[axis + 1 :] or (1,)}
 
 
@@ -261,7 +259,7 @@ def softmin(
     ------
     data, out : any, the same
     """
-    return torch.softmax(_over_temperature("softmin", data, -(temperature or 1.0), dtype), axis, dtype)
+    return torch.softmax(_over_temperature(data, -(temperature or 1.0), dtype), axis, dtype)
 
 
 @operator("log_softmax", alike=True, types=lambda p: {"output": p.dtype or "T"})
@@ -290,7 +288,7 @@ def log_softmax(
     ------
     data, out : any, the same
     """
-    data = _over_temperature("log_softmax", data, temperature, dtype)
+    data = _over_temperature(data, temperature, dtype)
     return torch.log_softmax(data, axis, dtype)
 
 

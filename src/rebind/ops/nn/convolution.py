@@ -11,7 +11,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._spec import Operator, Shapes, operator
+from ..spec import Operator, Shapes, operator
 from ._layout import channels_last, complaint, split, to_channels_first, to_channels_last
 
 __all__ = ["convolution", "convolution_v1", "deconvolution"]
@@ -70,7 +70,7 @@ def _convolution(
     out : (N, num_filter, *windows)
         ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
     """
-    check_data("Convolution", data, weight, kernel)
+    check_data(data, weight, kernel)
     convolve = _CONVOLUTIONS[len(kernel)]
     if channels_last(layout):
         out = convolve(
@@ -86,11 +86,11 @@ def _convolution(
     return convolve(data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
 
 
-def check_data(who: str, data: Tensor, weight: Tensor, kernel: Shape) -> None:
+def check_data(data: Tensor, weight: Tensor, kernel: Shape) -> None:
     # torch would take data without a batch axis, and any size of kernel.
     if data.dim() != len(kernel) + 2:
         raise ShapeError(
-            f"{who}: data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
+            f"data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
         )
 
 
@@ -115,16 +115,16 @@ def _convolution_shapes(shapes: Shapes, p: Params) -> Shapes:
     found: dict[str, Shape] = {"bias": (p.num_filter,)}
     if shapes["data"] is None:
         return found
-    _, channels, spatial = split("Convolution", shapes["data"], p)
+    _, channels, spatial = split(shapes["data"], p)
     if channels % p.num_group:
         raise ShapeError(
-            f"Convolution: data must have a multiple of num_group {p.num_group} channels; "
+            f"data must have a multiple of num_group {p.num_group} channels; "
             f"got {channels} in shape {shapes['data']}"
         )
     for n, (_, pad, extent) in zip(spatial, _axes(p), strict=True):
         if n and n + 2 * pad < extent:
             raise ShapeError(
-                f"Convolution: kernel {p.kernel} (dilate {p.dilate or 1}) must fit into the padded data; "
+                f"kernel {p.kernel} (dilate {p.dilate or 1}) must fit into the padded data; "
                 f"got data {shapes['data']} with pad {p.pad or 0}"
             )
     inner = (channels // p.num_group,)
@@ -137,8 +137,8 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
     data, out = shapes["data"], outputs[0]
     if data is None or out is None or len(out) != len(data):
         return {}
-    _, channels, _ = split("Convolution", data, p)
-    batch, _, windows = split("Convolution", out, p)
+    _, channels, _ = split(data, p)
+    batch, _, windows = split(out, p)
     # With a stride of 1 the size of the data follows from that of the result; else it lies within a range.
     spatial = [
         n + extent - 1 - 2 * pad if s == 1 and n else 0
@@ -212,7 +212,7 @@ def deconvolution(
     out : (N, num_filter, *sizes)
         ``sizes = stride (spatial - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, or `target_shape`
     """
-    check_data("Deconvolution", data, weight, kernel)
+    check_data(data, weight, kernel)
     last = channels_last(layout)
     if last:
         data, weight = to_channels_first(data), to_channels_first(weight)
@@ -232,11 +232,10 @@ def _fit(
     whole = [s * (n - 1) + d * (k - 1) + 1 for n, k, s, d in rows]
     surplus = [n - wanted for n, wanted in zip(whole, target, strict=True)]
     if min(surplus) < 0:
-        raise ShapeError(f"Deconvolution: target_shape must be at most {tuple(whole)}; got {target}")
+        raise ShapeError(f"target_shape must be at most {tuple(whole)}; got {target}")
     if any(n % 2 >= s for n, s in zip(surplus, stride or ones, strict=True)):
         raise ShapeError(
-            f"Deconvolution: target_shape must differ from {tuple(whole)} by an even number where stride is 1; "
-            f"got {target}"
+            f"target_shape must differ from {tuple(whole)} by an even number where stride is 1; got {target}"
         )
     return tuple((n + 1) // 2 for n in surplus), tuple(n % 2 for n in surplus)
 
@@ -260,10 +259,10 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     found: dict[str, Shape] = {"bias": (p.num_filter,)}
     if shapes["data"] is None:
         return found
-    _, channels, spatial = split("Deconvolution", shapes["data"], p)
+    _, channels, spatial = split(shapes["data"], p)
     if channels % p.num_group:
         raise ShapeError(
-            f"Deconvolution: data must have a multiple of num_group {p.num_group} channels; "
+            f"data must have a multiple of num_group {p.num_group} channels; "
             f"got {channels} in shape {shapes['data']}"
         )
     if any(p.target_shape) and 0 not in spatial:

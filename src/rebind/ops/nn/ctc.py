@@ -12,7 +12,7 @@ from ...errors import DTypeError, ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._derivative import differentiable_twice
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 __all__ = ["ctc_loss"]
 
@@ -83,9 +83,7 @@ def ctc_loss(
         *(None if each is None else tuple(each.shape) for each in (data, label, data_lengths, label_lengths))
     )
     if not data.is_floating_point():
-        raise DTypeError(
-            f"CTCLoss: data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}"
-        )
+        raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     if data.is_meta:  # torch does not know the shape of its loss
         return data.new_empty(batch)
     if not steps or not batch:
@@ -146,14 +144,12 @@ def _check_ctc(
 ) -> Shape:
     """Return the shape of data; a size may be 0, unknown."""
     if data is None or len(data) != 3:
-        raise ShapeError(f"CTCLoss: data must have 3 axes (T, N, C); got shape {data}")
+        raise ShapeError(f"data must have 3 axes (T, N, C); got shape {data}")
     if label is not None and (len(label) != 2 or (data[1] and label[0] not in (0, data[1]))):
-        raise ShapeError(f"CTCLoss: label must have shape ({data[1]}, L) to match data {data}; got {label}")
+        raise ShapeError(f"label must have shape ({data[1]}, L) to match data {data}; got {label}")
     for name, shape in (("data_lengths", data_lengths), ("label_lengths", label_lengths)):
         if shape is not None and (len(shape) != 1 or (data[1] and shape[0] not in (0, data[1]))):
-            raise ShapeError(
-                f"CTCLoss: {name} must have shape ({data[1]},) to match data {data}; got {shape}"
-            )
+            raise ShapeError(f"{name} must have shape ({data[1]},) to match data {data}; got {shape}")
     return data
 
 

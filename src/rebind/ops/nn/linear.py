@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._spec import Shapes, Types, operator
+from ..spec import Shapes, Types, operator
 
 __all__ = ["embedding", "fully_connected"]
 
@@ -47,9 +47,7 @@ def fully_connected(
     out : (N, num_hidden)      with ``flatten=False``: (..., num_hidden)
     """
     if weight.shape[0] != num_hidden:
-        raise ShapeError(
-            f"FullyConnected: weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}"
-        )
+        raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
     return F.linear(as_rows(data) if flatten else data, weight, bias)
 
 
@@ -135,9 +133,7 @@ def embedding(
     out : (..., output_dim)
     """
     if weight.shape != (input_dim, output_dim):
-        raise ShapeError(
-            f"Embedding: weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}"
-        )
+        raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
     return F.embedding(data.long().clamp(0, input_dim - 1), weight)
 
 
@@ -155,7 +151,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 sparse_embedding = operator(
     "_contrib_SparseEmbedding",
     types={"data": "any"},
-)(embedding.function)
+)(embedding.kernels.function)
 sparse_embedding.fill_shapes(lambda shapes, p: {"weight": (p.input_dim, p.output_dim)})
 sparse_embedding.shapes_from_outputs(
     lambda shapes, outputs, p: {} if outputs[0] is None else {"data": outputs[0][:-1]}

@@ -13,8 +13,8 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
 from .._signatures import with_interface_of
-from .._spec import Operator, Shapes, operator
 from .._types import require_floating
+from ..spec import Operator, Shapes, operator
 
 __all__ = [
     "Normalized",
@@ -95,7 +95,7 @@ def _batch_norm(
     new_mean = new_var = None
     if training and not use_global_stats:
         # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
-        check_channels("BatchNorm", data, gamma, beta, moving_mean, moving_var)
+        check_channels(data, gamma, beta, moving_mean, moving_var)
         out, mean, invstd = torch.native_batch_norm(data, scale, beta, None, None, True, 0.0, eps)
         # Neither is differentiable. The variance is recovered from what the gradient needs anyway.
         new_mean = torch.lerp(mean, moving_mean, momentum)
@@ -111,13 +111,13 @@ def _batch_norm(
     return out, mean, invstd, new_mean, new_var
 
 
-def check_channels(who: str, data: Tensor, *arrays: Tensor) -> None:
+def check_channels(data: Tensor, *arrays: Tensor) -> None:
     """Raise a ShapeError unless gamma, beta and the moving statistics have an element for each channel (axis 1)."""
     channels = data.shape[1:2]
     if any(array.shape != channels for array in arrays):
         got = ", ".join(str(tuple(array.shape)) for array in arrays)
         raise ShapeError(
-            f"{who}: gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
+            f"gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
             f"the channels of data; got {got}"
         )
 
@@ -177,7 +177,7 @@ def _batch_norm_shapes(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is None:
         return {}
-    channels = (data[normalize_axis(p.get("axis", 1), len(data), "BatchNorm: axis")],)
+    channels = (data[normalize_axis(p.get("axis", 1), len(data), "axis")],)
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
 
 
@@ -263,7 +263,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is None:
         return {}
-    features = (data[normalize_axis(p.axis, len(data), "LayerNorm: axis")],)
+    features = (data[normalize_axis(p.axis, len(data), "axis")],)
     return {"gamma": features, "beta": features}
 
 
@@ -325,10 +325,10 @@ def group_norm(
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is not None and len(data) < 3:
-        raise ShapeError(f"GroupNorm: data must have 3 axes or more, (N, C, ...); got shape {data}")
+        raise ShapeError(f"data must have 3 axes or more, (N, C, ...); got shape {data}")
     if data is not None and data[1] % p.num_groups:
         raise ShapeError(
-            f"GroupNorm: data must have a multiple of num_groups {p.num_groups} channels; got {data[1]} in {data}"
+            f"data must have a multiple of num_groups {p.num_groups} channels; got {data[1]} in {data}"
         )
     return {"gamma": (p.num_groups,), "beta": (p.num_groups,)}
 
@@ -363,7 +363,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None:
         return {}
     if len(data) < 3:
-        raise ShapeError(f"InstanceNorm: data must have 3 axes or more, (N, C, ...); got shape {data}")
+        raise ShapeError(f"data must have 3 axes or more, (N, C, ...); got shape {data}")
     return {"gamma": (data[1],), "beta": (data[1],)}
 
 
@@ -391,7 +391,7 @@ def l2_normalization(
     ------
     data, out : (N, C, ...)
     """
-    require_floating("L2Normalization", data)
+    require_floating(data)
     axes = {
         "instance": range(1, data.dim()),
         "channel": (1,),
@@ -406,9 +406,7 @@ def l2_normalization(
 def _(shapes: Shapes, p: Params) -> Shapes:
     data, least = shapes["data"], {"instance": 1, "channel": 2, "spatial": 3}[p.mode]
     if data is not None and len(data) < least:
-        raise ShapeError(
-            f"L2Normalization: data must have {least} axes or more with mode {p.mode!r}; got shape {data}"
-        )
+        raise ShapeError(f"data must have {least} axes or more with mode {p.mode!r}; got shape {data}")
     return {}
 
 

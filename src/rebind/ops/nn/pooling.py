@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 from ._layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
 
 __all__ = ["pooling", "pooling_v1"]
@@ -73,7 +73,7 @@ def pooling(
     """
     if not global_pool and data.dim() != len(kernel) + 2:  # torch would take data without a batch axis
         raise ShapeError(
-            f"Pooling: data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
+            f"data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
         )
     last = channels_last(layout)
     if last:
@@ -205,24 +205,23 @@ def _(p: Params) -> str | None:
 
 @pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    check_fits("Pooling", shapes["data"], p)
+    check_fits(shapes["data"], p)
     return {}
 
 
-def check_fits(who: str, data: Shape | None, p: Params) -> None:
+def check_fits(data: Shape | None, p: Params) -> None:
     if data is None:
         return
     if p.global_pool:
         if not 3 <= len(data) <= 5:
-            raise ShapeError(f"{who}: data must have 3, 4 or 5 axes; got shape {data}")
+            raise ShapeError(f"data must have 3, 4 or 5 axes; got shape {data}")
         return
-    spatial = split(who, data, p)[2]
+    spatial = split(data, p)[2]
     if p.pooling_convention != "same":
         pads = p.pad or (0,) * len(spatial)
         if any(n and n + 2 * pad < k for n, k, pad in zip(spatial, p.kernel, pads, strict=True)):
             raise ShapeError(
-                f"{who}: kernel {p.kernel} must fit into the padded data; "
-                f"got data {data} with pad {p.pad or 0}"
+                f"kernel {p.kernel} must fit into the padded data; got data {data} with pad {p.pad or 0}"
             )
 
 
@@ -286,6 +285,6 @@ def _(p: Params) -> str | None:
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is not None and len(data) != 4:
-        raise ShapeError(f"Pooling_v1: data must have 4 axes (NCHW); got shape {data}")
-    check_fits("Pooling_v1", data, p)
+        raise ShapeError(f"data must have 4 axes (NCHW); got shape {data}")
+    check_fits(data, p)
     return {}

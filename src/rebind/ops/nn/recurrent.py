@@ -17,7 +17,7 @@ from ...draws import Source, derive
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 __all__ = ["rnn"]
 
@@ -115,11 +115,9 @@ def rnn(
     Encoder-Decoder. Sak et al., Long Short-Term Memory Based Recurrent Neural Network Architectures.
     """
     if sequence_length is not None and not use_sequence_length:
-        raise ParameterError(
-            "RNN: sequence_length is taken only with use_sequence_length=True; got it without"
-        )
+        raise ParameterError("sequence_length is taken only with use_sequence_length=True; got it without")
     if sequence_length is None and use_sequence_length:
-        raise ParameterError("RNN: use_sequence_length=True needs sequence_length")
+        raise ParameterError("use_sequence_length=True needs sequence_length")
     directions = 2 if bidirectional else 1
     states: States = (state,) if state_cell is None else (state, state_cell)
     _check_shapes(data, states, num_layers * directions, mode, state_size, projection_size)
@@ -127,7 +125,7 @@ def rnn(
     wanted = sum(map(prod, packing))
     if parameters.shape != (wanted,):
         raise ShapeError(
-            f"RNN: parameters must have shape ({wanted},) for mode {mode!r}, {num_layers} layer(s) of "
+            f"parameters must have shape ({wanted},) for mode {mode!r}, {num_layers} layer(s) of "
             f"{state_size} in {directions} direction(s) and data {tuple(data.shape)}; "
             f"got {tuple(parameters.shape)}"
         )
@@ -136,7 +134,7 @@ def rnn(
         out, states = data.new_empty((*data.shape[:2], hidden)), tuple(map(torch.empty_like, states))
         return (out, *states) if state_outputs else out
     if not data.shape[0]:
-        raise ShapeError(f"RNN: data must have 1 time step at least; got shape {tuple(data.shape)}")
+        raise ShapeError(f"data must have 1 time step at least; got shape {tuple(data.shape)}")
 
     lengths = None if sequence_length is None else _lengths(sequence_length, data)
     cells = _unpack(parameters, packing, num_layers * directions)
@@ -307,19 +305,19 @@ def _check_shapes(
     data: Tensor, states: States, count: int, mode: Mode, state_size: int, projection_size: int | None
 ) -> None:
     if data.dim() != 3:
-        raise ShapeError(f"RNN: data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}")
+        raise ShapeError(f"data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}")
     if len(states) != (2 if mode == "lstm" else 1):
         raise ParameterError(
-            "RNN: mode 'lstm' needs state_cell"
+            "mode 'lstm' needs state_cell"
             if mode == "lstm"
-            else f"RNN: state_cell is for mode 'lstm' only; got it with {mode!r}"
+            else f"state_cell is for mode 'lstm' only; got it with {mode!r}"
         )
     sizes = (projection_size or state_size, state_size)
     for name, state, size in zip(("state", "state_cell"), states, sizes, strict=False):
         wanted = (count, data.shape[1], size)
         if state.shape != wanted:
             raise ShapeError(
-                f"RNN: {name} must have shape {wanted} for data {tuple(data.shape)}; got {tuple(state.shape)}"
+                f"{name} must have shape {wanted} for data {tuple(data.shape)}; got {tuple(state.shape)}"
             )
 
 
@@ -328,12 +326,12 @@ def _lengths(given: Tensor, data: Tensor) -> Tensor:
     steps, batch = data.shape[:2]
     if given.shape != (batch,):
         raise ShapeError(
-            f"RNN: sequence_length must have shape ({batch},) for data {tuple(data.shape)}; "
+            f"sequence_length must have shape ({batch},) for data {tuple(data.shape)}; "
             f"got {tuple(given.shape)}"
         )
     lengths = given.detach().to("cpu", torch.int64)
     if batch and not (int(lengths.min()) >= 1 and int(lengths.max()) <= steps):
-        raise ParameterError(f"RNN: sequence_length must be in [1, {steps}]; got {lengths.tolist()}")
+        raise ParameterError(f"sequence_length must be in [1, {steps}]; got {lengths.tolist()}")
     return lengths
 
 
@@ -357,7 +355,7 @@ def _(p: Params) -> str | None:
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is not None and len(data) != 3:
-        raise ShapeError(f"RNN: data must have 3 axes (time, batch, features); got shape {data}")
+        raise ShapeError(f"data must have 3 axes (time, batch, features); got shape {data}")
     _, batch, features = data or (0, 0, 0)
     directions = 2 if p.bidirectional else 1
     count, projection = p.num_layers * directions, p.projection_size or 0

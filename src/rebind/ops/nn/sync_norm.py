@@ -22,7 +22,7 @@ def _members() -> int:
     return 1
 
 
-@with_interface_of(batch_norm_v1.function)
+@with_interface_of(batch_norm_v1.kernels.function)
 def _sync_batch_norm(
     data: Tensor,
     *others: Tensor,
@@ -70,7 +70,7 @@ def _sync_batch_norm(
                 "torch.distributed.init_process_group().",
                 stacklevel=2,
             )
-        return batch_norm_v1.function(
+        return batch_norm_v1.kernels.function(
             data, *others, use_global_stats=use_global_stats, training=training, **settings
         )
     return _over_all_members(data, *others, **settings)
@@ -89,7 +89,7 @@ def _over_all_members(
     output_mean_var: bool = False,  # they are at hand, shown or not
 ) -> Normalized:
     """Normalize over all members' data; differentiable, the sums over the members too."""
-    check_channels("_contrib_SyncBatchNorm", data, gamma, beta, moving_mean, moving_var)
+    check_channels(data, gamma, beta, moving_mean, moving_var)
     wide = data.to(gamma.dtype)
     axes = (0, *range(2, data.dim()))
     along = (-1, *(1,) * (data.dim() - 2))

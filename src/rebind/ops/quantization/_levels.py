@@ -26,11 +26,11 @@ INT32_LEVELS = LEVELS[torch.int32]
 _BOUNDS = {torch.int8: (-128.0, 127.0), torch.uint8: (0.0, 255.0)}
 
 
-def magnitude(who: str, **ends: Tensor) -> Tensor:
+def magnitude(**ends: Tensor) -> Tensor:
     """Return the larger absolute value of the two ends of a range, in shape (1,)."""
     for name, end in ends.items():
         if end.numel() != 1:
-            raise ShapeError(f"{who}: {name} must have one element, shape (1,); got {tuple(end.shape)}")
+            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
     low, high = ends.values()
     return torch.maximum(low.detach().abs(), high.detach().abs()).float().reshape(1)
 
@@ -46,7 +46,7 @@ def to_levels(data: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
     return (data.detach() * scale).round_().clamp_(low, high).to(dtype).reshape(data.shape)
 
 
-def require(who: str, name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
+def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
     """Return an array of a type that the operator can read; any other is a DTypeError.
 
     Where only shapes are asked for, on the meta device, types may be unknown yet: the first one stands in.
@@ -56,7 +56,7 @@ def require(who: str, name: str, array: Tensor, *allowed: torch.dtype) -> Tensor
     if array.is_meta:
         return array.to(allowed[0])
     raise DTypeError(
-        f"{who}: {name} must be {' or '.join(map(dtypes.name, allowed))}; got {dtypes.name(array.dtype)}"
+        f"{name} must be {' or '.join(map(dtypes.name, allowed))}; got {dtypes.name(array.dtype)}"
     )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 
 __all__ = ["calibrate_entropy"]
 
@@ -59,19 +59,18 @@ def calibrate_entropy(
     >>> threshold
     tensor([3.5000])
     """
-    who = "_contrib_calibrate_entropy"
     if hist.ndim != 1 or hist.shape[0] % 2 == 0 or hist.shape[0] < num_quantized_bins:
         raise ShapeError(
-            f"{who}: hist must have an odd number of bins, at least num_quantized_bins {num_quantized_bins}; "
+            f"hist must have an odd number of bins, at least num_quantized_bins {num_quantized_bins}; "
             f"got shape {tuple(hist.shape)}"
         )
     if hist_edges.shape != (hist.shape[0] + 1,):
         raise ShapeError(
-            f"{who}: hist_edges must have shape ({hist.shape[0] + 1},) to match hist {tuple(hist.shape)}; "
+            f"hist_edges must have shape ({hist.shape[0] + 1},) to match hist {tuple(hist.shape)}; "
             f"got {tuple(hist_edges.shape)}"
         )
     if not hist_edges.is_floating_point():
-        raise DTypeError(f"{who}: hist_edges must be of a floating type; got {hist_edges.dtype}")
+        raise DTypeError(f"hist_edges must be of a floating type; got {hist_edges.dtype}")
     if hist.is_meta:
         return hist.new_empty((1,), dtype=torch.float32), hist.new_empty((1,), dtype=torch.float32)
     counts = hist.detach().double()

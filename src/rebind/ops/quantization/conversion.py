@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...params import Params
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 from ._levels import (
     FINE,
     INT32_LEVELS,
@@ -73,9 +73,9 @@ def quantize(
     >>> levels, low, high
     (tensor([-64,  32, 127], dtype=torch.int8), tensor([-2.]), tensor([2.]))
     """
-    who, dtype = "_contrib_quantize", _TYPES[out_type]
-    data = require(who, "data", data, *_FLOATS)
-    largest = magnitude(who, min_range=min_range, max_range=max_range)
+    dtype = _TYPES[out_type]
+    data = require("data", data, *_FLOATS)
+    largest = magnitude(min_range=min_range, max_range=max_range)
     levels = to_levels(data, per_level(torch.full_like(largest, LEVELS[dtype]), largest), dtype)
     if dtype is torch.int8:
         return levels, -largest, largest
@@ -111,8 +111,7 @@ def quantize_v2(
     >>> levels, low, high
     (tensor([  0,  64, 255], dtype=torch.uint8), tensor([0.]), tensor([2.]))
     """
-    who = "_contrib_quantize_v2"
-    data = require(who, "data", data, *_FLOATS, torch.int8, torch.uint8)
+    data = require("data", data, *_FLOATS, torch.int8, torch.uint8)
     given = min_calib_range is not None and max_calib_range is not None
     if not data.is_floating_point():
         half = FINE[data.dtype]
@@ -173,7 +172,7 @@ def quantize_asym(
     >>> quantize_asym(torch.tensor([-1.0, 0.0, 2.0]))
     (tensor([  0,  85, 255], dtype=torch.uint8), tensor([85.]), tensor([85.]))
     """
-    data = require("_contrib_quantize_asym", "data", data, *_FLOATS)
+    data = require("data", data, *_FLOATS)
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, data)
     else:
@@ -209,9 +208,8 @@ def dequantize(
     >>> dequantize(torch.tensor([-51, 102], dtype=torch.int8), torch.tensor([-2.5]), torch.tensor([1.0]))
     tensor([-1.,  2.])
     """
-    who = "_contrib_dequantize"
-    data = require(who, "data", data, torch.int8, torch.uint8)
-    level = magnitude(who, min_range=min_range, max_range=max_range) / FINE[data.dtype]
+    data = require("data", data, torch.int8, torch.uint8)
+    level = magnitude(min_range=min_range, max_range=max_range) / FINE[data.dtype]
     return (data * level).reshape(data.shape)
 
 
@@ -252,9 +250,9 @@ def requantize(
     min_range, max_range : (1,)     of the whole int32
     output1, output2 : (1,)         the range: symmetric for int8, from 0 for uint8
     """
-    who, dtype = "_contrib_requantize", _chosen(out_type, min_calib_range)
-    data = require(who, "data", data, torch.int32)
-    level = magnitude(who, min_range=min_range, max_range=max_range) / INT32_LEVELS
+    dtype = _chosen(out_type, min_calib_range)
+    data = require("data", data, torch.int32)
+    level = magnitude(min_range=min_range, max_range=max_range) / INT32_LEVELS
     if min_calib_range is not None and max_calib_range is not None:
         largest = torch.full_like(level, max(abs(min_calib_range), abs(max_calib_range)))
     else:

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, merge, normalize_axis
-from .._spec import Shapes, operator
+from ..spec import Shapes, operator
 from ._levels import (
     FINE,
     INT32_LEVELS,
@@ -66,20 +66,19 @@ def quantized_concat(
     output : (..., C1 + C2 + ..., ...)
     min_output, max_output : (1,)     the least and the greatest end
     """
-    who = "_contrib_quantized_concat"
-    arrays, ends = _parts(who, data, num_args)
-    arrays = [require(who, f"arg{i}", array, torch.int8, torch.uint8) for i, array in enumerate(arrays)]
-    axis = normalize_axis(dim, arrays[0].ndim, f"{who}: dim")
+    arrays, ends = _parts(data, num_args)
+    arrays = [require(f"arg{i}", array, torch.int8, torch.uint8) for i, array in enumerate(arrays)]
+    axis = normalize_axis(dim, arrays[0].ndim, "dim")
     for i, array in enumerate(arrays):
         fits = array.ndim == arrays[0].ndim and all(
             n == m for k, (n, m) in enumerate(zip(array.shape, arrays[0].shape, strict=True)) if k != axis
         )
         if not fits:
             raise ShapeError(
-                f"{who}: arg{i} must have the shape of arg0, {tuple(arrays[0].shape)}, but for axis {axis}; "
+                f"arg{i} must have the shape of arg0, {tuple(arrays[0].shape)}, but for axis {axis}; "
                 f"got {tuple(array.shape)}"
             )
-    reach = [magnitude(who, low=low, high=high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
+    reach = [magnitude(low=low, high=high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
     low = torch.cat([end.detach().reshape(1) for end in ends[::2]]).amin(0, keepdim=True)
     high = torch.cat([end.detach().reshape(1) for end in ends[1::2]]).amax(0, keepdim=True)
     widest = torch.cat(reach).amax(0, keepdim=True)
@@ -92,10 +91,10 @@ def quantized_concat(
     return torch.cat(joined, axis), low, high
 
 
-def _parts(who: str, data: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any]]:
+def _parts(data: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any]]:
     if len(data) != 3 * count:
         raise ShapeError(
-            f"{who}: needs {3 * count} arrays for num_args={count}, of which {2 * count} are ends of ranges; "
+            f"needs {3 * count} arrays for num_args={count}, of which {2 * count} are ends of ranges; "
             f"got {len(data)}"
         )
     return data[:count], data[count:]
@@ -119,17 +118,17 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 # ---- sums and products --------------------------------------------------------------------------------
 
 
-def _two(who: str, lhs: Tensor, rhs: Tensor, ends: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _two(lhs: Tensor, rhs: Tensor, ends: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return both arrays, which must be alike, and the largest absolute values of their ranges."""
-    lhs = require(who, "lhs", lhs, torch.int8, torch.uint8)
-    rhs = require(who, "rhs", rhs, torch.int8, torch.uint8)
+    lhs = require("lhs", lhs, torch.int8, torch.uint8)
+    rhs = require("rhs", rhs, torch.int8, torch.uint8)
     if lhs.shape != rhs.shape:
-        raise ShapeError(f"{who}: rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
+        raise ShapeError(f"rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
     return (
         lhs,
         rhs,
-        magnitude(who, lhs_min=ends[0], lhs_max=ends[1]),
-        magnitude(who, rhs_min=ends[2], rhs_max=ends[3]),
+        magnitude(lhs_min=ends[0], lhs_max=ends[1]),
+        magnitude(rhs_min=ends[2], rhs_max=ends[3]),
     )
 
 
@@ -164,8 +163,7 @@ def quantized_elemwise_add(
     lhs, rhs, output : (...)
     lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
     """
-    who = "_contrib_quantized_elemwise_add"
-    lhs, rhs, left, right = _two(who, lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
+    lhs, rhs, left, right = _two(lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
     of_left, of_right = left / FINE[lhs.dtype], right / FINE[rhs.dtype]
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, left)
@@ -235,8 +233,7 @@ def quantized_elemwise_mul(
     lhs, rhs, output : (...)
     lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
     """
-    who = "_contrib_quantized_elemwise_mul"
-    lhs, rhs, left, right = _two(who, lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
+    lhs, rhs, left, right = _two(lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
     product = lhs.to(torch.int32) * rhs
     level = (left / FINE[lhs.dtype]) * (right / FINE[rhs.dtype])
     if enable_float_output:

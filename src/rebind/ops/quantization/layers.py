@@ -14,9 +14,9 @@ from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import arguments, array, with_interface_of, with_signature
-from .._spec import Operator, Shapes, operator
 from ..nn import convolution, linear, pooling
 from ..nn._layout import channels_last, to_channels_first, to_channels_last
+from ..spec import Operator, Shapes, operator
 from ._levels import INT32_LEVELS, LEVELS, magnitude, require, scalars
 from ._products import bias_levels
 from ._products import convolution as exact_convolution
@@ -49,24 +49,24 @@ def _no_bias(name: str, p: Params) -> bool:
 
 
 def _arguments(
-    who: str, no_bias: bool, data: Tensor, weight: Tensor, inputs: tuple[Tensor | None, ...]
+    no_bias: bool, data: Tensor, weight: Tensor, inputs: tuple[Tensor | None, ...]
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor, Tensor | None]:
     """Return data, weight and bias, and their largest absolute values, from what follows the weight."""
     present = [array for array in inputs if array is not None]
     wanted = 4 if no_bias else 7
     if len(present) != wanted:
         raise ParameterError(
-            f"{who}: needs {'' if no_bias else 'bias, '}{', '.join(_ENDS[: 4 if no_bias else 6])} "
+            f"needs {'' if no_bias else 'bias, '}{', '.join(_ENDS[: 4 if no_bias else 6])} "
             f"after weight with no_bias={no_bias}; got {len(present)} arrays"
         )
     bias = None if no_bias else present.pop(0)
-    data = require(who, "data", data, *_LEVELS_TYPES)
-    weight = require(who, "weight", weight, torch.int8)
+    data = require("data", data, *_LEVELS_TYPES)
+    weight = require("weight", weight, torch.int8)
     if bias is not None:
-        bias = require(who, "bias", bias, torch.int8)
+        bias = require("bias", bias, torch.int8)
     ends = dict(zip(_ENDS, present, strict=False))
     largest = [
-        magnitude(who, **{name: ends[name] for name in pair})
+        magnitude(**{name: ends[name] for name in pair})
         for pair in (_ENDS[:2], _ENDS[2:4], _ENDS[4:])
         if pair[0] in ends
     ]
@@ -88,7 +88,7 @@ def _finish(
 
 def _layer(base: Operator) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a function the interface of a layer, with the ranges of its inputs after these; a decorator."""
-    named = [*arguments(base.function), *(array(name, optional=True) for name in _ENDS)]
+    named = [*arguments(base.kernels.function), *(array(name, optional=True) for name in _ENDS)]
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         return with_signature(function, function.__name__, inspect.getdoc(function) or "", named)
@@ -139,12 +139,11 @@ def quantized_fully_connected(
     >>> quantized_fully_connected(data, weight, None, -one, one, -one, one, num_hidden=1, no_bias=True)[0]
     tensor([[11]], dtype=torch.int32)
     """
-    who = "_contrib_quantized_fully_connected"
-    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, others)
+    data, weight, bias, of_data, of_weight, of_bias = _arguments(no_bias, data, weight, others)
     rows = linear.as_rows(data) if flatten else data
     if weight.shape != (num_hidden, rows.shape[-1]):
         raise ShapeError(
-            f"{who}: weight must have shape {(num_hidden, rows.shape[-1])} to match data {tuple(data.shape)}; "
+            f"weight must have shape {(num_hidden, rows.shape[-1])} to match data {tuple(data.shape)}; "
             f"got {tuple(weight.shape)}"
         )
     sums = exact_linear(rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]), weight).reshape(
@@ -192,9 +191,8 @@ def quantized_conv(
     output : (N, num_filter, *windows)                int32
     min_output, max_output : (1,)                     of the whole int32
     """
-    who = "_contrib_quantized_conv"
-    data, weight, bias, of_data, of_weight, of_bias = _arguments(who, no_bias, data, weight, others)
-    convolution.check_data(who, data, weight, kernel)
+    data, weight, bias, of_data, of_weight, of_bias = _arguments(no_bias, data, weight, others)
+    convolution.check_data(data, weight, kernel)
     last = channels_last(layout)
     if last:
         data, weight = to_channels_first(data), to_channels_first(weight)
@@ -205,7 +203,7 @@ def quantized_conv(
 
 def _renamed(shapes: Shapes, p: Params, op: Operator) -> Shapes:
     """Return the shapes that follow as in the layer that this one stands for, and those of the ranges."""
-    found = {name: shape for name, shape in op.filled_shapes(shapes, p).items() if name in shapes}
+    found = {name: shape for name, shape in op.inference.filled_shapes(shapes, p).items() if name in shapes}
     return {**found, **{name: shape for name, shape in scalars(*_ENDS).items() if name in shapes}}
 
 
@@ -221,12 +219,12 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @quantized_conv.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    return convolution.convolution.shapes_of_inputs(shapes, outputs, p)
+    return convolution.convolution.inference.shapes_of_inputs(shapes, outputs, p)
 
 
 @quantized_fully_connected.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    return linear.fully_connected.shapes_of_inputs(shapes, outputs, p)
+    return linear.fully_connected.inference.shapes_of_inputs(shapes, outputs, p)
 
 
 quantized_conv.check(convolution.check_parameters)
@@ -235,8 +233,8 @@ quantized_conv.check(convolution.check_parameters)
 # ---- what leaves the range as it is -------------------------------------------------------------------
 
 
-def _same_range(who: str, min_data: Tensor, max_data: Tensor) -> tuple[Tensor, Tensor]:
-    magnitude(who, min_data=min_data, max_data=max_data)  # for its check
+def _same_range(min_data: Tensor, max_data: Tensor) -> tuple[Tensor, Tensor]:
+    magnitude(min_data=min_data, max_data=max_data)  # for its check
     return min_data.clone(), max_data.clone()
 
 
@@ -267,9 +265,8 @@ def quantized_act(
     data, output : (...)     int8 or uint8
     min_data, max_data, min_output, max_output : (1,)
     """
-    who = "_contrib_quantized_act"
-    data = require(who, "data", data, *_LEVELS_TYPES)
-    return data.clamp(min=0), *_same_range(who, min_data, max_data)
+    data = require("data", data, *_LEVELS_TYPES)
+    return data.clamp(min=0), *_same_range(min_data, max_data)
 
 
 @quantized_act.check
@@ -294,7 +291,7 @@ def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple
     output : (N, C)     C = product of the trailing axes of data
     min_data, max_data, min_output, max_output : (1,)
     """
-    return linear.as_rows(data), *_same_range("_contrib_quantized_flatten", min_data, max_data)
+    return linear.as_rows(data), *_same_range(min_data, max_data)
 
 
 @operator(
@@ -303,7 +300,7 @@ def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple
     types={"min_data": torch.float32, "max_data": torch.float32, **_RANGE},
     head_gradient=False,
 )
-@with_interface_of(pooling.pooling.function)
+@with_interface_of(pooling.pooling.kernels.function)
 def quantized_pooling(
     data: Tensor, min_data: Tensor, max_data: Tensor, *, pool_type: Pool = "max", **settings: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -327,26 +324,25 @@ def quantized_pooling(
     output : (N, C, *windows)     of the type of data
     min_data, max_data, min_output, max_output : (1,)
     """
-    who = "_contrib_quantized_pooling"
-    data = require(who, "data", data, *_LEVELS_TYPES)
+    data = require("data", data, *_LEVELS_TYPES)
     # Whole numbers below 2**24 are exact in float32: so is the sum of any window of fewer than 65793 elements.
-    out = pooling.pooling.function(data.float(), pool_type=pool_type, **settings)
+    out = pooling.pooling.kernels.function(data.float(), pool_type=pool_type, **settings)
     if pool_type == "avg":
         out = out.round_()
-    return out.to(data.dtype), *_same_range(who, min_data, max_data)
+    return out.to(data.dtype), *_same_range(min_data, max_data)
 
 
 @quantized_pooling.check
 def _(p: Params) -> str | None:
     if p.pool_type not in ("max", "avg"):
         return f"pool_type must be 'max' or 'avg'; got {p.pool_type!r}"
-    rule = pooling.pooling._check
+    rule = pooling.pooling.signature.check
     return rule(p) if rule else None
 
 
 @quantized_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    pooling.check_fits("_contrib_quantized_pooling", shapes["data"], p)
+    pooling.check_fits(shapes["data"], p)
     return scalars("min_data", "max_data")
 
 
@@ -369,7 +365,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     },
     head_gradient=False,
 )
-@with_interface_of(linear.embedding.function)
+@with_interface_of(linear.embedding.kernels.function)
 def quantized_embedding(
     data: Tensor,
     weight: Tensor,
@@ -400,14 +396,11 @@ def quantized_embedding(
     output : (..., output_dim)           int8
     min_weight, max_weight, min_output, max_output : (1,)
     """
-    who = "_contrib_quantized_embedding"
-    weight = require(who, "weight", weight, torch.int8)
+    weight = require("weight", weight, torch.int8)
     if weight.shape != (input_dim, output_dim):
-        raise ShapeError(
-            f"{who}: weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}"
-        )
+        raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
     chosen = weight.index_select(0, data.reshape(-1).long().clamp_(0, input_dim - 1))
-    magnitude(who, min_weight=min_weight, max_weight=max_weight)
+    magnitude(min_weight=min_weight, max_weight=max_weight)
     return chosen.reshape(*data.shape, output_dim), min_weight.clone(), max_weight.clone()
 
 

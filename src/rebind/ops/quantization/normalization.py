@@ -9,8 +9,8 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import normalize_axis
 from .._signatures import with_interface_of
-from .._spec import Shapes, operator
 from ..nn.normalization import batch_norm
+from ..spec import Shapes, operator
 from ._levels import FINE, calibrated, check_calibration, magnitude, per_level, require, scalars, to_levels
 
 __all__ = ["quantized_batch_norm"]
@@ -32,7 +32,7 @@ _ENDS = ("min_data", "max_data")
     },
     head_gradient=False,
 )
-@with_interface_of(batch_norm.function, without=("training",))
+@with_interface_of(batch_norm.kernels.function, without=("training",))
 def quantized_batch_norm(
     data: Tensor,
     gamma: Tensor,
@@ -79,20 +79,19 @@ def quantized_batch_norm(
     ----------
     Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate Shift.
     """
-    who = "_contrib_quantized_batch_norm"
-    data = require(who, "data", data, torch.int8, torch.uint8)
-    axis = normalize_axis(axis, data.ndim, f"{who}: axis")
+    data = require("data", data, torch.int8, torch.uint8)
+    axis = normalize_axis(axis, data.ndim, "axis")
     channels = data.shape[axis]
     arrays = (gamma, beta, moving_mean, moving_var)
     for name, array in zip(_PARAMETERS, arrays, strict=True):
         if array.shape != (channels,):
             raise ShapeError(
-                f"{who}: {name} must have shape ({channels},) to match axis {axis} of data {tuple(data.shape)}; "
+                f"{name} must have shape ({channels},) to match axis {axis} of data {tuple(data.shape)}; "
                 f"got {tuple(array.shape)}"
             )
     slope, offset = _affine(*(array.detach() for array in arrays), eps=eps, fix_gamma=fix_gamma)
     across = (-1, *(1,) * (data.ndim - axis - 1))
-    level = magnitude(who, min_data=min_data, max_data=max_data) / FINE[data.dtype]
+    level = magnitude(min_data=min_data, max_data=max_data) / FINE[data.dtype]
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, level)
         per = _levels_per_unit(torch.maximum(low.abs(), high.abs()))
@@ -126,5 +125,5 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is None:
         return scalars(*_ENDS)
-    axis = normalize_axis(p.axis, len(data), "_contrib_quantized_batch_norm: axis")
+    axis = normalize_axis(p.axis, len(data), "axis")
     return {**dict.fromkeys(_PARAMETERS, (data[axis],)), **scalars(*_ENDS)}

@@ -13,8 +13,8 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import with_interface_of
-from .._spec import Shapes, operator
 from ..nn import recurrent
+from ..spec import Shapes, operator
 from ._levels import LEVELS, per_level, require, scalars
 
 __all__ = ["quantized_rnn"]
@@ -32,7 +32,7 @@ _FLOATS = ("parameters", "state", "state_cell", "min_data", "max_data")
     },
     head_gradient=False,
 )
-@with_interface_of(recurrent.rnn.function, without=("sequence_length", "training", "generator"))
+@with_interface_of(recurrent.rnn.kernels.function, without=("sequence_length", "training", "generator"))
 def quantized_rnn(
     data: Tensor,
     parameters: Tensor,
@@ -79,34 +79,28 @@ def quantized_rnn(
         As in `RNN`.
     min_data, max_data : (1,)
     """
-    who = "_contrib_quantized_rnn"
-    data = require(who, "data", data, torch.uint8)
+    data = require("data", data, torch.uint8)
     for name, array in (("min_data", min_data), ("max_data", max_data)):
         if array.numel() != 1:
-            raise ShapeError(f"{who}: {name} must have one element, shape (1,); got {tuple(array.shape)}")
+            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(array.shape)}")
     if data.dim() != 3:
-        raise ShapeError(
-            f"{who}: data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}"
-        )
+        raise ShapeError(f"data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}")
     packing = recurrent.parameter_shapes(
         mode, data.shape[2], state_size, num_layers, 2 if bidirectional else 1, projection_size or 0
     )
     scale = min_data.reshape(1)
-    try:
-        return recurrent.rnn.function(
-            (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),
-            _on_levels(parameters.detach(), packing),
-            state.detach(),
-            state_cell.detach(),
-            state_size=state_size,
-            num_layers=num_layers,
-            bidirectional=bidirectional,
-            mode=mode,
-            projection_size=projection_size,
-            **settings,
-        )
-    except ShapeError as error:
-        raise ShapeError(str(error).replace("RNN", who, 1)) from None
+    return recurrent.rnn.kernels.function(
+        (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),
+        _on_levels(parameters.detach(), packing),
+        state.detach(),
+        state_cell.detach(),
+        state_size=state_size,
+        num_layers=num_layers,
+        bidirectional=bidirectional,
+        mode=mode,
+        projection_size=projection_size,
+        **settings,
+    )
 
 
 def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
@@ -131,13 +125,13 @@ def _(p: Params) -> str | None:
         return f"mode must be 'lstm'; got {p.mode!r}"
     if p.use_sequence_length:
         return "use_sequence_length must be False, as there is no input for lengths; got True"
-    rule = recurrent.rnn._check
+    rule = recurrent.rnn.signature.check
     return rule(p) if rule else None
 
 
 @quantized_rnn.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    found = recurrent.rnn.filled_shapes(shapes, p)
+    found = recurrent.rnn.inference.filled_shapes(shapes, p)
     return {
         **{name: shape for name, shape in found.items() if name in shapes},
         **scalars("min_data", "max_data"),

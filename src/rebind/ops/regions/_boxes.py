@@ -16,12 +16,12 @@ __all__ = [
 _FAR = 1 << 30  # pixels
 
 
-def check_boxes(who: str, data: Shape | None, rois: Shape | None, columns: int = 5) -> None:
+def check_boxes(data: Shape | None, rois: Shape | None, columns: int = 5) -> None:
     """Raise a ShapeError for shapes that are no maps and boxes; an unknown size is 0."""
     if data is not None and len(data) != 4:
-        raise ShapeError(f"{who}: data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
+        raise ShapeError(f"data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
     if rois is not None and (len(rois) != 2 or rois[1] not in (0, columns)):
-        raise ShapeError(f"{who}: rois must have shape (R, {columns}); got {tuple(rois)}")
+        raise ShapeError(f"rois must have shape (R, {columns}); got {tuple(rois)}")
 
 
 def boxes_of(rois: Tensor, images: int) -> tuple[Tensor, Tensor, Tensor]:

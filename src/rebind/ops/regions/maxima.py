@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ...params import AtLeast, Params
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 from ..unary import round_
 from ._boxes import boxes_of, check_boxes, nothing, two_sizes, windows
 
@@ -48,14 +48,14 @@ def roi_pooling(
     tensor([[[[14., 16.],
               [26., 28.]]]])
     """
-    require_floating("ROIPooling", data)
-    check_boxes("ROIPooling", data.shape, rois.shape)
+    require_floating(data)
+    check_boxes(data.shape, rois.shape)
     n, channels, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
     out_shape = (len(rois), channels, *pooled_size)
     if not (data.numel() and len(rois)):
         return nothing(data, *out_shape)
-    edges = round_.function(box * spatial_scale)
+    edges = round_.kernels.function(box * spatial_scale)
     bins = (edges[:, 2:] - edges[:, :2] + 1).clamp(min=1) / edges.new_tensor(pooled_size[::-1])
     nowhere = torch.zeros_like(edges[:, 0])
     left, right = windows(nowhere, bins[:, 0], pooled_size[1], width, edges[:, 0])
@@ -80,7 +80,7 @@ roi_pooling.check(two_sizes)
 
 @roi_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    check_boxes("ROIPooling", shapes["data"], shapes["rois"])
+    check_boxes(shapes["data"], shapes["rois"])
     return {}
 
 

@@ -11,8 +11,8 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, taps, weighted_rows
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, two_sizes, weighted_sums
 
 __all__ = ["roi_align", "rroi_align"]
@@ -90,12 +90,12 @@ def roi_align(
     >>> roi_align(image, torch.tensor([[0.0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0)
     tensor([[[[5.]]]])
     """
-    require_floating("_contrib_ROIAlign", data)
-    check_boxes("_contrib_ROIAlign", data.shape, rois.shape)
+    require_floating(data)
+    check_boxes(data.shape, rois.shape)
     n, channels, height, width = data.shape
     h, w = pooled_size
     if position_sensitive:
-        _check_sensitive("_contrib_ROIAlign", data.shape, h * w)
+        _check_sensitive(data.shape, h * w)
         channels //= h * w
     if not (data.numel() and len(rois)):
         return nothing(data, len(rois), channels, h, w)
@@ -132,16 +132,16 @@ roi_align.check(two_sizes)
 
 @roi_align.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    check_boxes("_contrib_ROIAlign", shapes["data"], shapes["rois"])
+    check_boxes(shapes["data"], shapes["rois"])
     if shapes["data"] and p.position_sensitive:
-        _check_sensitive("_contrib_ROIAlign", shapes["data"], p.pooled_size[0] * p.pooled_size[1])
+        _check_sensitive(shapes["data"], p.pooled_size[0] * p.pooled_size[1])
     return {}
 
 
-def _check_sensitive(who: str, data: Shape, bins: int) -> None:
+def _check_sensitive(data: Shape, bins: int) -> None:
     if data[1] % bins:
         raise ShapeError(
-            f"{who}: data must have a multiple of {bins} channels, one for each bin; got shape {tuple(data)}"
+            f"data must have a multiple of {bins} channels, one for each bin; got shape {tuple(data)}"
         )
 
 
@@ -178,8 +178,8 @@ def rroi_align(
     ----------
     Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals.
     """
-    require_floating("_contrib_RROIAlign", data)
-    check_boxes("_contrib_RROIAlign", data.shape, rois.shape, 6)
+    require_floating(data)
+    check_boxes(data.shape, rois.shape, 6)
     n, channels, height, width = data.shape
     h, w = pooled_size
     if not (data.numel() and len(rois)):
@@ -218,7 +218,7 @@ rroi_align.check(two_sizes)
 
 @rroi_align.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    check_boxes("_contrib_RROIAlign", shapes["data"], shapes["rois"], 6)
+    check_boxes(shapes["data"], shapes["rois"], 6)
     return {}
 
 

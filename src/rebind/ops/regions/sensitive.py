@@ -11,8 +11,8 @@ from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
-from .._spec import Shapes, operator
 from .._types import require_floating
+from ..spec import Shapes, operator
 from ..unary import round_
 from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, weighted_sums, windows
 
@@ -21,7 +21,7 @@ __all__ = ["deformable_psroi_pooling", "psroi_pooling"]
 Size = Annotated[int, AtLeast(1)]
 
 
-def _sensitive_maps(who: str, data: Tensor, output_dim: int, group: int, pooled: int) -> Tensor:
+def _sensitive_maps(data: Tensor, output_dim: int, group: int, pooled: int) -> Tensor:
     """Return the maps that the bins read: (N, output_dim, pooled, pooled, H, W)."""
     maps = data.unflatten(1, (output_dim, group, group))
     if group == pooled:
@@ -30,10 +30,10 @@ def _sensitive_maps(who: str, data: Tensor, output_dim: int, group: int, pooled:
     return maps.index_select(2, part).index_select(3, part)
 
 
-def _check_groups(who: str, data: Shape | None, output_dim: int, group: int) -> None:
+def _check_groups(data: Shape | None, output_dim: int, group: int) -> None:
     if data is not None and data[1] not in (0, output_dim * group * group):
         raise ShapeError(
-            f"{who}: data must have output_dim * group_size**2 = {output_dim * group * group} channels; "
+            f"data must have output_dim * group_size**2 = {output_dim * group * group} channels; "
             f"got shape {tuple(data)}"
         )
 
@@ -74,16 +74,15 @@ def psroi_pooling(
     ----------
     Dai et al., R-FCN: Object Detection via Region-based Fully Convolutional Networks.
     """
-    who = "_contrib_PSROIPooling"
-    require_floating(who, data)
-    check_boxes(who, data.shape, rois.shape)
+    require_floating(data)
+    check_boxes(data.shape, rois.shape)
     group = group_size or pooled_size
-    _check_groups(who, data.shape, output_dim, group)
+    _check_groups(data.shape, output_dim, group)
     if not (data.numel() and len(rois)):
         return nothing(data, len(rois), output_dim, pooled_size, pooled_size)
     n, _, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
-    corner = round_.function(box)
+    corner = round_.kernels.function(box)
     start, end = corner[:, :2] * spatial_scale, (corner[:, 2:] + 1) * spatial_scale
     bins = (end - start).clamp(min=0.1) / pooled_size
     nowhere = torch.zeros_like(start[:, 0])
@@ -91,14 +90,14 @@ def psroi_pooling(
         _window_means(*windows(start[:, axis], bins[:, axis], pooled_size, size, nowhere), size)
         for axis, size in enumerate((width, height))
     )
-    maps = _sensitive_maps(who, data, output_dim, group, pooled_size)
+    maps = _sensitive_maps(data, output_dim, group, pooled_size)
     return only_inside(inside, weighted_sums(maps, image, rows, columns))
 
 
 @psroi_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    check_boxes("_contrib_PSROIPooling", shapes["data"], shapes["rois"])
-    _check_groups("_contrib_PSROIPooling", shapes["data"], p.output_dim, p.group_size or p.pooled_size)
+    check_boxes(shapes["data"], shapes["rois"])
+    _check_groups(shapes["data"], p.output_dim, p.group_size or p.pooled_size)
     return {}
 
 
@@ -160,28 +159,25 @@ def deformable_psroi_pooling(
     ----------
     Dai et al., Deformable Convolutional Networks.
     """
-    who = "_contrib_DeformablePSROIPooling"
-    require_floating(who, data)
-    check_boxes(who, data.shape, rois.shape)
-    _check_groups(who, data.shape, output_dim, group_size)
+    require_floating(data)
+    check_boxes(data.shape, rois.shape)
+    _check_groups(data.shape, output_dim, group_size)
     if not (data.numel() and len(rois)):
         return nothing(data, len(rois), output_dim, pooled_size, pooled_size)
     n, _, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
-    corner = round_.function(box)
+    corner = round_.kernels.function(box)
     start, end = corner[:, :2] * spatial_scale - 0.5, (corner[:, 2:] + 1) * spatial_scale - 0.5
     extent = (end - start).clamp(min=0.1)
     x, y = _bin_corners(start, extent, pooled_size)
     classes = 1
     if not no_trans:
         if trans is None:
-            raise ParameterError(f"{who}: trans must be given unless no_trans is True")
+            raise ParameterError("trans must be given unless no_trans is True")
         parts = part_size or pooled_size
-        _check_trans(who, trans.shape, output_dim, parts)
+        _check_trans(trans.shape, output_dim, parts)
         if len(trans) != len(rois):
-            raise ShapeError(
-                f"{who}: trans must have a row for each of the {len(rois)} boxes; got {len(trans)}"
-            )
+            raise ShapeError(f"trans must have a row for each of the {len(rois)} boxes; got {len(trans)}")
         classes = trans.shape[1] // 2
         moves = _moves(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
         x, y = x + moves[:, :, 0], y + moves[:, :, 1]
@@ -191,7 +187,7 @@ def deformable_psroi_pooling(
     count = counted.sum((-2, -1), keepdim=True).clamp(min=1)
     weight = torch.where(counted.unsqueeze(-1), weight / count.unsqueeze(-1), 0.0)
 
-    maps = _sensitive_maps(who, data, output_dim, group_size, pooled_size)
+    maps = _sensitive_maps(data, output_dim, group_size, pooled_size)
     # (N, classes, pooled, pooled, C, H, W)
     table = pixel_table(maps.unflatten(1, (classes, -1)).movedim(2, 4))
     origin = torch.arange(classes * pooled_size**2, device=data.device) * (height * width)
@@ -226,15 +222,14 @@ def _bin_points(x: Tensor, y: Tensor, step: Tensor, pooled: int, count: int) -> 
 
 @deformable_psroi_pooling.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    who = "_contrib_DeformablePSROIPooling"
-    check_boxes(who, shapes["data"], shapes["rois"])
-    _check_groups(who, shapes["data"], p.output_dim, p.group_size)
+    check_boxes(shapes["data"], shapes["rois"])
+    _check_groups(shapes["data"], p.output_dim, p.group_size)
     if trans := shapes.get("trans"):
-        _check_trans(who, trans, p.output_dim, p.part_size or p.pooled_size)
+        _check_trans(trans, p.output_dim, p.part_size or p.pooled_size)
     return {}
 
 
-def _check_trans(who: str, trans: Shape, output_dim: int, parts: int) -> None:
+def _check_trans(trans: Shape, output_dim: int, parts: int) -> None:
     if (
         len(trans) != 4
         or trans[1] % 2
@@ -242,6 +237,6 @@ def _check_trans(who: str, trans: Shape, output_dim: int, parts: int) -> None:
         or any(size not in (0, parts) for size in trans[2:])
     ):
         raise ShapeError(
-            f"{who}: trans must have shape (R, 2 * K, {parts}, {parts}) with K a divisor of output_dim {output_dim}; "
+            f"trans must have shape (R, 2 * K, {parts}, {parts}) with K a divisor of output_dim {output_dim}; "
             f"got {tuple(trans)}"
         )

@@ -1,0 +1,117 @@
+"""Why a call of an operator failed, in words: torch's errors as those that the user can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from .. import dtypes
+from ..errors import DTypeError, MXNetError, ShapeError
+from ..params import Params
+from ..shapes import Shape, merge
+from .spec import Operator
+
+__all__ = ["explain", "misfit"]
+
+
+def explain(
+    error: Exception,
+    op: Operator,
+    tensors: Sequence[Tensor | None],
+    p: Params,
+    *,
+    called_as: str | None = None,
+    node: str | None = None,
+) -> Exception:
+    """Return the error to raise for one that a call of an operator raised.
+
+    It names the operator as the user called it, the node, and the input that does not fit the others. What is neither
+    rebind's nor torch's (a KeyboardInterrupt, a mistake in this library) comes back as it is. Nothing is run again.
+
+    Parameters
+    ----------
+    error
+        What was caught.
+    op, p
+        The operator and its parsed parameters.
+    tensors
+        What it was given; None for absent optional inputs.
+    called_as
+        The name by which the operator was called, where that is not its first one.
+    node
+        The name of the node, for a call from a graph.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rebind.ops import find
+    >>> op = find("FullyConnected")
+    >>> p, tensors = op.parse({"num_hidden": 2}), [torch.zeros(1, 3), torch.zeros(2, 4), torch.zeros(2)]
+    >>> try:
+    ...     op(*tensors, **p)
+    ... except RuntimeError as caught:
+    ...     print(explain(caught, op, tensors, p, node="fc1"))
+    FullyConnected 'fc1': weight must have shape (2, 3) to match data (1, 3); got (2, 4)
+    """
+    if isinstance(error, MXNetError):
+        found = error
+    elif isinstance(error, (RuntimeError, IndexError)):
+        found = _in_words(error, op, tensors, p)
+    else:
+        return error
+    return found.locate(op.name, called_as=called_as, node=node)
+
+
+def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], p: Params) -> MXNetError:
+    """Return torch's error as one that names the input that does not fit, or all of them."""
+    names = op.signature.inputs_for(p, len(tensors))
+    present = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
+    text = str(error) or type(error).__name__
+    if "not implemented for '" in text:  # torch has no kernel for the type
+        types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
+        return DTypeError(f"cannot compute with arrays of this type; got {types}. Convert with astype().")
+    shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
+    found = misfit(op, shapes, p)
+    if found is not None:
+        return found
+    listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+    return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
+
+
+def misfit(op: Operator, shapes: Mapping[str, Shape], p: Params) -> ShapeError | None:
+    """Return the error that names the first input whose shape contradicts the others, or None if none does.
+
+    It asks the rules that the operator declares for its shapes, and is meant for the path where the operator has
+    failed already: it turns what torch says into what the user must know.
+
+    Parameters
+    ----------
+    op, p
+        The operator and its parsed parameters.
+    shapes
+        Those of the inputs, by name.
+
+    Examples
+    --------
+    >>> from rebind.ops import find
+    >>> op = find("FullyConnected")
+    >>> shapes = {"data": (8, 3, 4), "weight": (64, 11), "bias": (64,)}
+    >>> print(misfit(op, shapes, op.parse({"num_hidden": 64})))
+    weight must have shape (64, 12) to match data (8, 3, 4); got (64, 11)
+    """
+    try:
+        wanted = op.inference.filled_shapes(shapes, p)
+    except ShapeError as error:
+        return error
+    for name, shape in wanted.items():
+        have = shapes.get(name)
+        if have is None or shape is None:
+            continue
+        try:
+            merge(shape, have)
+        except ValueError:
+            others = ", ".join(f"{other} {shapes[other]}" for other in shapes if other not in wanted)
+            match = f" to match {others}" if others else ""
+            return ShapeError(f"{name} must have shape {shape}{match}; got {have}", argument=name)
+    return None

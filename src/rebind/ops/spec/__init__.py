@@ -1,0 +1,15 @@
+"""How operators are described: a signature, kernels, rules of inference and a record, and what joins them.
+
+Each is a small frozen object of its own file, made and tested without the others.
+"""
+
+from .declaration import OPERATORS, Operator, all_operators, find, operator
+from .inference import Inference, Shapes, SizeRule, Types, TypeSlot, TypeSlots
+from .kernels import Function, InPlace, InPlaceAll, Kernels
+from .record import Record
+from .signature import Input, Signature, read_signature
+
+__all__ = [
+    "OPERATORS", "Function", "InPlace", "InPlaceAll", "Inference", "Input", "Kernels", "Operator", "Record", "Shapes",
+    "Signature", "SizeRule", "TypeSlot", "TypeSlots", "Types", "all_operators", "find", "operator", "read_signature",
+]  # fmt: skip

@@ -1,0 +1,353 @@
+"""An operator: one declaration, from which everything else follows.
+
+An operator is a plain function on torch tensors whose signature *is* its interface::
+
+    @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
+    def fully_connected(
+        data: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        *,
+        num_hidden: Annotated[int, AtLeast(1)],
+        no_bias: bool = False,
+        flatten: bool = True,
+    ) -> Tensor: ...
+
+Arrays stand before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
+user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (where to make new arrays); a
+function that takes one of them is given it.
+
+What the signature cannot say is declared beside it, by keywords of `operator` and by decorators of what it makes: a
+form that writes its result over an input (``@op.in_place``), the shapes of parameters that follow from the data
+(``@op.fill_shapes``), a gradient that differs from the derivative (``@op.gradient``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from ... import dtypes
+from ...errors import DTypeError, MXNetError, NameLookupError, near_names
+from ...params import ParameterValue, Params
+from .inference import SHAPE_PARAMETER, Inference, ShapeRule, ShapeRuleBackward, SizeRule, TypeRule, TypeSlots
+from .kernels import Function, InPlace, InPlaceAll, Kernels
+from .record import Record
+from .signature import Signature, read_signature
+
+__all__ = ["OPERATORS", "Operator", "all_operators", "find", "operator"]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable)
+
+#: By name and by each alias.
+OPERATORS: dict[str, Operator] = {}
+
+
+class Operator:
+    """One operator: its names, and four parts that say what is known of it.
+
+    `operator` declares those of MXNet. For an operator of one call, such as a loop around its graph, make one from the
+    parts; it is not registered.
+
+    Parameters
+    ----------
+    name, aliases
+        MXNet's names.
+    signature
+        What a call gives.
+    kernels
+        What runs.
+    inference
+        What shapes and types say of each other.
+    record
+        What symbols and files say of it.
+    resolve
+        From a call's parameters to the operator to use: for `Custom`, whose parameters name it.
+    subgraphs
+        The graphs that a loop or a branch runs (`control_flow`); this package knows nothing of them.
+    shared
+        Whether calls of one name and one set of parameters are calls of the same operator.
+
+    Examples
+    --------
+    >>> from rebind.ops import Inference, Input, Kernels, Operator, Signature
+    >>> double = Operator(
+    ...     "double", Signature((Input("data"),)), Kernels(lambda data: data * 2), Inference(same_shape=True)
+    ... )
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    # A name that is misspelt in a declaration is an error.
+    __slots__ = (
+        "_parsed", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "name", "record",
+        "returned_aux", "shared", "signature", "subgraphs",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        signature: Signature,
+        kernels: Kernels,
+        inference: Inference | None = None,
+        record: Record | None = None,
+        *,
+        aliases: Sequence[str] = (),
+        resolve: Callable[[Mapping[str, object]], Operator] | None = None,
+        subgraphs: tuple[Any, ...] = (),
+        shared: bool = False,
+    ) -> None:
+        self.name = name
+        self.aliases = tuple(aliases)
+        self.signature = signature
+        self.kernels = kernels
+        self.inference = inference or Inference()
+        self.record = record or Record()
+        self.subgraphs = subgraphs
+        self.shared = shared
+        #: Auxiliary states whose new values the function returns, after the outputs.
+        self.returned_aux = () if kernels.writes_aux else signature.aux_names
+        #: Whether a call's parameters decide what arrays it takes: `resolved` then gives the operator.
+        self.depends_on_parameters = resolve is not None
+        self._resolve = resolve
+        self._parsed: dict[tuple[tuple[str, object], ...], Params] = {}
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find, (self.name,)
+
+    # Declarations that stand beside the function: each is a decorator that returns what it is given, and puts a new
+    # part, with the rule, in the place of the old one.
+
+    def fill_shapes(self, rule: ShapeRule) -> ShapeRule:
+        """Declare shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
+
+        In the answer, and in what is given, a size may be 0 (unknown) and a shape None.
+        """
+        self.inference = replace(self.inference, shapes_rule=rule)
+        return rule
+
+    def shapes_from_outputs(self, rule: ShapeRuleBackward) -> ShapeRuleBackward:
+        """Declare shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``."""
+        self.inference = replace(self.inference, outputs_rule=rule)
+        return rule
+
+    def fill_types(self, rule: TypeRule) -> TypeRule:
+        """Declare types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``, None unknown."""
+        self.inference = replace(self.inference, types_rule=rule)
+        return rule
+
+    def sized(self, when: Callable[[Params], bool]) -> Callable[[F], F]:
+        """Declare how an operator without inputs takes a size that its consumers know: ``(p, shape) -> parameters``.
+
+        The size is open where `when` holds; without a declaration, where the parameter ``shape`` holds a 0.
+        """
+
+        def declare(rule: F) -> F:
+            self.inference = replace(self.inference, size=SizeRule(when, rule))
+            return rule
+
+        return declare
+
+    def gradient(self, rule: F) -> F:
+        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``.
+
+        A rule with a further argument `into` writes its first gradient into that tensor when it is given one.
+        """
+        self.kernels = replace(self.kernels, gradient=rule)
+        return rule
+
+    def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable[[F], F]:
+        """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`."""
+
+        def declare(function: F) -> F:
+            forms = {**self.kernels.in_place, input_name: InPlace(function, when)}
+            self.kernels = replace(self.kernels, in_place=forms)
+            return function
+
+        return declare
+
+    def in_place_all(self, name: str) -> Callable[[F], F]:
+        """Declare a form of a variadic operator that writes its outputs over its inputs ``name_0``, ``name_1``, ..."""
+
+        def declare(function: F) -> F:
+            self.kernels = replace(self.kernels, in_place_all=InPlaceAll(name, function))
+            return function
+
+        return declare
+
+    def check(self, rule: Callable[[Params], str | None]) -> Callable[[Params], str | None]:
+        """Declare what must hold between parameters: ``p -> sentence or None``."""
+        self.signature = replace(self.signature, check=rule)
+        return rule
+
+    # What takes more than one of the parts.
+
+    def resolved(self, given: Mapping[str, object]) -> Operator:
+        """Return the operator for a call with these parameters: itself, but for `Custom`, whose parameters name it."""
+        if self._resolve is None:
+            return self
+        try:
+            return self._resolve(given)
+        except MXNetError as error:
+            error.locate(self.name)
+            raise
+
+    def parse(self, given: Mapping[str, object]) -> Params:
+        """Return all parameters, parsed, with defaults filled in; the answer to an earlier call is used again.
+
+        Raises
+        ------
+        ParameterError
+            For an unknown or missing parameter or a value that is not allowed; it names this operator.
+        """
+        try:
+            key = tuple(given.items())
+            found = self._parsed.get(key)
+            if found is not None:
+                return found
+        except TypeError:  # a list or an array among the values
+            key = None
+        try:
+            p = self.signature.parse(given)
+        except MXNetError as error:
+            error.locate(self.name)
+            raise
+        if key is not None and len(self._parsed) < 4096:
+            self._parsed[key] = p
+        return p
+
+    def __call__(self, *tensors: Tensor | None, **keywords: ParameterValue) -> Any:
+        """Run the function; differentiable, with the declared gradient where there is one."""
+        try:
+            return self.kernels.differentiable(*tensors, **keywords)
+        except MXNetError as error:
+            error.locate(self.name)
+            raise
+
+    def check_types(self, tensors: Sequence[Tensor | None], p: Params) -> None:
+        """Raise a DTypeError when inputs that must be of one type are not."""
+        slots = self.inference.type_slots(p)
+        bound: dict[str, tuple[str, torch.dtype]] = {}
+        names = self.signature.inputs_for(p, len(tensors))
+        for name, tensor in zip(names, tensors, strict=False):
+            slot = slots.get(name, slots.get("*", "T"))
+            if tensor is None or not isinstance(slot, str) or slot == "any":
+                continue
+            first, dtype = bound.setdefault(slot, (name, tensor.dtype))
+            if dtype is not tensor.dtype:
+                raise DTypeError(
+                    f"{name} must be of the type of {first}, {dtypes.name(dtype)}; "
+                    f"got {dtypes.name(tensor.dtype)}. Convert one of them with astype().",
+                    argument=name,
+                ).locate(self.name)
+
+    def kernel_over(self, inputs: Sequence[T | None], targets: Sequence[T], p: Params) -> Function | None:
+        """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order."""
+        signature = self.signature
+        names = signature.inputs_for(p, len(inputs)) if signature.variadic else signature.input_names
+        return self.kernels.over_targets(names, inputs, targets, p)
+
+
+def operator(
+    name: str,
+    *aliases: str,
+    skip: Callable[[str, Params], bool] | None = None,
+    aux: Sequence[str] = (),
+    outputs: Sequence[str] | Callable[[Params], Sequence[str]] = ("output",),
+    visible: Callable[[Params], int] | None = None,
+    count: str | None = None,
+    names: Callable[[Params], Sequence[str]] | None = None,
+    types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
+    alike: bool = False,
+    head_gradient: bool | Callable[[Params], bool] = True,
+    inits: Mapping[str, str] | None = None,
+    rows: int | Callable[[Params], int] | None = None,
+    owns_output: bool = False,
+    writes_aux: bool = False,
+    resolve: Callable[[Mapping[str, object]], Operator] | None = None,
+) -> Callable[[Function], Operator]:
+    """Make a function on tensors the operator `name`, and register it.
+
+    Parameters
+    ----------
+    name, aliases
+        MXNet's names.
+    skip
+        Inputs that a parameter removes: ``(name of the input, p) -> bool``.
+    aux
+        Auxiliary states: returned as new values after the outputs, and never written in place; with `writes_aux` it is
+        the other way round, and the function writes them in place and returns outputs only.
+    outputs, visible, rows
+        The names of the outputs, how many a user sees, and how many MXNet's files count.
+    count, names
+        Of a variadic operator, the parameter that counts its inputs, and their names where parameters fix them.
+    types
+        See `Inference`.
+    alike
+        Whether all inputs and the first output have one shape.
+    head_gradient
+        Whether `backward` needs the gradients of the outputs.
+    inits
+        Initializers of variables that are made for inputs.
+    owns_output, writes_aux
+        See `Kernels`.
+    resolve
+        See `Operator`.
+
+    Examples
+    --------
+    >>> from rebind.ops import OPERATORS, operator
+    >>> @operator("scaled_by", alike=True)
+    ... def scaled_by(data: Tensor, *, factor: float = 2.0) -> Tensor:
+    ...     return data * factor
+    >>> scaled_by(torch.ones(2), **scaled_by.parse({"factor": "3"}))
+    tensor([3., 3.])
+    >>> OPERATORS.pop("scaled_by")
+    <operator scaled_by>
+    """
+
+    def make(function: Function) -> Operator:
+        signature = read_signature(function, aux=aux, skip=skip, count=count, names=names)
+        size = None if signature.inputs else SHAPE_PARAMETER
+        made = Operator(
+            name,
+            signature,
+            Kernels(function, head_gradient=head_gradient, owns_output=owns_output, writes_aux=writes_aux),
+            Inference(same_shape=alike, types=types, size=size),
+            Record(outputs, visible, rows, dict(inits or {})),
+            aliases=aliases,
+            resolve=resolve,
+            shared=True,
+        )
+        for known_as in (name, *aliases):
+            if known_as in OPERATORS:
+                raise ValueError(f"two operators are named {known_as!r}: {OPERATORS[known_as]} and {made}")
+            OPERATORS[known_as] = made
+        return made
+
+    return make
+
+
+def find(name: str) -> Operator:
+    """Return the operator with `name`; NameLookupError suggests near names.
+
+    >>> find("elemwise_add").name, find("_Plus") is find("elemwise_add")
+    ('elemwise_add', True)
+    """
+    try:
+        return OPERATORS[name]
+    except KeyError:
+        raise NameLookupError(f"no operator {name!r}{near_names(name, OPERATORS)}") from None
+
+
+def all_operators() -> Iterable[Operator]:
+    """Return each operator once."""
+    return dict.fromkeys(OPERATORS.values())

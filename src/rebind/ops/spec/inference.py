@@ -1,0 +1,129 @@
+"""What the shapes and types of an operator's inputs and outputs say of each other.
+
+Outputs' shapes and types come from running the function on ``meta`` tensors. Here is what that cannot tell: what
+flows backward, to variables whose shape nobody gave, and the types that a run would not show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+
+from ...params import ParameterValue, Params
+from ...shapes import Shape, merge
+
+__all__ = ["Inference", "ShapeRule", "Shapes", "SizeRule", "TypeRule", "TypeSlot", "TypeSlots", "Types"]
+
+Shapes: TypeAlias = "Mapping[str, Shape | None]"
+Types: TypeAlias = "Mapping[str, torch.dtype | None]"
+#: A type; the name of a type that slots share; or a function from the type ``T``.
+TypeSlot: TypeAlias = "str | torch.dtype | Callable[[torch.dtype], torch.dtype]"
+TypeSlots: TypeAlias = "Mapping[str, TypeSlot]"
+
+ShapeRule: TypeAlias = "Callable[[Shapes, Params], Shapes]"
+ShapeRuleBackward: TypeAlias = "Callable[[Shapes, Sequence[Shape | None], Params], Shapes]"
+TypeRule: TypeAlias = "Callable[[Types, Params], Types]"
+
+
+@dataclass(frozen=True)
+class SizeRule:
+    """How an operator without inputs takes a size that its consumers know.
+
+    Attributes
+    ----------
+    is_open
+        Whether the size is open under parameters.
+    keywords
+        The parameters with which it makes an array of a shape: ``(p, shape) -> keywords``.
+    """
+
+    is_open: Callable[[Params], bool]
+    keywords: Callable[[Params, Shape], dict[str, ParameterValue]]
+
+
+def _shape_holds_zero(p: Params) -> bool:
+    return 0 in (p.get("shape") or ())
+
+
+#: For creation operators: a 0 in the parameter ``shape`` is an open size.
+SHAPE_PARAMETER = SizeRule(_shape_holds_zero, lambda p, shape: {"shape": shape})
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The rules that an operator declares; each may be absent.
+
+    In what rules are given, and answer, a size may be 0 (unknown) and a shape None.
+
+    Attributes
+    ----------
+    shapes_rule
+        Shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
+    outputs_rule
+        Shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``.
+    same_shape
+        Whether all inputs and the first output have one shape.
+    types
+        For inputs and outputs by name, their `TypeSlot`; ``*`` stands for each input of a variadic operator.
+    types_rule
+        Types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``.
+    size
+        How the size of the output follows from consumers, for an operator without inputs.
+
+    Examples
+    --------
+    >>> rules = Inference(lambda shapes, p: {"weight": (p.num_hidden, shapes["data"][-1])})
+    >>> rules.filled_shapes({"data": (8, 12), "weight": None}, Params(num_hidden=64))
+    {'weight': (64, 12)}
+    >>> Inference(same_shape=True).shapes_of_inputs({"lhs": (2, 0), "rhs": (0, 3)}, [None], Params())
+    {'lhs': (2, 3), 'rhs': (2, 3)}
+    """
+
+    shapes_rule: ShapeRule | None = None
+    outputs_rule: ShapeRuleBackward | None = None
+    same_shape: bool = False
+    types: TypeSlots | Callable[[Params], TypeSlots] | None = None
+    types_rule: TypeRule | None = None
+    size: SizeRule | None = None
+
+    def filled_shapes(self, shapes: Shapes, p: Params) -> Shapes:
+        """Return what the inputs' shapes say of each other."""
+        return self.shapes_rule(shapes, p) if self.shapes_rule else {}
+
+    def shapes_of_inputs(self, shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+        """Return what the outputs' shapes say of the inputs'."""
+        if self.outputs_rule:
+            return self.outputs_rule(shapes, outputs, p)
+        if not self.same_shape:
+            return {}
+        together: Shape | None = None
+        for shape in (*shapes.values(), *outputs[:1]):
+            # A contradiction is found, and named, where it is written down.
+            with contextlib.suppress(ValueError):
+                together = merge(together, shape)
+        return dict.fromkeys(shapes, together)
+
+    def type_slots(self, p: Params) -> TypeSlots:
+        """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``).
+
+        ``any`` is a type that nothing is known of; a function gives the type from that of ``T``.
+        """
+        if self.types is None:
+            return {}
+        return self.types(p) if callable(self.types) else self.types
+
+    def filled_types(self, types: Types, p: Params) -> Types:
+        """Return what the inputs' types say of each other and of the outputs'."""
+        return self.types_rule(types, p) if self.types_rule else {}
+
+    def has_open_size(self, p: Params) -> bool:
+        """Whether the operator makes an array of a size that follows from its consumers."""
+        return self.size is not None and self.size.is_open(p)
+
+    def size_keywords(self, p: Params, shape: Shape) -> dict[str, ParameterValue]:
+        """Return the parameters with which an operator of open size makes an array of `shape`."""
+        return (self.size or SHAPE_PARAMETER).keywords(p, shape)

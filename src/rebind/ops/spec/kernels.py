@@ -1,0 +1,197 @@
+"""What runs when an operator is applied: the function, and the forms of it that save memory or bring a gradient."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator as python_operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+from ...grad_mode import grad_mode
+from ...params import ParameterValue, Params
+
+__all__ = ["Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels"]
+
+
+T = TypeVar("T")
+
+#: From tensors and parameters to a tensor, or to several of which hidden ones may be None: which, the operator knows.
+Function: TypeAlias = Callable[..., Any]
+#: From ``(p, inputs, outputs, head_grads)`` to a gradient for each input; `into` is memory for the first one.
+GradientRule: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """A form that writes its result over one input, for parameters that satisfy `when`."""
+
+    function: Callable[..., Tensor]
+    when: Callable[[Params], bool] | None = None
+
+
+@dataclass(frozen=True)
+class InPlaceAll:
+    """A form of a variadic operator that writes its outputs over its inputs ``name_0``, ``name_1``, ..."""
+
+    name: str
+    function: Callable[..., tuple[Tensor, ...]]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The forms of an operator.
+
+    Attributes
+    ----------
+    function
+        The definition, on tensors.
+    gradient
+        A declared gradient, where it is not the derivative of the function.
+    head_gradient
+        Whether `backward` needs the gradients of the outputs; a loss does not.
+    in_place
+        By the name of an input, the form that writes over it.
+    in_place_all
+        The form that writes all outputs over inputs.
+    make
+        For an operator that keeps something from one run to the next (`Custom`): makes the function that runs, one
+        for each executor.
+    owns_output
+        Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
+        overwrite it.
+    writes_aux
+        Whether the function writes auxiliary states in place and returns outputs only. The others return new values.
+
+    Examples
+    --------
+    >>> kernels = Kernels(torch.square, gradient=lambda p, inputs, outputs, heads: (heads[0] * 10,))
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = kernels.differentiable(x)
+    >>> y.backward()
+    >>> y.item(), x.grad.item(), kernels.forward(x).requires_grad
+    (9.0, 10.0, False)
+    """
+
+    function: Function
+    gradient: GradientRule | None = None
+    head_gradient: bool | Callable[[Params], bool] = True
+    in_place: Mapping[str, InPlace] = field(default_factory=dict)
+    in_place_all: InPlaceAll | None = None
+    make: Callable[[], Function] | None = None
+    owns_output: bool = False
+    writes_aux: bool = False
+
+    @functools.cached_property
+    def differentiable(self) -> Function:
+        """What straight-line code calls: the function itself, or one that brings the declared gradient."""
+        if self.make is not None:
+            return self.make()
+        function, rule = self.function, self.gradient
+        if rule is None:
+            return function
+
+        @functools.wraps(function)
+        def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
+            if torch.is_grad_enabled():
+                return _DeclaredGradient.apply(function, rule, keywords, *tensors)
+            return function(*tensors, **keywords)
+
+        return kernel
+
+    @functools.cached_property
+    def forward(self) -> Function:
+        """The function, never recorded: for a loss whose gradient is computed from the declared rule directly."""
+        function = self.function
+
+        @functools.wraps(function)
+        def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
+            with grad_mode(False):
+                return function(*tensors, **keywords)
+
+        return kernel
+
+    @functools.cached_property
+    def gradient_takes_memory(self) -> bool:
+        """Whether the declared gradient can write its first result into a given tensor."""
+        return self.gradient is not None and "into" in inspect.signature(self.gradient).parameters
+
+    @functools.cached_property
+    def writes_over(self) -> bool:
+        """Whether there is a form that writes results over inputs."""
+        return bool(self.in_place) or self.in_place_all is not None
+
+    def needs_head_gradient(self, p: Params) -> bool:
+        """Whether `backward` must be given the gradient of an output of this operator."""
+        return self.head_gradient(p) if callable(self.head_gradient) else self.head_gradient
+
+    def over_input(self, name: str, p: Params) -> Callable[..., Tensor] | None:
+        """Return the form that overwrites the input `name`, if there is one for these parameters."""
+        form = self.in_place.get(name)
+        if form is None or (form.when is not None and not form.when(p)):
+            return None
+        return form.function
+
+    def over_targets(
+        self, names: Sequence[str], inputs: Sequence[T | None], targets: Sequence[T], p: Params
+    ) -> Callable[..., Tensor | tuple[Tensor, ...]] | None:
+        """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order.
+
+        Parameters
+        ----------
+        names
+            The names of `inputs`.
+        inputs, targets
+            Arrays of any kind; they are compared by identity.
+        p
+            The parameters.
+        """
+        named = zip(names, inputs, strict=False)
+        if self.in_place_all is not None:
+            repeated = self.in_place_all.name
+            found = [array for name, array in named if name.rpartition("_")[0] == repeated]
+            same = len(found) == len(targets) and all(map(python_operator.is_, found, targets))
+            return self.in_place_all.function if same else None
+        if len(targets) == 1:
+            for name, array in named:
+                if array is targets[0] and name in self.in_place:
+                    return self.over_input(name, p)
+        return None
+
+
+class _Context(torch.autograd.function.FunctionCtx):
+    """What torch keeps of a run until its gradient is asked for."""
+
+    rule: GradientRule
+    keywords: Mapping[str, ParameterValue]
+    count: int
+    saved_tensors: tuple[Tensor, ...]
+
+
+class _DeclaredGradient(torch.autograd.Function):
+    """Runs a function forward as it is, and its declared gradient backward."""
+
+    @staticmethod
+    def forward(
+        ctx: _Context,
+        function: Function,
+        rule: GradientRule,
+        keywords: dict[str, ParameterValue],
+        *inputs: Tensor | None,
+    ) -> Any:
+        outputs = function(*inputs, **keywords)
+        several = isinstance(outputs, tuple)
+        ctx.rule, ctx.keywords, ctx.count = rule, keywords, len(inputs)
+        # torch takes None for what is absent, though its annotation does not have it.
+        ctx.save_for_backward(*inputs, *(outputs if several else (outputs,)))  # type: ignore[arg-type]
+        return outputs
+
+    @staticmethod
+    def backward(ctx: _Context, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
+        saved = ctx.saved_tensors
+        inputs, outputs = saved[: ctx.count], saved[ctx.count :]
+        return (None, None, None, *ctx.rule(Params(ctx.keywords), inputs, outputs, head_grads))

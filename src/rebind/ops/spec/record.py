@@ -1,0 +1,52 @@
+"""What MXNet's symbols and their files say of an operator's node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...params import Params
+
+__all__ = ["Record"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Outputs by name, how many of them are seen and counted, and first values of variables.
+
+    Attributes
+    ----------
+    outputs
+        The names of all outputs, hidden ones too; or a function of the parameters.
+    visible
+        How many outputs a user sees; all without it.
+    counted
+        How many outputs MXNet's files count for a node, workspaces too; as many as there are without it.
+    inits
+        For an input, the initializer of a variable that is made for it (``'["one", {}]'``).
+
+    Examples
+    --------
+    >>> record = Record(outputs=("output", "mean", "var"), visible=lambda p: 1)
+    >>> record.output_names(Params()), record.visible_outputs(Params()), record.recorded_outputs(Params())
+    (('output', 'mean', 'var'), 1, 3)
+    """
+
+    outputs: Sequence[str] | Callable[[Params], Sequence[str]] = ("output",)
+    visible: Callable[[Params], int] | None = None
+    counted: int | Callable[[Params], int] | None = None
+    inits: Mapping[str, str] = field(default_factory=dict)
+
+    def output_names(self, p: Params) -> tuple[str, ...]:
+        """Return the names of all outputs, hidden ones too."""
+        return tuple(self.outputs(p) if callable(self.outputs) else self.outputs)
+
+    def visible_outputs(self, p: Params) -> int:
+        """Return how many outputs a user sees (`BatchNorm` hides its mean and variance)."""
+        return len(self.output_names(p)) if self.visible is None else self.visible(p)
+
+    def recorded_outputs(self, p: Params) -> int:
+        """Return how many outputs MXNet's files count for a node: hidden ones and workspaces too."""
+        if self.counted is None:
+            return len(self.output_names(p))
+        return self.counted(p) if callable(self.counted) else self.counted
