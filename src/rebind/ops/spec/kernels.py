@@ -86,44 +86,26 @@ class Kernels:
     owns_output: bool = False
     writes_aux: bool = False
 
-    @functools.cached_property
-    def differentiable(self) -> Function:
-        """What straight-line code calls: the function itself, or one that brings the declared gradient."""
-        if self.make is not None:
-            return self.make()
-        function, rule = self.function, self.gradient
-        if rule is None:
-            return function
+    # Derived once, and at once: a tracing compiler does not follow `cached_property`.
+    #: What straight-line code calls: the function itself, or one that brings the declared gradient.
+    differentiable: Function = field(init=False, repr=False)
+    #: The function, never recorded: for a loss whose gradient is computed from the declared rule directly.
+    forward: Function = field(init=False, repr=False)
+    #: Whether the declared gradient can write its first result into a given tensor.
+    gradient_takes_memory: bool = field(init=False, repr=False)
+    #: Whether there is a form that writes results over inputs.
+    writes_over: bool = field(init=False, repr=False)
 
-        @functools.wraps(function)
-        def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
-            if torch.is_grad_enabled():
-                return _DeclaredGradient.apply(function, rule, keywords, *tensors)
-            return function(*tensors, **keywords)
-
-        return kernel
-
-    @functools.cached_property
-    def forward(self) -> Function:
-        """The function, never recorded: for a loss whose gradient is computed from the declared rule directly."""
-        function = self.function
-
-        @functools.wraps(function)
-        def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
-            with grad_mode(False):
-                return function(*tensors, **keywords)
-
-        return kernel
-
-    @functools.cached_property
-    def gradient_takes_memory(self) -> bool:
-        """Whether the declared gradient can write its first result into a given tensor."""
-        return self.gradient is not None and "into" in inspect.signature(self.gradient).parameters
-
-    @functools.cached_property
-    def writes_over(self) -> bool:
-        """Whether there is a form that writes results over inputs."""
-        return bool(self.in_place) or self.in_place_all is not None
+    def __post_init__(self) -> None:
+        rule = self.gradient
+        derived = {
+            "differentiable": self.make() if self.make else _with_gradient(self.function, rule),
+            "forward": _unrecorded(self.function),
+            "gradient_takes_memory": rule is not None and "into" in inspect.signature(rule).parameters,
+            "writes_over": bool(self.in_place) or self.in_place_all is not None,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def needs_head_gradient(self, p: Params) -> bool:
         """Whether `backward` must be given the gradient of an output of this operator."""
@@ -161,6 +143,28 @@ class Kernels:
                 if array is targets[0] and name in self.in_place:
                     return self.over_input(name, p)
         return None
+
+
+def _with_gradient(function: Function, rule: GradientRule | None) -> Function:
+    if rule is None:
+        return function
+
+    @functools.wraps(function)
+    def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
+        if torch.is_grad_enabled():
+            return _DeclaredGradient.apply(function, rule, keywords, *tensors)
+        return function(*tensors, **keywords)
+
+    return kernel
+
+
+def _unrecorded(function: Function) -> Function:
+    @functools.wraps(function)
+    def kernel(*tensors: Tensor | None, **keywords: ParameterValue) -> Any:
+        with grad_mode(False):
+            return function(*tensors, **keywords)
+
+    return kernel
 
 
 class _Context(torch.autograd.function.FunctionCtx):

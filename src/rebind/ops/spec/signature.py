@@ -6,7 +6,6 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar
 
 import torch
@@ -78,27 +77,26 @@ class Signature:
     aux: tuple[str, ...] = ()
     check: Callable[[Params], str | None] | None = None
 
-    # What each call asks is computed once. The objects are shared: nobody changes them.
+    # What each call asks is computed once, and at once: a tracing compiler does not follow `cached_property`.
+    #: The names of all inputs, of those too that parameters may remove.
+    input_names: tuple[str, ...] = field(init=False, repr=False)
+    #: The names of what may be given by position.
+    order: tuple[str, ...] = field(init=False, repr=False)
+    #: The values of parameters that need not be given.
+    defaults: Mapping[str, ParameterValue] = field(init=False, repr=False)
+    #: The names of auxiliary states; of a variadic operator without the number.
+    aux_names: tuple[str, ...] = field(init=False, repr=False)
 
-    @cached_property
-    def input_names(self) -> tuple[str, ...]:
-        """The names of all inputs, of those too that parameters may remove."""
-        return tuple(entry.name for entry in self.inputs)
-
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """The names of what may be given by position."""
-        return tuple(self.parameters) if self.variadic else (*self.input_names, *self.parameters)
-
-    @cached_property
-    def defaults(self) -> dict[str, ParameterValue]:
-        """The values of parameters that need not be given."""
-        return {p.name: p.default for p in self.parameters.values() if not p.required}
-
-    @cached_property
-    def aux_names(self) -> tuple[str, ...]:
-        """The names of auxiliary states; of a variadic operator without the number."""
-        return self.aux or tuple(entry.name for entry in self.inputs if entry.auxiliary)
+    def __post_init__(self) -> None:
+        names = tuple(entry.name for entry in self.inputs)
+        derived = {
+            "input_names": names,
+            "order": tuple(self.parameters) if self.variadic else (*names, *self.parameters),
+            "defaults": {p.name: p.default for p in self.parameters.values() if not p.required},
+            "aux_names": self.aux or tuple(entry.name for entry in self.inputs if entry.auxiliary),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def inputs_for(self, p: Params, count: int | None = None) -> tuple[str, ...]:
         """Return the names of the inputs under parameters `p`; a variadic operator needs their `count`."""
