@@ -14,7 +14,7 @@ import torch
 import rebind as mx
 from rebind import autograd, nd
 from rebind.errors import ArgumentError, FormatError, ShapeError, StateError
-from rebind.graph import Entry, Graph, Node, infer_storage
+from rebind.graph import Application, Entry, Graph, Variable, infer_storage
 from rebind.ndarray.base import as_dense
 from rebind.ndarray.storage import DenseStorage, Storage, convert, register_storage
 from rebind.ops import find, storage_types
@@ -429,13 +429,15 @@ def test_an_update_on_the_store():
 
 def test_storage_types_of_a_graph():
     assert mx.sym.var("x", stype="shuffled").attr("__storage_type__") == "91"
-    x_node = Node(None, "x", attributes={"__storage_type__": "91"})
-    y_node = Node(None, "y")
-    squared = Node(find("square"), "squared", [Entry(x_node)])
-    total = Node(
+    x_node = Variable("x", {"__storage_type__": "91"})
+    y_node = Variable("y")
+    squared = Application(find("square"), "squared", [Entry(x_node)])
+    total = Application(
         find("add_n"), "total", [Entry(squared), Entry(x_node)], find("add_n").parse({"num_args": 2})
     )
-    mixed = Node(find("add_n"), "mixed", [Entry(total), Entry(y_node)], find("add_n").parse({"num_args": 2}))
+    mixed = Application(
+        find("add_n"), "mixed", [Entry(total), Entry(y_node)], find("add_n").parse({"num_args": 2})
+    )
     graph = Graph([Entry(mixed)])
     found = {entry.name: stype for entry, stype in infer_storage(graph).items()}
     assert found == {

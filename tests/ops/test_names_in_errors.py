@@ -95,6 +95,7 @@ def broken(monkeypatch, error):
         monkeypatch.setattr(op, "inference", Inference())
         monkeypatch.setattr(op, "signature", dataclasses.replace(op.signature, check=None))
         monkeypatch.setattr(op, "shared", False)
+        monkeypatch.setattr(op, "_parsed", {})  # what is parsed without the check is nobody's
 
     return break_
 

@@ -24,9 +24,10 @@ def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[
 
     Examples
     --------
+    >>> from rebind.graph import Application, Variable
     >>> from rebind.ops import find
-    >>> x = Entry(Node(None, "x", attributes={"__storage_type__": "2"}))
-    >>> graph = Graph([Entry(Node(find("relu"), "act", [x]))])
+    >>> x = Entry(Variable("x", {"__storage_type__": "2"}))
+    >>> graph = Graph([Entry(Application(find("relu"), "act", (x,)))])
     >>> {entry.name: stype for entry, stype in infer_storage(graph).items()}
     {'x': 'csr', 'act_output': 'default'}
     """

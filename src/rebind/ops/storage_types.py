@@ -169,7 +169,7 @@ def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
         return
     _warned.add(op.name)
     warnings.warn(
-        f"no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
+        f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
         "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off.",
         stacklevel=2,
     )
