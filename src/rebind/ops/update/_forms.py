@@ -17,7 +17,7 @@ from ...errors import DTypeError, ShapeError
 from ...grad_mode import grad_mode
 from ...params import AtLeast, Params
 from ...shapes import Shape, merge
-from .._spec import Shapes
+from ..spec import Shapes
 from ._docs import describe
 from .lists import Count, Limit, Number, Rate, Tensors
 from .wrappers import skipping, through_masters
@@ -66,7 +66,7 @@ class Declaration:
     check
         What must hold between parameters: a sentence if it does not.
     check_arrays
-        Raises an error for arrays that do not fit, given the operator's name.
+        Raises an error for arrays that do not fit.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Declaration:
     number: str = "num_weights"
     rates_first: bool = False
     check: Callable[[Params], str | None] | None = None
-    check_arrays: Callable[[str, Mapping[str, Tensor]], None] | None = None
+    check_arrays: Callable[[Mapping[str, Tensor]], None] | None = None
 
     def form_name(self, form: str) -> str:
         """Return the name of a form's operator: ``_mp_adamw_update`` of ``_adamw_update``."""
@@ -173,7 +173,7 @@ class Form:
             values["lr"], values["wd"] = (list(array.unbind()) for array in closing)
         with grad_mode(False):
             if self.declaration.factor is not None:
-                skipping(self.name, functools.partial(self.function, **values), closing[0], *columns)
+                skipping(functools.partial(self.function, **values), closing[0], *columns)
                 return None
             return self.function(*columns, **values)
 
@@ -182,13 +182,13 @@ class Form:
         weight, free = named["weight"], self.declaration.free
         if not weight.dtype.is_floating_point:
             raise DTypeError(
-                f"{self.name}: weight{number} must be of a floating type; got {_text(weight.dtype)}. "
+                f"weight{number} must be of a floating type; got {_text(weight.dtype)}. "
                 "Convert it with astype()."
             )
         for name, array in named.items():
             if array.shape != weight.shape and name not in free and name not in self.closing:
                 raise ShapeError(
-                    f"{self.name}: {name}{number} must have the shape of weight{number}, {tuple(weight.shape)}; "
+                    f"{name}{number} must have the shape of weight{number}, {tuple(weight.shape)}; "
                     f"got {tuple(array.shape)}"
                 )
         self.check_types(named)
@@ -198,7 +198,7 @@ class Form:
         for name, wanted in self.fixed.items():
             if name in named and named[name].dtype is not wanted:
                 raise DTypeError(
-                    f"{self.name}: {name} must be of type {_text(wanted)}; got {_text(named[name].dtype)}. "
+                    f"{name} must be of type {_text(wanted)}; got {_text(named[name].dtype)}. "
                     "Convert it with astype()."
                 )
 

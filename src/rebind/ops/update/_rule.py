@@ -30,7 +30,7 @@ from torch import Tensor
 from ...errors import ArgumentError
 from ...params import Params
 from ...shapes import Shape
-from .._spec import Operator, Shapes, operator
+from ..spec import Operator, Shapes, operator
 from ._forms import PRELOADED, Declaration, Form, Result, common_shape
 from .lists import Tensors
 
@@ -68,7 +68,7 @@ class OneWeight(Form):
             named = dict(zip(names, arrays, strict=True))
             self.check("", named)
             if declaration.check_arrays is not None:
-                declaration.check_arrays(self.name, named)
+                declaration.check_arrays(named)
             detached = [array.detach() for array in arrays]
             result = self.apply([[array] for array in detached[:count]], detached[count:], settings)
             return detached[0] if result is None else result[0]
@@ -159,7 +159,7 @@ class SeveralWeights(Form):
         if len(data) != needed:
             more = f", then {', '.join(closing)}" if closing else ""
             raise ArgumentError(
-                f"{self.name}: {self.declaration.number}={count} needs {needed} arrays "
+                f"{self.declaration.number}={count} needs {needed} arrays "
                 f"({', '.join(arrays)} for each weight{more}); got {len(data)}"
             )
         for i in range(count):

@@ -131,12 +131,12 @@ def adagrad(
     _adaptive_move_(weights, grads, history, lr, epsilon)
 
 
-def _one_for_each_row(who: str, arrays: Mapping[str, Tensor]) -> None:
+def _one_for_each_row(arrays: Mapping[str, Tensor]) -> None:
     """Raise a ShapeError when a history does not hold one number for each row."""
     weight, history = arrays["weight"], arrays["history"]
     if weight.ndim == 0 or history.numel() != weight.shape[0]:
         raise ShapeError(
-            f"{who}: history must hold one number for each row of weight {tuple(weight.shape)}; "
+            f"history must hold one number for each row of weight {tuple(weight.shape)}; "
             f"got shape {tuple(history.shape)}"
         )
 

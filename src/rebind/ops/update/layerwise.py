@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ShapeError
-from .._spec import operator
+from ..spec import operator
 from . import lists
 from ._rule import rule
 from .adam import moments_
@@ -55,11 +55,11 @@ def lamb_direction(
     return directions
 
 
-def _one_number(who: str, arrays: Mapping[str, Tensor]) -> None:
+def _one_number(arrays: Mapping[str, Tensor]) -> None:
     """Raise a ShapeError when a norm is not one number."""
     for name in ("r1", "r2"):
         if arrays[name].numel() != 1:
-            raise ShapeError(f"{who}: {name} must hold one number; got shape {tuple(arrays[name].shape)}")
+            raise ShapeError(f"{name} must hold one number; got shape {tuple(arrays[name].shape)}")
 
 
 @rule("lamb_update_phase2", forms=("", "mp"), reads=("r1", "r2"), free=("r1", "r2"), check_arrays=_one_number)

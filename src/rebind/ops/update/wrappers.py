@@ -43,7 +43,6 @@ def through_masters(
 
 
 def skipping(
-    who: str,
     rule: Callable[..., object],
     rescale_grad: Tensor,
     weights: Tensors,
@@ -56,7 +55,7 @@ def skipping(
     A factor on a GPU stays there, and one that a compiler traces is not looked at.
     """
     if rescale_grad.numel() == 0:
-        raise ShapeError(f"{who}: rescale_grad must hold a number; got shape {tuple(rescale_grad.shape)}")
+        raise ShapeError(f"rescale_grad must hold a number; got shape {tuple(rescale_grad.shape)}")
     factor = rescale_grad.reshape(-1)[0]
     if torch.compiler.is_compiling() or not factor.is_cpu:
         select_good(rule, factor, weights, grads, *states, **settings)
