@@ -7,7 +7,7 @@ import pytest
 
 import rebind as mx
 from rebind import nd
-from rebind.kvstore import KVStore, KVStoreBase, choose_store, create
+from rebind.kvstore import Capabilities, KVStore, KVStoreBase, capabilities_of, choose_store, create, stores
 
 KINDS = ["local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"]
 DEVICES = [mx.cpu(0), mx.cpu(1), mx.cpu(2)]
@@ -217,6 +217,7 @@ def test_a_store_of_ones_own_says_what_it_lacks():
 @pytest.mark.parametrize(
     ("kvstore", "devices", "bound", "expected"),
     [
+        ("no such store", 1, None, (None, False)),  # one device needs none, whatever its name
         (None, 2, None, (None, False)),
         ("local", 1, None, (None, False)),
         ("local", 2, None, ("local", True)),
@@ -238,3 +239,42 @@ def test_sums_are_exact_in_the_order_of_devices(kv):
     kv.init("w", ones(0))
     kv.push("w", [ones(value) for value in values])
     assert pulled(kv, "w") == np.float32(values[0]) + np.float32(values[1]) + np.float32(values[2])
+
+
+def test_stores_over_processes_are_asked_for_with_one_device_too():
+    with pytest.raises(ValueError, match="'dist_async' is not there yet"):
+        choose_store("dist_async", 1, {"w": ones()})
+
+
+@pytest.mark.parametrize(
+    ("name", "updates_weights", "spans_processes", "is_synchronous"),
+    [
+        *[(kind, True, False, True) for kind in KINDS],
+        ("nccl", True, False, True),
+        ("dist_sync", True, True, True),
+        ("Dist_Device_Sync", True, True, True),
+        ("dist_async", True, True, False),
+        ("horovod", False, True, True),
+        ("unknown", True, False, True),
+    ],
+)
+def test_capabilities_are_known_by_name(name, updates_weights, spans_processes, is_synchronous):
+    found = capabilities_of(name)
+    assert (found.updates_weights, found.spans_processes, found.is_synchronous) == (
+        updates_weights,
+        spans_processes,
+        is_synchronous,
+    )
+
+
+def test_a_store_of_ones_own_declares_what_it_can():
+    class Sums(KVStore):
+        capabilities = Capabilities(updates_weights=False)
+
+    assert not Sums.is_capable("optimizer") and not Sums().is_capable("Optimizer")
+    assert choose_store(Sums(), 1, {})[1] is False
+    stores.register("sums")(Sums)
+    try:
+        assert choose_store("sums", 2, {"w": ones()})[1] is False
+    finally:
+        del stores._entries["sums"]

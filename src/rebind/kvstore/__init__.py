@@ -1,7 +1,18 @@
-"""Key-value stores, through which devices share gradients and weights: `mx.kv`."""
+"""Key-value stores: what several devices share gradients and weights through. `mx.kv`."""
 
-from .base import KVStoreBase, create, stores
-from .choose import choose_store
+from .base import Key, KVStoreBase, capabilities_of, create, stores
+from .capabilities import Capabilities
+from .choose import choose_store, has_big_array
 from .local import KVStore
 
-__all__ = ["KVStore", "KVStoreBase", "choose_store", "create", "stores"]
+__all__ = [
+    "Capabilities",
+    "KVStore",
+    "KVStoreBase",
+    "Key",
+    "capabilities_of",
+    "choose_store",
+    "create",
+    "has_big_array",
+    "stores",
+]

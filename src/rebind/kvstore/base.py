@@ -1,41 +1,61 @@
-"""What every key-value store offers, and the table of their kinds."""
+"""What every key-value store offers, and the registry of their kinds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, TypeAlias
 
 from .. import files
 from ..errors import ArgumentError, NameLookupError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ..registry import Registry
+from .capabilities import UNAVAILABLE, Capabilities
 
-__all__ = ["KVStoreBase", "create", "stores"]
+__all__ = ["KVStoreBase", "Key", "Keys", "UpdateFunction", "Values", "capabilities_of", "create", "stores"]
+
+Key: TypeAlias = str | int
+Keys: TypeAlias = Key | Sequence[Key]
+#: An array; one for each device; or, with a list of keys, a list with either for each key.
+Values: TypeAlias = NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]
+#: ``function(key, gradient, weight)``; an `Updater` takes lists of each too.
+UpdateFunction: TypeAlias = Callable[[Key, NDArray, NDArray], None] | Updater
 
 
 class KVStoreBase:
     """Arrays by key, to which the devices' gradients are pushed and from which weights are pulled.
 
-    A store either keeps sums (what was pushed last) or, with an updater, weights that it updates.
+    A store either holds sums (what was pushed last) or, with an updater, weights that it updates.
 
     Keys are all strings or all ints. Wherever a key is taken, so is a list of keys, with a list of values; where a
     value is taken for one key, so is a list of arrays, one for each device.
+
+    A subclass defines `init`, `put`, `push` and `pull`, and declares `capabilities`.
+
+    Examples
+    --------
+    >>> class Sums(KVStoreBase):
+    ...     capabilities = Capabilities(updates_weights=False)
+    >>> Sums("sums").is_capable("optimizer")
+    False
     """
 
     OPTIMIZER = "optimizer"
 
+    #: What the store can do. Callers ask this, never `type`.
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
     def __init__(self, kind: str) -> None:
         self._kind = kind.lower()
         self._key_type: type | None = None
-        self._updater: Callable[..., Any] | None = None
+        self._updater: UpdateFunction | None = None
 
-    # ---- what it is --------------------------------------------------------------------------------------
+    # What it is.
 
     @property
     def type(self) -> str:
-        """The kind, such as ``'local'``."""
+        """The name of its kind, such as ``'local'``."""
         return self._kind
 
     @property
@@ -48,68 +68,76 @@ class KVStoreBase:
         """How many processes train together."""
         return 1
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
-        """Tell whether the store can do something: ``'optimizer'``, update weights itself."""
-        return capability.lower() == KVStoreBase.OPTIMIZER
+    @classmethod
+    def is_capable(cls, capability: str) -> bool:
+        """Return whether the store has one of MXNet's capabilities: ``'optimizer'``, to update weights itself."""
+        return capability.lower() == cls.OPTIMIZER and cls.capabilities.updates_weights
 
     def barrier(self) -> None:
-        """Wait for the other workers; alone there is nothing to wait for."""
+        """Wait for the other workers; a single process has none to wait for."""
 
-    # ---- values ------------------------------------------------------------------------------------------
+    # Values.
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Keys, value: Values) -> None:
         """Set the first value of keys; each key once."""
-        raise self._abstract("init()")
+        raise self._undefined("init()")
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: Keys, value: Values) -> None:
         """Set the value of keys, whether they have one or not."""
-        raise self._abstract("put()")
+        raise self._undefined("put()")
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
-        """Add up the arrays of each key, and update its value with the sum, or keep the sum as its value."""
-        raise self._abstract("push()")
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sum the arrays of each key, and update its value with the sum, or store the sum as its value."""
+        raise self._undefined("push()")
 
-    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
         """Copy the values of keys into the arrays `out`."""
-        raise self._abstract("pull()")
+        raise self._undefined("pull()")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """Push, then pull into `out` (by default into the arrays that were pushed)."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """Set the first value of keys and copy it into the arrays `out`."""
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Pack gradients on their way between processes."""
+    def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
+        """Compress gradients on their way between processes; an error for a store that cannot."""
         raise ArgumentError(
             f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
         )
 
-    def _abstract(self, what: str) -> StateError:
+    def _undefined(self, what: str) -> StateError:
         return StateError(f"{type(self).__name__}: must define {what}; KVStoreBase only says that it exists")
 
-    # ---- updating ----------------------------------------------------------------------------------------
+    # Updating.
+
+    @property
+    def updater(self) -> UpdateFunction | None:
+        """What updates the values when something is pushed; None for a store that holds sums."""
+        return self._updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Let the store update its values with `optimizer` when something is pushed."""
         self._set_updater(get_updater(optimizer))
 
-    def _set_updater(self, updater: Callable[..., Any]) -> None:
+    def _set_updater(self, updater: UpdateFunction) -> None:
         self._updater = updater
 
     set_updater = _set_updater
 
-    def save_optimizer_states(self, fname: str | os.PathLike, dump_optimizer: bool = False) -> None:
+    def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all."""
+        states = self._need_updater("save_optimizer_states").get_states(dump_optimizer)
         with files.atomic_write(fname) as file:
-            file.write(self._need_updater("save_optimizer_states").get_states(dump_optimizer))
+            file.write(states)
 
-    def load_optimizer_states(self, fname: str | os.PathLike) -> None:
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Read the optimizer's states from a file."""
         updater = self._need_updater("load_optimizer_states")
         with open(fname, "rb") as file:
@@ -120,12 +148,13 @@ class KVStoreBase:
             raise StateError(f"KVStore.{who}: needs set_optimizer() first")
         return self._updater
 
-    # ---- keys --------------------------------------------------------------------------------------------
+    # Keys.
 
-    def _pairs(self, who: str, key: Any, value: Any) -> list[tuple[Any, list[NDArray]]]:
-        """Return keys with lists of arrays, whatever form both came in."""
+    def _pairs(self, who: str, key: Keys, value: Values) -> list[tuple[Key, list[NDArray]]]:
+        """Return keys with lists of arrays, whichever form both came in."""
         if not isinstance(key, (list, tuple)):
-            return [(key, _arrays(who, self._checked_key(who, key), value))]
+            checked = self._checked_key(who, key)
+            return [(checked, _arrays(who, checked, value))]
         if not isinstance(value, (list, tuple)):
             raise ArgumentError(f"KVStore.{who}: a list of keys needs a list of values; got {value!r}")
         if len(value) != len(key):
@@ -134,7 +163,7 @@ class KVStoreBase:
             raise ArgumentError(f"KVStore.{who}: keys must be all strings or all ints; got {list(key)}")
         return [(k, _arrays(who, self._checked_key(who, k), v)) for k, v in zip(key, value, strict=True)]
 
-    def _checked_key(self, who: str, key: Any) -> Any:
+    def _checked_key(self, who: str, key: object) -> Key:
         if not isinstance(key, (str, int)) or isinstance(key, bool):
             raise ArgumentError(f"KVStore.{who}: a key must be a string or an int; got {key!r}")
         if self._key_type is not None and not isinstance(key, self._key_type):
@@ -144,9 +173,10 @@ class KVStoreBase:
         return key
 
 
-def _arrays(who: str, key: Any, value: Any) -> list[NDArray]:
-    arrays = list(value) if isinstance(value, (list, tuple)) else [value]
-    if not arrays or any(not isinstance(array, NDArray) for array in arrays):
+def _arrays(who: str, key: Key, value: object) -> list[NDArray]:
+    given = value if isinstance(value, (list, tuple)) else [value]
+    arrays = [array for array in given if isinstance(array, NDArray)]
+    if not arrays or len(arrays) < len(given):
         raise ArgumentError(
             f"KVStore.{who}: the value of {key!r} must be an NDArray or a list of them; got {value!r}"
         )
@@ -154,17 +184,6 @@ def _arrays(who: str, key: Any, value: Any) -> list[NDArray]:
 
 
 stores: Registry[Callable[[str], KVStoreBase]] = Registry("key-value store", KVStoreBase)
-
-_LATER = (
-    "dist_sync",
-    "dist_async",
-    "dist_device_sync",
-    "dist_sync_device",
-    "dist",
-    "horovod",
-    "byteps",
-    "nccl",
-)
 
 
 def create(name: str = "local") -> KVStoreBase:
@@ -190,9 +209,21 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore.create: name must be a string; got {name!r}")
     if name.lower() not in stores:
-        if name.lower() in _LATER:
+        if name.lower() in UNAVAILABLE:
             raise NameLookupError(
                 f"kvstore.create: {name!r} is not there yet; use 'local' or 'device' on one machine"
             )
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
     return stores[name](name)
+
+
+def capabilities_of(name: str) -> Capabilities:
+    """Return what the store of a name can do, without making one; an unknown name has the defaults.
+
+    >>> capabilities_of("dist_sync").spans_processes, capabilities_of("local").spans_processes
+    (True, False)
+    """
+    if name in stores:
+        declared = getattr(stores[name], "capabilities", None)  # what is registered may be a plain function
+        return declared if isinstance(declared, Capabilities) else Capabilities()
+    return UNAVAILABLE.get(name.lower(), Capabilities())

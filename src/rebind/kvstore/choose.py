@@ -1,25 +1,33 @@
-"""Which store a training run uses, and who updates the weights."""
+"""Which store a training run uses, and what updates the weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 from .. import config
 from ..errors import ArgumentError
-from .base import KVStoreBase, create
+from .base import KVStoreBase, capabilities_of, create
 
-__all__ = ["choose_store"]
+__all__ = ["choose_store", "has_big_array"]
+
+
+class Sized(Protocol):
+    """An array, as far as its size matters."""
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
 
 
 def choose_store(
-    kvstore: Any, num_device: int, arg_params: Mapping[str, Any]
+    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, Sized]
 ) -> tuple[KVStoreBase | None, bool]:
     """Return the store for a run (or None), and whether it updates the weights.
 
-    One device needs no store unless it is one of several processes. On several devices the store updates the
-    weights, except with ``'local'`` and a parameter of more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements: then
-    gradients are summed and each device updates.
+    One device needs no store unless the store spans processes. On several devices the store updates the weights,
+    except with ``'local'`` and a parameter of more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements: then gradients are
+    summed and each device updates.
 
     Parameters
     ----------
@@ -29,6 +37,16 @@ def choose_store(
         How many devices train.
     arg_params
         The parameters, by name.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> weights = {"w": mx.nd.ones((2, 3))}
+    >>> choose_store("local", 1, weights)
+    (None, False)
+    >>> store, store_updates = choose_store("local", 2, weights)
+    >>> store.type, store_updates
+    ('local', True)
     """
     if kvstore is None:
         return None, False
@@ -36,9 +54,15 @@ def choose_store(
         return kvstore, kvstore.is_capable(KVStoreBase.OPTIMIZER)
     if not isinstance(kvstore, str):
         raise ArgumentError(f"kvstore: must be None, a name or a KVStore; got {kvstore!r}")
-    if num_device == 1 and "dist" not in kvstore:
+    if num_device == 1 and not capabilities_of(kvstore).spans_processes:
         return None, False
     store = create(kvstore)
-    largest = max((array.size for array in arg_params.values()), default=0)
-    too_large = kvstore == "local" and largest > config.get("MXNET_KVSTORE_BIGARRAY_BOUND")
-    return store, not too_large
+    # MXNet's rule, for this one name: summing big arrays costs less than moving them and their weights.
+    sums_only = kvstore == "local" and has_big_array(arg_params)
+    return store, store.capabilities.updates_weights and not sums_only
+
+
+def has_big_array(params: Mapping[str, Sized]) -> bool:
+    """Return whether an array has more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements."""
+    largest = max((array.size for array in params.values()), default=0)
+    return largest > config.get("MXNET_KVSTORE_BIGARRAY_BOUND")

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import torch
-
+from ..autograd import pause
 from ..device import Device, cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from .base import KVStoreBase, stores
+from .base import Key, Keys, KVStoreBase, Values, stores
 
 __all__ = ["KVStore"]
 
+#: The kinds, and whether a store sums on the first device that pushes; otherwise on the CPU.
+_SUMS_ON_DEVICE = {
+    "local": False,
+    "local_update_cpu": False,
+    "local_allreduce_cpu": False,
+    "local_allreduce_device": True,
+    "device": True,
+}
+
 
 class KVStore(KVStoreBase):
-    """A store in this process: it adds up what the devices push."""
+    """A store in this process: it sums what the devices push.
+
+    Parameters
+    ----------
+    kind
+        One of the names that `create` knows.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> kv = KVStore("device")
+    >>> kv.init("w", mx.nd.zeros((2,)))
+    >>> kv.push("w", [mx.nd.ones((2,), ctx=mx.cpu(0)), mx.nd.ones((2,), ctx=mx.cpu(1))])
+    >>> kv.pull("w", out=(out := mx.nd.zeros((2,))))
+    >>> out.asnumpy().tolist()
+    [2.0, 2.0]
+    """
 
     def __init__(self, kind: str = "local") -> None:
         super().__init__(kind)
-        self._values: dict[Any, NDArray] = {}
-        self._on_device = "device" in kind
+        self._values: dict[Key, NDArray] = {}
+        self._sums_on_device = _SUMS_ON_DEVICE.get(self.type, False)
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Keys, value: Values) -> None:
         """Set the first value of keys; each key once.
 
         Raises
@@ -37,55 +60,59 @@ class KVStore(KVStoreBase):
         for i, k in enumerate(keys):
             if k in self._values or k in keys[:i]:
                 raise StateError(f"KVStore.init: key {k!r} has a value already; init() sets it once")
-        self._keep(pairs)
+        self._copy_in(pairs)
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: Keys, value: Values) -> None:
         """Set the value of keys, whether they have one or not."""
-        self._keep(self._pairs("put", key, value))
+        self._copy_in(self._pairs("put", key, value))
 
-    def _keep(self, pairs: Sequence[tuple[Any, Sequence[NDArray]]]) -> None:
+    def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         for k, arrays in pairs:
             self._key_type = type(k)
-            self._values[k] = arrays[0].copyto(arrays[0].device if self._on_device else cpu())
+            self._values[k] = arrays[0].copyto(arrays[0].device if self._sums_on_device else cpu())
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
-        """Add up the arrays of each key; then update its value with the sum, or keep the sum as its value.
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sum the arrays of each key; then update its value with the sum, or store the sum as its value.
 
-        `priority` is accepted; here nothing waits for anything.
+        A key that comes several times in one call counts as several arrays for it. `priority` is accepted: a call
+        has finished when it returns, so that there is no order to choose.
         """
         pairs = self._pairs("push", key, value)
-        stored = [self._stored("push", k, arrays) for k, arrays in pairs]
-        # A key that comes several times in one call counts as several arrays for it.
-        merged = [self._sum(arrays, target.device) for (_, arrays), target in zip(pairs, stored, strict=True)]
-        keys = [k for k, _ in pairs]
-        if len(set(keys)) < len(keys):
-            keys, merged = _add_by_key(keys, merged)
-            stored = [self._values[k] for k in keys]
+        for k, arrays in pairs:
+            self._stored("push", k, arrays)  # nothing changes before all of it fits
+        with pause():
+            totals = self._totals(pairs)
+        stored = [self._values[k] for k in totals]
         if self._updater is None:
-            for target, total in zip(stored, merged, strict=True):
-                target._write(total._tensor)
+            for target, total in zip(stored, totals.values(), strict=True):
+                total.copyto(target)
         elif isinstance(self._updater, Updater):
-            self._updater(keys, merged, stored)
+            self._updater(list(totals), list(totals.values()), stored)
         else:
-            for k, total, target in zip(keys, merged, stored, strict=True):
-                self._updater(k, total, target)
+            for k, target in zip(totals, stored, strict=True):
+                self._updater(k, totals[k], target)
 
-    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
         """Copy the values of keys into the arrays `out`, in their types."""
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
         pairs = self._pairs("pull", key, out)
-        for (_, arrays), source in zip(pairs, [self._stored("pull", *pair) for pair in pairs], strict=True):
+        sources = [self._stored("pull", k, arrays) for k, arrays in pairs]
+        for (_, arrays), source in zip(pairs, sources, strict=True):
             for target in arrays:
-                target._write(source._tensor)
+                source.copyto(target)
 
-    def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
+    def row_sparse_pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
+    ) -> None:
         """Refuse: it serves sparse storage, which is not there yet."""
         raise ArgumentError(
             "KVStore.row_sparse_pull: takes row_sparse arrays, which are not there yet; use pull()"
         )
 
-    def _stored(self, who: str, key: Any, arrays: Sequence[NDArray]) -> NDArray:
+    def _stored(self, who: str, key: Key, arrays: Sequence[NDArray]) -> NDArray:
         found = self._values.get(key)
         if found is None:
             raise NameLookupError(
@@ -96,24 +123,28 @@ class KVStore(KVStoreBase):
                 raise ShapeError(f"KVStore.{who}: {key!r} must have shape {found.shape}; got {array.shape}")
         return found
 
-    def _sum(self, arrays: Sequence[NDArray], device: Device) -> NDArray:
-        place = arrays[0]._tensor.device if self._on_device else device.torch
-        if len(arrays) == 1:
-            return NDArray(arrays[0]._tensor.detach().to(place), device)
-        total = arrays[0]._tensor.detach().to(place) + arrays[1]._tensor.detach().to(place)
-        for array in arrays[2:]:
-            total += array._tensor.detach().to(place)
-        return NDArray(total.to(device.torch), device)
+    def _totals(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> dict[Key, NDArray]:
+        """Return the sum of what is pushed for each key, on the device of its value."""
+        pushed: dict[Key, list[NDArray]] = {}
+        for key, arrays in pairs:
+            pushed.setdefault(key, []).extend(arrays)
+        totals = {}
+        for key, arrays in pushed.items():
+            home = self._values[key].device
+            totals[key] = _sum(arrays, arrays[0].device if self._sums_on_device else home).as_in_context(home)
+        return totals
 
 
-def _add_by_key(keys: Sequence[Any], arrays: Sequence[NDArray]) -> tuple[list[Any], list[NDArray]]:
-    totals: dict[Any, torch.Tensor] = {}
-    devices: dict[Any, Device] = {}
-    for key, array in zip(keys, arrays, strict=True):
-        totals[key] = totals[key] + array._tensor if key in totals else array._tensor
-        devices[key] = array.device
-    return list(totals), [NDArray(total, devices[key]) for key, total in totals.items()]
+def _sum(arrays: Sequence[NDArray], device: Device) -> NDArray:
+    """Return the sum on a device; of a single array that is there, the array itself."""
+    if len(arrays) == 1:
+        return arrays[0].as_in_context(device)
+    # In the order of the devices, so that a run gives the same bits each time.
+    total = arrays[0].copyto(device)
+    for array in arrays[1:]:
+        total += array.as_in_context(device)
+    return total
 
 
-for _name in ("local", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device", "device"):
-    stores.register(_name)(KVStore)
+for _kind in _SUMS_ON_DEVICE:
+    stores.register(_kind)(KVStore)

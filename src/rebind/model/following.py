@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import optimizer as opt
 from ..callback import BatchCallback, EpochCallback
 from ..errors import ArgumentError, StateError
-from ..kvstore import KVStore
+from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
 from ..module import BatchEndParam, Module
 from ..ndarray import NDArray
@@ -189,12 +189,9 @@ class ScheduleByEpoch:
 
 
 class AllreduceStore(KVStore):
-    """A store that adds gradients up and leaves the updates to the devices: for large arrays."""
+    """A store that sums gradients and leaves the updates to the devices: for large arrays."""
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
-        """Tell that it does not update."""
-        return False
+    capabilities = Capabilities(updates_weights=False)
 
 
 class CountedFromOne:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ..errors import ArgumentError
 from ..kvstore import KVStoreBase, choose_store, create
 from ..ndarray import NDArray
+from ..protocols import Callback
 
 __all__ = [
     "_create_kvstore",
@@ -22,13 +22,13 @@ Arrays = Sequence[Sequence[NDArray]]
 
 
 def _create_kvstore(
-    kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
+    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, NDArray]
 ) -> tuple[KVStoreBase | None, bool]:
     """Return the store for a run (or None), and whether it updates the weights; see `kvstore.choose_store`."""
     return choose_store(kvstore, num_device, arg_params)
 
 
-def _create_sparse_kvstore(kvstore: Any) -> tuple[KVStoreBase, bool]:
+def _create_sparse_kvstore(kvstore: str | KVStoreBase) -> tuple[KVStoreBase, bool]:
     """Return the store for a run with row_sparse parameters, and True: it updates the weights."""
     if isinstance(kvstore, KVStoreBase):
         return kvstore, True
@@ -85,20 +85,20 @@ def _update_params_on_kvstore(
         The store's keys.
     """
     for i, (name, weights, grads) in enumerate(zip(param_names, param_arrays, grad_arrays, strict=True)):
-        if grads[0] is not None:
-            kvstore.push(name, list(grads), priority=-i)
+        if computed := _computed(grads):
+            kvstore.push(name, computed, priority=-i)
             kvstore.pull(name, list(weights), priority=-i)
 
 
 def _update_params(
     param_arrays: Arrays,
     grad_arrays: Sequence[Sequence[NDArray | None]],
-    updater: Callable[..., Any],
+    updater: Callable[[tuple[int, ...], tuple[NDArray, ...], tuple[NDArray, ...]], object],
     num_device: int,
     kvstore: KVStoreBase | None = None,
     param_names: Sequence[str] | None = None,
 ) -> None:
-    """Move the weights on each device, after the devices' gradients were added up if there is a store for that.
+    """Update the weights on each device; with a store, by the sum of the devices' gradients.
 
     Parameters
     ----------
@@ -114,22 +114,27 @@ def _update_params(
     param_names
         The store's keys; by default the parameters' numbers.
     """
-    updates: list[list[tuple]] = [[] for _ in range(num_device)]
+    updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
     for i, (weights, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
-        if grads[0] is None:
+        if not (computed := _computed(grads)):
             continue
         if kvstore is not None:
             key = i if param_names is None else param_names[i]
-            kvstore.push(key, list(grads), priority=-i)
-            kvstore.pull(key, list(grads), priority=-i)
-        for k, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+            kvstore.push(key, computed, priority=-i)
+            kvstore.pull(key, computed, priority=-i)
+        for k, (weight, grad) in enumerate(zip(weights, computed, strict=True)):
             updates[k].append((i * num_device + k, grad, weight))
     for each in updates:
         if each:
             updater(*zip(*each, strict=True))
 
 
-def _multiple_callbacks(callbacks: Any, *args: Any, **kwargs: Any) -> None:
+def _computed(grads: Sequence[NDArray | None]) -> list[NDArray]:
+    """Return the gradients of a parameter; none when it has none on any device."""
+    return [grad for grad in grads if grad is not None]
+
+
+def _multiple_callbacks(callbacks: Callback | list[Callback] | None, *args: object, **kwargs: object) -> None:
     """Call a callback or each of a list of them; None is none."""
     if callbacks is None:
         return

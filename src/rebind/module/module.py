@@ -581,7 +581,7 @@ class Module(BaseModule):
         trained = dict(zip(self._param_names, (arrays[0] for arrays in group.param_arrays), strict=True))
         store, store_updates = choose_store(kvstore, len(self._context), trained)
         batch_size = group.batch_size * self.batches_per_update
-        if store is not None and "dist" in store.type and "_sync" in store.type:
+        if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
             batch_size *= store.num_workers
         made = self._make_optimizer(optimizer, optimizer_params, 1.0 / batch_size, store_updates)
         updater = None if store_updates else opt.Updater(made)

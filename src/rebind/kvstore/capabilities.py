@@ -1,0 +1,55 @@
+"""What key-value stores can do, as data: nothing is read from the name of a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["UNAVAILABLE", "Capabilities"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What a store can do; a store's class declares it as ``capabilities``.
+
+    Parameters
+    ----------
+    updates_weights
+        It can hold an optimizer and return updated weights. Otherwise it returns the sums of gradients, and each
+        device updates its weights.
+    spans_processes
+        Its sums are over several processes, so that it is needed for a single device too.
+    is_synchronous
+        A pull returns what all workers have pushed. Otherwise updates are applied in the order in which they arrive.
+    compresses
+        It can compress gradients on their way between processes.
+    takes_ready_gradients
+        A gradient can be pushed while backward still computes others, in the order of `priority`. See
+        `module.update.StoreUpdate.gradient_ready`.
+
+    Examples
+    --------
+    >>> Capabilities(spans_processes=True).updates_weights
+    True
+    """
+
+    updates_weights: bool = True
+    spans_processes: bool = False
+    is_synchronous: bool = True
+    compresses: bool = False
+    takes_ready_gradients: bool = False
+
+
+_OVER_PROCESSES = Capabilities(spans_processes=True, compresses=True)
+_SUMS_OVER_PROCESSES = Capabilities(updates_weights=False, spans_processes=True)
+
+#: MXNet's stores that are not available, and what they can do there.
+UNAVAILABLE = {
+    "dist": _OVER_PROCESSES,
+    "dist_sync": _OVER_PROCESSES,
+    "dist_device_sync": _OVER_PROCESSES,
+    "dist_sync_device": _OVER_PROCESSES,
+    "dist_async": Capabilities(spans_processes=True, is_synchronous=False, compresses=True),
+    "horovod": _SUMS_OVER_PROCESSES,
+    "byteps": _SUMS_OVER_PROCESSES,
+    "nccl": Capabilities(),
+}

@@ -1,0 +1,110 @@
+"""What the parts of a training run ask of each other, and of objects that a user brings along.
+
+A batch, a data source or a metric of one's own need not derive from a class of rebind: it needs these attributes.
+
+>>> from types import SimpleNamespace
+>>> isinstance(SimpleNamespace(data=[], label=None), Batch)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from .ndarray import NDArray
+
+__all__ = [
+    "ArrayDict",
+    "Batch",
+    "Callback",
+    "DataSource",
+    "GradReq",
+    "GradReqs",
+    "Logger",
+    "Metric",
+    "Resumable",
+    "ShapeSpec",
+    "StateTree",
+]
+
+#: What happens to the gradient of one argument: it replaces what the array holds, is added to it, or is not computed.
+GradReq: TypeAlias = Literal["write", "add", "null"]
+
+#: One request for all arguments, one for each in their order, or one by name.
+GradReqs: TypeAlias = GradReq | Sequence[GradReq] | Mapping[str, GradReq]
+
+#: A name and a shape; an `io.DataDesc` is one that knows type and layout too.
+ShapeSpec: TypeAlias = tuple[str, Sequence[int]]
+
+#: Parameters, or auxiliary states, by name.
+ArrayDict: TypeAlias = dict[str, NDArray]
+
+#: What `checkpoint` can write: dicts, lists and tuples of arrays, numbers, strings, bytes and None.
+StateTree: TypeAlias = dict[str, object]
+
+
+@runtime_checkable
+class Batch(Protocol):
+    """The arrays of one batch.
+
+    `data` is all that is needed. `label`, `pad`, `index`, `bucket_key`, `provide_data` and `provide_label` are read
+    where a batch has them; `io.DataBatch` has all.
+    """
+
+    @property
+    def data(self) -> Sequence[NDArray]:
+        """The inputs, in the order of the module's data shapes."""
+
+
+class DataSource(Protocol):
+    """What `fit` trains on: batches, and the shapes to bind to.
+
+    `reset`, `provide_label`, `state_dict` and `load_state_dict` are used where a source has them.
+    """
+
+    @property
+    def provide_data(self) -> Sequence[ShapeSpec]:
+        """The shapes of the inputs."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the batches of an epoch."""
+
+
+class Metric(Protocol):
+    """What measures outputs against labels; `metric.EvalMetric` is the one that rebind's own derive from."""
+
+    def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
+        """Add a batch."""
+
+    def reset(self) -> None:
+        """Start over."""
+
+    def get_name_value(self) -> list[tuple[str, float]]:
+        """Return what was measured since the last reset."""
+
+
+class Logger(Protocol):
+    """Where messages go: the `logging` module or one of its loggers."""
+
+    def info(self, msg: object, /, *args: object) -> None:
+        """Log a message; `args` are put into its ``%`` marks."""
+
+    def warning(self, msg: object, /, *args: object) -> None:
+        """Log a warning."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What a checkpoint of a training run saves and restores."""
+
+    def state_dict(self) -> StateTree:
+        """Return the state as a tree of arrays, numbers and strings."""
+
+    def load_state_dict(self, state: StateTree, /) -> None:
+        """Continue from a state that `state_dict` returned."""
+
+
+#: Called after an epoch as ``(epoch, symbol, arg_params, aux_params)``, after a batch or an evaluation with one record.
+#: What it returns is not used.
+Callback: TypeAlias = Callable[..., object]
