@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import torch
 
 from .checkpoint import save_checkpoint
 from .errors import ArgumentError, ParameterError
 from .ndarray import NDArray
+from .protocols import Metric
 
 __all__ = [
     "BatchCallback",
+    "BatchEndParam",
     "BestCheckpoint",
     "EarlyStopping",
     "EpochCallback",
@@ -32,6 +34,22 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+
+class BatchEndParam(NamedTuple):
+    """What a batch callback is given.
+
+    `locals` is a small mapping with the names that MXNet's scripts read: ``self``, ``data_batch``, ``eval_metric``,
+    ``epoch``, ``nbatch``.
+
+    >>> BatchEndParam(epoch=0, nbatch=3, eval_metric=None, locals=None).nbatch
+    3
+    """
+
+    epoch: int
+    nbatch: int
+    eval_metric: Metric | None
+    locals: Mapping[str, Any] | None  # whatever `fit` is working on: its types are those of the names
 
 
 class StopTraining(Exception):

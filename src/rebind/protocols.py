@@ -3,14 +3,14 @@
 A batch, a data source or a metric of one's own need not derive from a class of rebind: it needs these attributes.
 
 >>> from types import SimpleNamespace
->>> isinstance(SimpleNamespace(data=[], label=None), Batch)
-True
+>>> is_resumable(SimpleNamespace(state_dict=dict, load_state_dict=print)), is_resumable(print)
+(True, False)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, TypeGuard
 
 from .ndarray import NDArray
 
@@ -26,6 +26,7 @@ __all__ = [
     "Resumable",
     "ShapeSpec",
     "StateTree",
+    "is_resumable",
 ]
 
 #: What happens to the gradient of one argument: it replaces what the array holds, is added to it, or is not computed.
@@ -41,10 +42,9 @@ ShapeSpec: TypeAlias = tuple[str, Sequence[int]]
 ArrayDict: TypeAlias = dict[str, NDArray]
 
 #: What `checkpoint` can write: dicts, lists and tuples of arrays, numbers, strings, bytes and None.
-StateTree: TypeAlias = dict[str, object]
+StateTree: TypeAlias = Mapping[str, object]
 
 
-@runtime_checkable
 class Batch(Protocol):
     """The arrays of one batch.
 
@@ -94,7 +94,6 @@ class Logger(Protocol):
         """Log a warning."""
 
 
-@runtime_checkable
 class Resumable(Protocol):
     """What a checkpoint of a training run saves and restores."""
 
@@ -103,6 +102,11 @@ class Resumable(Protocol):
 
     def load_state_dict(self, state: StateTree, /) -> None:
         """Continue from a state that `state_dict` returned."""
+
+
+def is_resumable(found: object) -> TypeGuard[Resumable]:
+    """Return whether something has a state to save and restore; attributes that it hands on count too."""
+    return hasattr(found, "state_dict") and hasattr(found, "load_state_dict")
 
 
 #: Called after an epoch as ``(epoch, symbol, arg_params, aux_params)``, after a batch or an evaluation with one record.

@@ -448,7 +448,7 @@ def test_buckets() -> None:
     low.forward_backward(batch)
     amp.unscale(low)
     low.update()
-    assert low._default._loss_scaler.state_dict()["unskipped"] == 1
+    assert low.loss_scaler.state_dict()["unskipped"] == 1
     with pytest.raises(ArgumentError, match="must be a BucketingModule"):
         amp.convert_bucketing_module(lenet())
 

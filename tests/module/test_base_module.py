@@ -4,7 +4,7 @@ import rebind as mx
 from rebind import nd
 from rebind.io import DataBatch, DataDesc, NDArrayIter
 from rebind.module import BaseModule
-from rebind.module.base_module import read_descs
+from rebind.module.descs import read_descs
 
 
 class Doubler(BaseModule):

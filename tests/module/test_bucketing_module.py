@@ -597,7 +597,7 @@ def test_what_load_dict_needs(missing):
 
 def test_load_dict():
     mod = module()
-    given = {4: mod._make_module(4).symbol}
+    given = {4: mod.buckets._make(4).symbol}
     again = BucketingModule.load_dict(given, network, 8, *mod.get_params())
     again.bind([("data", (ROWS, 8, 2))], for_training=False)
     for length in (4, 8, 6):

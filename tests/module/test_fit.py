@@ -323,7 +323,7 @@ def test_outputs_of_other_numbers_cannot_be_joined():
         def output_names(self):
             return ["softmax_output"] * (getattr(self, "count", 0) + 1)
 
-        def _output_axes(self):
+        def output_axes(self):
             return [0] * (getattr(self, "count", 0) + 1)
 
     mod = Changing(NET)

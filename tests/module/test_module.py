@@ -403,12 +403,14 @@ def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays():
 
 
 def test_rescale_grad_counts_the_workers_of_a_synchronous_store():
-    class Distributed(mx.kvstore.KVStore):
-        num_workers = 3
-
-    for kind, workers in (("dist_sync", 3), ("dist_device_sync", 3), ("dist_async", 1)):
+    for capabilities, workers in (
+        (mx.kvstore.Capabilities(spans_processes=True), 3),
+        (mx.kvstore.Capabilities(spans_processes=True, compresses=True), 3),
+        (mx.kvstore.Capabilities(spans_processes=True, is_synchronous=False), 1),
+    ):
+        class_body = {"num_workers": 3, "capabilities": capabilities}
         mod = module(rows=8)
-        mod.init_optimizer(kvstore=Distributed(kind))
+        mod.init_optimizer(kvstore=type("Distributed", (mx.kvstore.KVStore,), class_body)("mine"))
         assert mod._optimizer.rescale_grad == 1 / (8 * workers)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import rebind as mx
-from rebind.checkpoint import Checkpoint, Place
+from rebind.checkpoint import Checkpoint, Position
 from rebind.contrib.amp import init_trainer
 from rebind.contrib.amp.loss_scaler import LossScaler
 from rebind.errors import FormatError, MXNetError, ParameterError, StateError
@@ -160,7 +160,7 @@ def test_only_the_newest_files_stay(tmp_path: Path) -> None:
 def test_a_damaged_file_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     prefix = str(tmp_path / "run")
     train(Checkpoint(prefix, every_n_batches=2), num_epoch=1)
-    newest = Checkpoint(prefix).path(Checkpoint(prefix).places()[-1])
+    newest = Checkpoint(prefix).path(Checkpoint(prefix).positions()[-1])
     content = Path(newest).read_bytes()
     for damaged in (content[: len(content) // 2], b"", content[:200] + b"\0" * 50 + content[250:]):
         Path(newest).write_bytes(damaged)
@@ -210,7 +210,7 @@ def test_an_iterator_that_cannot_tell_its_place_is_read_up_to_it(
                 batch_end_callback=KillAt(*place),
             )
     again, _ = train(Checkpoint(prefix, every_n_batches=2), train_data=Generator())
-    assert "Generator cannot tell its place in the data" in caplog.text
+    assert "Generator has no state_dict, so that the run resumes by reading" in caplog.text
     assert bytes_of(again) == bytes_of(whole)
 
 
@@ -307,5 +307,5 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         path.write_bytes(b"nothing")
         mx.checkpoint.run.read_tree(str(path))
     assert Checkpoint(tmp_path / "run").newest() is None
-    assert Checkpoint("run").path(Place(1, 2)) == "run-0001-000002.run"
+    assert Checkpoint("run").path(Position(1, 2)) == "run-0001-000002.run"
     assert network().list_arguments()[0] == "data"

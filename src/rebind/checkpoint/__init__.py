@@ -1,7 +1,7 @@
 """Checkpoints: networks with their parameters in MXNet's files, and whole training runs in files of rebind's own.
 
-``prefix-symbol.json`` holds the network, ``prefix-0010.params`` the parameters after epoch 10. What `fit` needs to go
-on from where it stood is in ``prefix-0010-000120.run`` (`Checkpoint`). Each file appears whole or not at all.
+``prefix-symbol.json`` holds the network, ``prefix-0010.params`` the parameters after epoch 10. What `fit` needs to
+resume is in ``prefix-0010-000120.run`` (`Checkpoint`). Each file appears whole or not at all.
 """
 
 from .network import (
@@ -14,9 +14,9 @@ from .network import (
     symbol_path,
     write_params,
 )
-from .run import Checkpoint, Place
+from .run import Checkpoint, Position
 
 __all__ = [
-    "Checkpoint", "Place", "load_checkpoint", "load_params", "params_path", "read_params", "save_checkpoint",
+    "Checkpoint", "Position", "load_checkpoint", "load_params", "params_path", "read_params", "save_checkpoint",
     "states_path", "symbol_path", "write_params",
 ]  # fmt: skip

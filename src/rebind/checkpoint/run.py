@@ -1,4 +1,4 @@
-"""`Checkpoint`: where and when a training run is kept, so that the same call goes on after a kill."""
+"""`Checkpoint`: where and when a training run is saved, so that the same call resumes it after a kill."""
 
 from __future__ import annotations
 
@@ -6,43 +6,45 @@ import glob
 import logging
 import os
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import ArgumentError, FormatError, ParameterError
 from ..files import atomic_write
+from ..protocols import StateTree
 from .tree import read_tree, write_tree
 
-__all__ = ["Checkpoint", "Place"]
+__all__ = ["Checkpoint", "Position"]
 
 
-class Place(NamedTuple):
-    """Where a run stands: so many epochs are finished, and so many batches of the next."""
+class Position(NamedTuple):
+    """How far a run is: so many epochs are finished, and so many batches of the next."""
 
     epoch: int
     batch: int
 
 
 class Checkpoint:
-    """Keeps a training run in files, for ``fit(..., checkpoint=...)``.
+    """Saves a training run in files, for ``fit(..., checkpoint=...)``.
 
-    The same call of `fit` made again goes on exactly where the newest whole file stands: parameters, the optimizer's
-    states and counts, the schedule, random generators, the place in the data, metric and history. A file appears whole
-    or not at all; ``prefix-0003-000120.run`` is that after 3 epochs and 120 batches.
+    The same call of `fit` made again resumes exactly from the newest whole file: parameters, the optimizer's states and
+    counts, the schedule, random generators, the position in the data, metric and history. A file appears whole or not
+    at all; ``prefix-0003-000120.run`` is that after 3 epochs and 120 batches.
 
     Parameters
     ----------
     prefix
         Where the files go, and how their names begin; the folder must exist.
     every_n_batches
-        Keep the run every so many batches of an epoch; None for not within epochs.
+        Save the run every so many batches of an epoch; None for not within epochs.
     every_n_epochs
-        Keep the run every so many epochs; None for not at their ends. The last epoch is always kept.
+        Save the run every so many epochs; None for not at their ends. It is always saved after the last epoch.
     keep
         How many of the newest files stay; None for all.
 
     Examples
     --------
-    >>> checkpoint = Checkpoint("digits", every_n_batches=500, keep=2)  # fit(..., checkpoint=checkpoint)
+    >>> Checkpoint("digits", every_n_batches=500, keep=2)  # for fit(..., checkpoint=...)
+    Checkpoint('digits', every_n_batches=500, every_n_epochs=1, keep=2)
     """
 
     def __init__(
@@ -65,8 +67,12 @@ class Checkpoint:
         self.keep = keep
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint:
-        """Return `given` if it is a Checkpoint, else one with it as the prefix and all defaults."""
+    def of(cls, given: Checkpoint | str | os.PathLike[str]) -> Checkpoint:
+        """Return `given` if it is a Checkpoint, else one with it as the prefix and all defaults.
+
+        >>> Checkpoint.of("digits").keep
+        3
+        """
         if isinstance(given, Checkpoint):
             return given
         if isinstance(given, (str, os.PathLike)):
@@ -79,54 +85,54 @@ class Checkpoint:
             f"every_n_epochs={self.every_n_epochs}, keep={self.keep})"
         )
 
-    # ---- when --------------------------------------------------------------------------------------------
+    def is_due(self, position: Position, last_epoch: int) -> bool:
+        """Return whether to save at a position; `last_epoch` is the number of epochs of the whole run.
 
-    def is_due(self, place: Place, last_epoch: int) -> bool:
-        """Tell whether the run is to be kept at a place; `last_epoch` is the number of epochs of the whole run."""
-        if place.batch:
-            return self.every_n_batches is not None and place.batch % self.every_n_batches == 0
-        if place.epoch == last_epoch:
+        >>> Checkpoint("digits", every_n_epochs=2).is_due(Position(3, 0), last_epoch=10)
+        False
+        """
+        if position.batch:
+            return self.every_n_batches is not None and position.batch % self.every_n_batches == 0
+        if position.epoch == last_epoch:
             return True
-        return self.every_n_epochs is not None and place.epoch % self.every_n_epochs == 0
+        return self.every_n_epochs is not None and position.epoch % self.every_n_epochs == 0
 
-    # ---- files -------------------------------------------------------------------------------------------
+    def path(self, position: Position) -> str:
+        """Return the name of the file of a position.
 
-    def path(self, place: Place) -> str:
-        """Return the name of the file of a place.
-
-        >>> Checkpoint("digits").path(Place(3, 120))
+        >>> Checkpoint("digits").path(Position(3, 120))
         'digits-0003-000120.run'
         """
-        return f"{self.prefix}-{place.epoch:04d}-{place.batch:06d}.run"
+        return f"{self.prefix}-{position.epoch:04d}-{position.batch:06d}.run"
 
-    def places(self) -> list[Place]:
-        """Return the places that there are files of, the newest last."""
+    def positions(self) -> list[Position]:
+        """Return the positions that there are files of, the newest last."""
         pattern = re.compile(re.escape(os.path.basename(self.prefix)) + r"-(\d{4,})-(\d{6,})\.run")
         found = []
         for path in glob.glob(glob.escape(self.prefix) + "-*.run"):
             match = pattern.fullmatch(os.path.basename(path))
             if match:
-                found.append(Place(int(match[1]), int(match[2])))
+                found.append(Position(int(match[1]), int(match[2])))
         return sorted(found)
 
-    def save(self, place: Place, state: Any) -> str:
-        """Write the state of a run; then remove the oldest files beyond `keep`. Returns the file's name."""
-        path = self.path(place)
+    def save(self, position: Position, state: StateTree) -> str:
+        """Write the state of a run, then remove the oldest files beyond `keep`; return the file's name."""
+        path = self.path(position)
         with atomic_write(path) as file:
             write_tree(file, state)
         if self.keep is not None:
-            for old in self.places()[: -self.keep]:
+            for old in self.positions()[: -self.keep]:
                 os.unlink(self.path(old))
         return path
 
-    def newest(self) -> tuple[Place, Any] | None:
-        """Return the newest place whose file is whole, and its state; None when there is none.
+    def newest(self) -> tuple[Position, StateTree] | None:
+        """Return the newest position whose file is whole, and its state; None when there is none.
 
-        A file that is damaged is passed over with a warning in the log.
+        A damaged file is passed over with a warning in the log.
         """
-        for place in reversed(self.places()):
+        for position in reversed(self.positions()):
             try:
-                return place, read_tree(self.path(place))
+                return position, read_tree(self.path(position))
             except FormatError as error:
                 logging.warning("Checkpoint: passed over a file. %s", error)
         return None

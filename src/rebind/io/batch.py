@@ -118,7 +118,7 @@ class DataBatch:
                     f"DataBatch: {what} must be a list of arrays; got {type(arrays).__name__}. "
                     "Put a single array in brackets."
                 )
-        self.data = data
+        self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # only MXNet's scripts that fill it later give None
         self.label = label
         self.pad = pad
         self.index = index

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..executor import batch_axis
 from ..io import DataDesc, NDArrayIter
-from ..module.base_module import read_descs
+from ..module.descs import read_descs
 from ..ndarray import NDArray
+from ..protocols import DataSource
 from ..symbol import Symbol
 
-__all__ = ["axes_of", "batches_of", "described", "join", "rows_of", "validation_batches"]
+__all__ = [
+    "ArrayLike",
+    "Joined",
+    "Rows",
+    "Source",
+    "axes_of",
+    "batches_of",
+    "described",
+    "join",
+    "rows_of",
+    "validation_batches",
+]
+
+#: Data or labels: an NDArray, or what NumPy makes an array of.
+ArrayLike: TypeAlias = NDArray | np.ndarray | Sequence[float]
+#: An iterator over batches, or an array.
+Source: TypeAlias = DataSource | NDArray | np.ndarray
+#: A batch's array, or a list of several.
+Rows: TypeAlias = np.ndarray | list[np.ndarray]
+#: One array, a list of several, or None for none.
+Joined: TypeAlias = Rows | None
 
 
 def batches_of(
     who: str,
     symbol: Symbol,
-    X: Any,
-    y: Any,
+    X: Source,
+    y: ArrayLike | None,
     batch_size: int,
     *,
     labelled: bool = False,
     shuffle: bool = False,
     last_batch_handle: str = "pad",
-) -> Any:
+) -> DataSource:
     """Return X if it is an iterator, else one over the arrays X and y.
 
     Parameters
@@ -73,17 +94,20 @@ def batches_of(
     )
 
 
-def validation_batches(symbol: Symbol, eval_data: Any, batch_size: int) -> Any:
+def validation_batches(
+    symbol: Symbol, eval_data: Source | tuple[ArrayLike, ArrayLike] | None, batch_size: int
+) -> DataSource | None:
     """Return an iterator for the validation, from one, from a pair of arrays, or from none."""
     if eval_data is None or hasattr(eval_data, "provide_data"):
-        return eval_data
-    if not isinstance(eval_data, (tuple, list)) or len(eval_data) != 2:
-        got = f"{len(eval_data)} items" if isinstance(eval_data, (tuple, list)) else type(eval_data).__name__
+        return cast("DataSource | None", eval_data)
+    pair: object = eval_data
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        got = f"{len(pair)} items" if isinstance(pair, (tuple, list)) else type(pair).__name__
         raise ArgumentError(
             f"FeedForward.fit: eval_data must be an iterator or a pair of arrays (data, labels); got {got}"
         )
-    X, y = (each if isinstance(each, NDArray) else np.asarray(each) for each in eval_data)
-    # Shuffled, as in MXNet: the figures do not hang on it, but the random numbers that training then gets do.
+    X, y = (each if isinstance(each, NDArray) else np.asarray(each) for each in pair)
+    # Shuffled, as in MXNet: the figures do not depend on it, but the random numbers that training then gets do.
     return batches_of("fit", symbol, X, y, batch_size, labelled=True, shuffle=True)
 
 
@@ -93,13 +117,13 @@ def _only_name(arguments: Sequence[str], end: str, usual: str) -> str:
     return found[0] if usual not in arguments and len(found) == 1 else usual
 
 
-def described(data: Any) -> tuple[list[DataDesc], list[DataDesc]]:
+def described(data: DataSource) -> tuple[list[DataDesc], list[DataDesc]]:
     """Return descriptions of an iterator's data and labels."""
     labels = getattr(data, "provide_label", None)
     return read_descs(data.provide_data, "provide_data"), read_descs(labels, "provide_label")
 
 
-def rows_of(arrays: Any, descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
+def rows_of(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
     """Return a batch's arrays without the `pad` rows that only fill it up."""
     rows = []
     for value, axis in zip(arrays or (), axes_of(descs), strict=False):
@@ -113,7 +137,7 @@ def axes_of(descs: Sequence[DataDesc]) -> list[int]:
     return [max(batch_axis(desc.layout), 0) for desc in descs]
 
 
-def join(batches: Sequence[Sequence[np.ndarray]], axes: Sequence[int]) -> Any:
+def join(batches: Sequence[Sequence[np.ndarray]], axes: Sequence[int]) -> Joined:
     """Join the arrays of all batches: one array, a list of several, or None for none."""
     joined = [
         np.concatenate(parts, axis) for parts, axis in zip(zip(*batches, strict=True), axes, strict=False)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypedDict, cast
 
-from .. import optimizer as opt
 from ..callback import BatchCallback, EpochCallback
 from ..errors import ArgumentError, StateError
 from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
 from ..module import BatchEndParam, Module
-from ..ndarray import NDArray
-
-if TYPE_CHECKING:
-    from .feedforward import FeedForward
+from ..module.settings import FitSettings, OptimizerSettings
+from ..module.training_loop import TrainingLoop
+from ..optimizer import Optimizer
+from ..protocols import ArrayDict, Batch, DataSource, StateTree, is_resumable
+from ..symbol import Symbol
 
 __all__ = [
     "AllreduceStore",
@@ -27,7 +27,12 @@ __all__ = [
     "TrainingState",
 ]
 
-Params = dict[str, NDArray]
+
+class HasParams(Protocol):
+    """A model whose parameters follow the training."""
+
+    arg_params: ArrayDict | None
+    aux_params: ArrayDict | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class TrainingState:
 
 
 class Following:
-    """Follows a training run: tells the callbacks of it, and keeps the model's parameters up to date.
+    """Follows a training run: calls the callbacks, and keeps the model's parameters up to date.
 
     It is the first of the run's batch callbacks itself.
 
@@ -73,7 +78,7 @@ class Following:
 
     def __init__(
         self,
-        model: FeedForward,
+        model: HasParams,
         callbacks: Sequence[BatchCallback | EpochCallback],
         metric: EvalMetric,
         on_epoch: Callable[[int], None],
@@ -98,45 +103,56 @@ class Following:
         )
 
     def begin_epoch(self, epoch: int, nbatch: int, batch_size: int) -> None:
-        """Note that an epoch begins, or goes on after `nbatch` batches."""
+        """Note that an epoch begins, or resumes after `nbatch` batches."""
         self.finished_epochs, self._batches = epoch, nbatch
         if not self._started:
             self._batch_size = batch_size  # later the module may be bound to the validation's
-            self._tell_epoch([])
+            self._call_epoch([])
             self._started = True
         self._on_epoch(epoch)
         if not nbatch:
-            self._tell_batch()
+            self._call_batch()
 
     def __call__(self, record: BatchEndParam) -> None:
         """Count a batch."""
         self._batches = record.nbatch + 1
         self._iterations += 1
-        self._tell_batch()
+        self._call_batch()
 
-    def take_params(self, epoch: int, symbol: Any, arg_params: Params, aux_params: Params) -> None:
+    def take_params(self, epoch: int, symbol: Symbol, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
         """Give the model its parameters; the first epoch callback."""
         self._model.arg_params, self._model.aux_params = arg_params, aux_params
 
-    def end_epoch(self, *_: Any) -> None:
-        """Tell of the end of an epoch; the last epoch callback."""
-        self._tell_epoch(self._metric.get_global_name_value())
+    def end_epoch(self, *_: object) -> None:
+        """Call the callbacks at the end of an epoch; the last epoch callback."""
+        self._call_epoch(self._metric.get_global_name_value())
 
-    def _tell_batch(self) -> None:
+    def _call_batch(self) -> None:
         for callback in self._of_batches:
             callback(self.state)
 
-    def _tell_epoch(self, measured: list[tuple[str, Any]]) -> None:
+    def _call_epoch(self, measured: list[tuple[str, float]]) -> None:
         for callback in self._of_epochs:
             callback(self._model, self.state, measured)
 
-    def state_dict(self) -> dict[str, int]:
-        """Return what a run that goes on after a kill cannot know."""
+    def state_dict(self) -> StateTree:
+        """Return what a run that resumes after a kill cannot know."""
         return {"iterations": self._iterations}
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on from what `state_dict` returned."""
-        self._iterations = state["iterations"]
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+        self._iterations = cast(int, state["iterations"])
+
+
+class FollowedLoop(TrainingLoop):
+    """A training loop that something follows."""
+
+    module: Trainer
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Let it note that an epoch begins."""
+        super().begin_epoch(epoch)
+        self.module.follow_epoch(epoch, self.position.batch)
 
 
 class Trainer(Module):
@@ -154,23 +170,31 @@ class Trainer(Module):
         For `Module`.
     """
 
-    def __init__(self, symbol: Any, *, following: Following, lr_decay: str, **kwargs: Any) -> None:
+    def __init__(self, symbol: Symbol, *, following: Following, lr_decay: str, **kwargs: Any) -> None:
         super().__init__(symbol, **kwargs)
         self._following = following
         self._lr_decay = lr_decay
 
-    def _begin_epoch(self, epoch: int, nbatch: int) -> None:
-        assert self._group is not None
-        self._following.begin_epoch(epoch, nbatch, self._group.batch_size)
+    def training_loop(self, settings: FitSettings) -> TrainingLoop:
+        """Return what `fit` runs."""
+        return FollowedLoop(self, settings)
 
-    def _make_optimizer(self, given: Any, params: Any, rescale: float, store_updates: bool) -> opt.Optimizer:
+    def follow_epoch(self, epoch: int, nbatch: int) -> None:
+        """Let the follower note that an epoch begins, or resumes after `nbatch` batches."""
+        self._following.begin_epoch(epoch, nbatch, self._need_group("fit()").batch_size)
+
+    def _make_optimizer(
+        self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]
+    ) -> Optimizer:
         """Make the optimizer; a `rescale_grad` of 0 is as good as none, any other is the user's own."""
-        if isinstance(given, opt.Optimizer):
+        given = settings.optimizer
+        if isinstance(given, Optimizer):
             given.rescale_grad = rescale = given.rescale_grad or rescale
         else:
-            params = dict(params)
+            params = dict(settings.optimizer_params or ())
             params["rescale_grad"] = params.get("rescale_grad") or rescale
-        made = super()._make_optimizer(given, params, rescale, store_updates)
+            settings = replace(settings, optimizer_params=params)
+        made = super()._make_optimizer(settings, rescale, names)
         if self._lr_decay == "epoch" and made.lr_scheduler is not None:
             made.lr_scheduler = ScheduleByEpoch(made.lr_scheduler, self._following)
         return made
@@ -197,10 +221,10 @@ class AllreduceStore(KVStore):
 class CountedFromOne:
     """A batch callback that is given batches' numbers from 1; in all else it is the callback."""
 
-    def __init__(self, callback: Callable[[BatchEndParam], Any]) -> None:
+    def __init__(self, callback: Callable[[BatchEndParam], object]) -> None:
         self._callback = callback
 
-    def __call__(self, record: BatchEndParam) -> Any:
+    def __call__(self, record: BatchEndParam) -> object:
         """Take the record of a batch."""
         number = record.nbatch + 1
         return self._callback(
@@ -209,6 +233,13 @@ class CountedFromOne:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._callback, name)
+
+
+class EpochsState(TypedDict):
+    """What `Epochs.state_dict` returns."""
+
+    data: StateTree
+    taken: int
 
 
 class Epochs:
@@ -222,19 +253,19 @@ class Epochs:
         Batches in an epoch, which then begins where the last one ended; None for all that there are.
     """
 
-    def __init__(self, data: Any, size: int | None) -> None:
+    def __init__(self, data: DataSource, size: int | None) -> None:
         self.data = data
         self.size = size
         self._taken = 0
-        self._rest: Iterator[Any] = iter(data)
+        self._rest: Iterator[Batch] = iter(data)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.data, name)
 
     def __len__(self) -> int:
-        return len(self.data) if self.size is None else self.size
+        return len(cast(Sized, self.data)) if self.size is None else self.size
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch]:
         """Yield the batches of an epoch; of the rest of it after `load_state_dict`."""
         while self.size is None or self._taken < self.size:
             batch = next(self._rest, None)
@@ -255,17 +286,19 @@ class Epochs:
     def reset(self) -> None:
         """Do nothing: the next epoch begins where it is to begin."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the place in the data and in the epoch."""
-        if not hasattr(self.data, "state_dict"):
+    def state_dict(self) -> StateTree:
+        """Return the position in the data and in the epoch."""
+        if not is_resumable(self.data):
             raise StateError(
-                "fit: epoch_size and checkpoint together need train_data that can tell its place (state_dict); "
-                f"{type(self.data).__name__} cannot. Leave one of them out."
+                "fit: epoch_size and checkpoint together need train_data that knows its position (state_dict); "
+                f"{type(self.data).__name__} does not. Leave one of them out."
             )
         return {"data": self.data.state_dict(), "taken": self._taken}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to a place that `state_dict` returned."""
-        self.data.load_state_dict(state["data"])
-        self._taken = state["taken"]
+    def load_state_dict(self, state: StateTree) -> None:
+        """Go back to a position that `state_dict` returned."""
+        saved = cast(EpochsState, state)
+        if is_resumable(self.data):
+            self.data.load_state_dict(saved["data"])
+        self._taken = saved["taken"]
         self._rest = iter(self.data)

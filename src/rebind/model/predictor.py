@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from .. import dtypes
 from ..device import Device
 from ..errors import NameLookupError, ShapeError, StateError
 from ..module import Module
 from ..ndarray import NDArray
+from ..protocols import DataSource
 from ..symbol import Symbol
 from .data import described
 
 __all__ = ["Predictor"]
 
-Params = Mapping[str, NDArray]
+Params: TypeAlias = Mapping[str, NDArray]
 
 
 class Predictor:
@@ -40,7 +41,7 @@ class Predictor:
     """
 
     def __init__(
-        self, who: str, symbol: Symbol, device: Device, data: Any, given: Params, verbosity: int
+        self, who: str, symbol: Symbol, device: Device, data: DataSource, given: Params, verbosity: int
     ) -> None:
         started = time.perf_counter()
         self._symbol, self._key = symbol, _key(device, data, given)
@@ -66,11 +67,11 @@ class Predictor:
             took = time.perf_counter() - started
             logging.info("FeedForward.%s: bound to %s in %.3f s", who, _spelled(self.shapes), took)
 
-    def fits(self, symbol: Symbol, device: Device, data: Any, given: Params) -> bool:
-        """Tell whether it would be bound just so."""
+    def fits(self, symbol: Symbol, device: Device, data: DataSource, given: Params) -> bool:
+        """Return whether it would be bound in just this way."""
         return self._symbol is symbol and self._key == _key(device, data, given)
 
-    def check_shapes(self, who: str, data: Any) -> None:
+    def check_shapes(self, who: str, data: DataSource) -> None:
         """Require the shapes that it is bound to."""
         if _shapes(data) != self.shapes:
             raise ShapeError(
@@ -106,11 +107,11 @@ def _need(who: str, kind: str, names: Sequence[str], have: Params) -> None:
         )
 
 
-def _shapes(data: Any) -> list[tuple]:
+def _shapes(data: DataSource) -> list[tuple]:
     return [(desc.name, tuple(desc.shape), dtypes.name(desc.dtype)) for desc in described(data)[0]]
 
 
-def _key(device: Device, data: Any, given: Params) -> tuple:
+def _key(device: Device, data: DataSource, given: Params) -> tuple:
     labels = [(desc.name, tuple(desc.shape)) for desc in described(data)[1]]
     return device, _shapes(data), labels, set(given)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def write_keys(path: str, keys: Sequence[Hashable]) -> None:
         file.write(json.dumps({"buckets": keys}, default=int).encode())
 
 
-def read_keys(path: str) -> list[Any]:
+def read_keys(path: str) -> list[Hashable]:
     """Return the keys in a file.
 
     Raises
@@ -62,15 +61,15 @@ def read_keys(path: str) -> list[Any]:
     return [_as_key(each) for each in found[0].asnumpy().tolist()]
 
 
-def _is_int32(key: Any) -> bool:
+def _is_int32(key: object) -> bool:
     return isinstance(key, (int, np.integer)) and not isinstance(key, bool) and int(key) in _INT32
 
 
-def _is_plain(key: Any) -> bool:
+def _is_plain(key: object) -> bool:
     if isinstance(key, tuple):
         return all(map(_is_plain, key))
     return isinstance(key, (int, float, str, np.integer)) and not isinstance(key, bool)
 
 
-def _as_key(value: Any) -> Any:
+def _as_key(value: object) -> Hashable:
     return tuple(map(_as_key, value)) if isinstance(value, list) else value

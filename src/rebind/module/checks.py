@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 from ..errors import ParameterError
 from ..io import DataDesc
 from ..symbol import Symbol
-from .base_module import check_names, read_descs
+from .descs import Shapes, check_names, read_descs
 
 __all__ = ["_check_input_names", "_check_names_match", "_parse_data_desc"]
 
@@ -19,7 +18,9 @@ def _check_input_names(symbol: Symbol, names: Iterable[str], typename: str, thro
     check_names(names, symbol.list_arguments(), f"Module({typename}_names)", must=throw)
 
 
-def _check_names_match(data_names: Iterable[str], data_shapes: Any, name: str, throw: bool) -> None:
+def _check_names_match(
+    data_names: Iterable[str], data_shapes: Iterable[DataDesc], name: str, throw: bool
+) -> None:
     """Raise an error (or, without `throw`, warn) when the names of `data_shapes` are not `data_names`."""
     given = [desc.name for desc in data_shapes]
     if sorted(given) != sorted(data_names):
@@ -30,7 +31,7 @@ def _check_names_match(data_names: Iterable[str], data_shapes: Any, name: str, t
 
 
 def _parse_data_desc(
-    data_names: Iterable[str], label_names: Iterable[str], data_shapes: Any, label_shapes: Any
+    data_names: Iterable[str], label_names: Iterable[str], data_shapes: Shapes, label_shapes: Shapes | None
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Return both lists of shapes as `DataDesc` records, None for labels that are absent.
 

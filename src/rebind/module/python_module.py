@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,17 @@ from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..initializer import Uniform
 from ..io import DataDesc
 from ..metric import EvalMetric
+from ..monitor import Monitor
 from ..ndarray import NDArray, array
-from .base_module import BaseModule, read_descs
+from ..optimizer import Optimizer
+from ..protocols import ArrayDict, GradReqs, Logger, StateTree
+from .base_module import BaseModule
+from .batches import AnyBatch, labels_of, whole
+from .descs import Shapes, read_descs
+from .settings import InitializerSpec, OptimizerParams, StoreSpec
+from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["PythonLossModule", "PythonModule"]
-
-Params = dict[str, NDArray]
 
 
 class PythonModule(BaseModule):
@@ -41,7 +45,7 @@ class PythonModule(BaseModule):
         data_names: Sequence[str],
         label_names: Sequence[str] | None,
         output_names: Sequence[str],
-        logger: Any = logging,
+        logger: Logger = logging,
     ) -> None:
         super().__init__(logger)
         self._data_names = _names(data_names)
@@ -62,30 +66,30 @@ class PythonModule(BaseModule):
         return self._output_names
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the inputs; None before `bind`."""
         return self._data_shapes
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None when no labels are bound."""
         return self._label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
         """Names and shapes of the outputs; None before `bind`."""
         return self._output_shapes
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
-        **_: Any,
+        grad_req: GradReqs = "write",
+        **_: object,
     ) -> None:
         """Take the shapes. It holds no memory, so that a second call is as good as the first.
 
@@ -121,23 +125,27 @@ class PythonModule(BaseModule):
                 f"{type(self).__name__}.bind: {who} must describe {list(names)}, in this order; got {given}"
             )
 
+    def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
+        """Return ``'write'``: there are no parameters."""
+        return "write"
+
     def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return names and shapes of the outputs; `data_shapes` and `label_shapes` are known by then."""
-        raise self._abstract("_compute_output_shapes()")
+        raise self._undefined("_compute_output_shapes()")
 
-    # ---- nothing to do, without parameters ---------------------------------------------------------------
+    # Nothing to do, without parameters.
 
-    def get_params(self) -> tuple[Params, Params]:
+    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
         """Return no parameters."""
         return {}, {}
 
-    def trained_params(self) -> Params:
+    def trained_params(self) -> ArrayDict:
         """Return no parameters."""
         return {}
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),  # noqa: B008  (MXNet's default; it keeps no state)
+        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -147,9 +155,19 @@ class PythonModule(BaseModule):
         """Do nothing: there are no parameters."""
         self.params_initialized = True
 
-    def init_optimizer(self, *args: Any, **kwargs: Any) -> None:
+    def init_optimizer(
+        self,
+        kvstore: StoreSpec = "local",
+        optimizer: str | Optimizer = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Do nothing: there are no parameters."""
         self.optimizer_initialized = True
+
+    def optimizers(self) -> list[Optimizer]:
+        """Return none: there are no parameters."""
+        return []
 
     def update(self) -> None:
         """Do nothing: there are no parameters."""
@@ -157,17 +175,17 @@ class PythonModule(BaseModule):
     def clear_gradients(self) -> None:
         """Do nothing: there are no parameters."""
 
-    def run_state(self) -> dict[str, Any]:
+    def run_state(self) -> StateTree:
         """Return nothing: there are no parameters."""
         return {}
 
-    def load_run_state(self, state: Mapping[str, Any]) -> None:
+    def load_run_state(self, state: StateTree) -> None:
         """Do nothing: there are no parameters."""
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Do nothing: a monitor watches what symbols compute."""
 
-    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric; without bound labels do nothing."""
         if self._label_shapes is None:
             return
@@ -214,8 +232,8 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
-        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+        logger: Logger = logging,
+        grad_func: Callable[[NDArray, NDArray], NDArray | np.ndarray] | None = None,
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         for what, names in (("data_names", self._data_names), ("label_names", self._label_names or [])):
@@ -233,19 +251,22 @@ class PythonLossModule(PythonModule):
         assert self._data_shapes is not None
         return [(self._output_names[0], self._data_shapes[0].shape)]
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Take the scores, and the labels if they are there."""
-        labels = getattr(data_batch, "label", None)
+        batch = whole(data_batch)
+        if batch is None:
+            raise ParameterError(f"{type(self).__name__}.forward: a batch must be whole; got a list of them")
+        labels = labels_of(batch)
         training = self.for_training if is_train is None else is_train
         if training and not labels:
             raise ArgumentError(
                 f"{type(self).__name__}.forward: a batch for training must have label, for {self._label_names}"
             )
-        self._scores = data_batch.data[0]
+        self._scores = batch.data[0]
         self._labels = labels[0] if labels else None
         self._scores_grad = None
 
-    def get_outputs(self, merge_multi_context: bool = True) -> list:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """Return the scores."""
         scores = self._need_scores("get_outputs()")
         return [scores] if merge_multi_context else [[scores]]
@@ -255,7 +276,7 @@ class PythonLossModule(PythonModule):
             raise StateError(f"{type(self).__name__}.{who} needs forward() first")
         return self._scores
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGrads = None) -> None:
         """Compute the gradient of the scores."""
         if out_grads is not None:
             raise ParameterError(f"{type(self).__name__}.backward: out_grads must be None, for it is a loss")
@@ -285,7 +306,7 @@ class PythonLossModule(PythonModule):
             )
         self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Return the gradient of the scores."""
         if self._scores_grad is None:
             raise StateError(f"{type(self).__name__}.get_input_grads() needs backward() first")

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypedDict, cast
 
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
+from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from .base_module import BaseModule, read_descs
-from .bucketing_module import BucketingModule
-from .module import Module
-from .python_module import PythonModule
+from ..protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
+from ..symbol import Symbol
+from .base_module import BaseModule
+from .batches import AnyBatch
+from .descs import Shapes, read_descs
+from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
+from .steps import Arrays, HeadGrads, Labels
+from .update import LossScaling
 
 __all__ = ["SequentialModule"]
 
-Params = dict[str, NDArray]
 
+class Link(NamedTuple):
+    """A module of the chain, and how it is connected."""
 
-class _Link(NamedTuple):
     module: BaseModule
     takes_labels: bool
     is_wired: bool
+
+
+class ChainState(TypedDict):
+    """What `SequentialModule.run_state` returns."""
+
+    modules: list[StateTree]
 
 
 class SequentialModule(BaseModule):
@@ -56,12 +67,13 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
-        self._links: list[_Link] = []
+        self._links: list[Link] = []
         self._bound_labels: list[DataDesc] | None = None
+        self._scales_outputs = True
 
-    def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
+    def add(self, module: BaseModule, **kwargs: bool) -> SequentialModule:
         """Add a module to the end of the chain, which must be bound anew then; return the chain.
 
         Parameters
@@ -86,7 +98,7 @@ class SequentialModule(BaseModule):
                 f"SequentialModule.add: module must be a BaseModule; got {type(module).__name__}"
             )
         self._links.append(
-            _Link(
+            Link(
                 module,
                 bool(kwargs.get(self.META_TAKE_LABELS, False)),
                 bool(kwargs.get(self.META_AUTO_WIRING, False)),
@@ -95,11 +107,20 @@ class SequentialModule(BaseModule):
         self.binded = self.params_initialized = self.optimizer_initialized = False
         return self
 
-    # ---- what it is --------------------------------------------------------------------------------------
+    # What it is.
 
     @property
     def _modules(self) -> list[BaseModule]:
         return [link.module for link in self._links]
+
+    @property
+    def networks(self) -> list[Symbol]:
+        """The networks of all modules, by which a saved run is recognized."""
+        return [network for module in self._modules for network in module.networks]
+
+    def parameter_names(self) -> list[str]:
+        """Return the names of parameters and auxiliary states, as far as they are known before `init_params`."""
+        return [name for module in self._modules for name in module.parameter_names()]
 
     @property
     def data_names(self) -> list[str]:
@@ -112,7 +133,7 @@ class SequentialModule(BaseModule):
         return self._links[-1].module.output_names if self._links else []
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Shapes | None:
         """Descriptions of the inputs."""
         self._need_bound("data_shapes")
         return self._links[0].module.data_shapes
@@ -124,7 +145,7 @@ class SequentialModule(BaseModule):
         return self._bound_labels
 
     @property
-    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
         """Names and shapes of the last module's outputs."""
         self._need_bound("output_shapes")
         return self._links[-1].module.output_shapes
@@ -141,18 +162,18 @@ class SequentialModule(BaseModule):
     def __repr__(self) -> str:
         return f"<SequentialModule of {self._modules}>"
 
-    # ---- bind --------------------------------------------------------------------------------------------
+    # Bind.
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
-        **_: Any,
+        grad_req: GradReqs = "write",
+        **_: object,
     ) -> None:
         """Bind all modules, each to the shapes of the outputs of the one before.
 
@@ -167,7 +188,7 @@ class SequentialModule(BaseModule):
         inputs_need_grad
             Whether the inputs of the first module get gradients too.
         force_rebind
-            Bind anew; otherwise a second `bind` changes nothing and says so.
+            Bind anew; otherwise a second `bind` changes nothing and warns.
         shared_module
             Must be None.
         grad_req
@@ -176,55 +197,61 @@ class SequentialModule(BaseModule):
         if not self._links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
         if self.binded and not force_rebind:
-            warnings.warn(
-                "SequentialModule.bind: already bound, so this call changes nothing. Set force_rebind=True to bind "
-                "anew.",
-                stacklevel=2,
-            )
+            _warn("bind: already bound", "Set force_rebind=True to bind anew.")
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("SequentialModule.bind: inputs_need_grad=True needs for_training=True")
         if shared_module is not None:
             raise ParameterError(f"SequentialModule.bind: shared_module must be None; got {shared_module!r}")
-        data = read_descs(data_shapes, "data_shapes")
-        labels = read_descs(label_shapes, "label_shapes") or None
-        for i, link in enumerate(self._links):
-            if i:
-                data = self._wired(i, _outputs_of(self._links[i - 1].module))
-            elif link.is_wired:
-                data = self._wired(i, data)
-            self._bind_link(
-                i,
-                data,
-                labels,
-                for_training=for_training,
-                # The first module's inputs are the chain's; the others' gradients go on to the module before.
-                inputs_need_grad=for_training and (inputs_need_grad or i > 0),
-                force_rebind=True,
-                grad_req=_grad_req_for(link.module, grad_req, is_first=i == 0),
-            )
-        self._bound_labels = labels if any(link.takes_labels for link in self._links) else None
+        self._share_loss_scaler()
+        asked = Binding(
+            data=read_descs(data_shapes, "data_shapes"),
+            labels=read_descs(label_shapes, "label_shapes") or None,
+            for_training=for_training,
+            inputs_need_grad=inputs_need_grad,
+            grad_req=grad_req,
+        )
+        for i in range(len(self._links)):
+            given = self._links[i - 1].module.output_descs() if i else asked.data
+            self._bind_link(i, self._wired(i, given), asked)
+        self._bound_labels = asked.labels if any(link.takes_labels for link in self._links) else None
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.binded = True
 
-    def _bind_link(self, i: int, data: list[DataDesc], labels: Any, **kwargs: Any) -> None:
+    def _bind_link(self, i: int, data: list[DataDesc], asked: Binding) -> None:
         link = self._links[i]
-        unread = getattr(link.module, "label_names", None)
-        if labels and unread and not link.takes_labels and kwargs["for_training"]:
-            unread = [name for name in unread if name in link.module.symbol.list_arguments()]
-            if unread:
-                warnings.warn(
-                    f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
-                    "take_labels=True.",
-                    stacklevel=3,
-                )
+        if asked.labels and asked.for_training and not link.takes_labels:
+            self._warn_of_labels(i)
         names, given = list(link.module.data_names), [desc.name for desc in data]
         if i and sorted(names) != sorted(given):
             raise ParameterError(
                 f"SequentialModule.bind: module {i} has the inputs {names}; the outputs before it are {given}. Add it "
                 "with auto_wiring=True to take them by their order."
             )
-        link.module.bind(data, labels if link.takes_labels else None, **kwargs)
+        # Gradients that a module hands to the one before are never added up.
+        grad_req = asked.grad_req
+        if i or not link.module.parameter_names():
+            grad_req = link.module.grad_req_of_parameters(grad_req)
+        link.module.bind(
+            data,
+            asked.labels if link.takes_labels else None,
+            for_training=asked.for_training,
+            # The first module's inputs are the chain's; the others' gradients are for the module before.
+            inputs_need_grad=asked.for_training and (asked.inputs_need_grad or i > 0),
+            force_rebind=True,
+            grad_req=grad_req,
+        )
+
+    def _warn_of_labels(self, i: int) -> None:
+        """Warn of labels of a module that does not take any: they stay zero."""
+        module = self._links[i].module
+        arguments = [] if module.symbol is None else module.symbol.list_arguments()
+        if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:
+            warnings.warn(
+                f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
+                "take_labels=True.",
+                stacklevel=4,
+            )
 
     def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:
         """Return what goes into a module, under its names for it."""
@@ -242,29 +269,42 @@ class SequentialModule(BaseModule):
             for name, desc in zip(names, given, strict=True)
         ]
 
-    # ---- parameters --------------------------------------------------------------------------------------
+    def _share_loss_scaler(self) -> None:
+        """Let all modules scale by the chain's scaler: gradients of one are those of the one after, multiplied on."""
+        last = len(self._links) - 1
+        for i, module in enumerate(self._modules):
+            if self.loss_scaler is not None and module.networks:
+                module.use_loss_scaler(self.loss_scaler, outputs=i == last and self._scales_outputs)
+            elif self.loss_scaler is None and module.loss_scaler is not None:
+                raise StateError(
+                    f"SequentialModule.bind: module {i} scales its losses by itself, which the others do not know of. "
+                    "Give the whole chain to amp.init_trainer()."
+                )
 
-    def get_params(self) -> tuple[Params, Params]:
+    def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
+        """Scale the losses of all modules from the next `bind` on."""
+        self.loss_scaler, self._scales_outputs = scaler, outputs
+
+    # Parameters.
+
+    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
         """Return copies of the parameters and auxiliary states of all modules."""
         self._need_ready("get_params()")
-        return self._all_params()
-
-    def _all_params(self) -> tuple[Params, Params]:
-        arg_params: Params = {}
-        aux_params: Params = {}
+        arg_params: ArrayDict = {}
+        aux_params: ArrayDict = {}
         for module in self._modules:
             args, aux = module.get_params()
             arg_params.update(args)
             aux_params.update(aux)
         return arg_params, aux_params
 
-    def trained_params(self) -> Params:
-        """Return the parameters that training moves, as they are on the first devices; not copies."""
+    def trained_params(self) -> ArrayDict:
+        """Return the parameters that training changes, as they are on the first devices; not copies."""
         return {name: value for module in self._modules for name, value in module.trained_params().items()}
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),  # noqa: B008  (MXNet's default; it keeps no state)
+        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -277,11 +317,7 @@ class SequentialModule(BaseModule):
         """
         self._need_bound("init_params()")
         if self.params_initialized and not force_init:
-            warnings.warn(
-                "SequentialModule.init_params: the parameters have values already, so this call changes nothing. "
-                "Set force_init=True to set them anew.",
-                stacklevel=2,
-            )
+            _warn("init_params: the parameters have values already", "Set force_init=True to set them anew.")
             return
         self._check_names()
         for module in self._modules:
@@ -301,7 +337,7 @@ class SequentialModule(BaseModule):
         """Check that no two modules have a parameter of one name, as far as their names are known beforehand."""
         owners: dict[str, int] = {}
         for i, module in enumerate(self._modules):
-            for name in (*getattr(module, "_param_names", ()), *getattr(module, "_aux_names", ())):
+            for name in module.parameter_names():
                 other = owners.setdefault(name, i)
                 if other != i:
                     raise ParameterError(
@@ -309,17 +345,18 @@ class SequentialModule(BaseModule):
                         f"and in module {i}"
                     )
 
-    def _unify_devices(self) -> None:
+    def unify_devices(self) -> None:
+        """Let the devices of each module agree."""
         for module in self._modules:
-            module._unify_devices()
+            module.unify_devices()
 
-    # ---- optimizer ---------------------------------------------------------------------------------------
+    # Optimizer.
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: StoreSpec = "local",
+        optimizer: str | Optimizer = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Set up an optimizer for each module; see `Module.init_optimizer`.
@@ -328,21 +365,13 @@ class SequentialModule(BaseModule):
         """
         self._need_ready("init_optimizer()")
         if self.optimizer_initialized and not force_init:
-            warnings.warn(
-                "SequentialModule.init_optimizer: there is an optimizer already, so this call changes nothing. "
-                "Set force_init=True to start anew.",
-                stacklevel=2,
-            )
+            _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start anew.")
             return
         index = 0
         for module in self._modules:
             module.batches_per_update = self.batches_per_update
-            owner = _owner_of(module)
-            if owner is not None and isinstance(
-                optimizer, Optimizer
-            ):  # numbers of parameters must differ then
-                owner._first_index = index
-                index += len(owner._param_names) * len(owner._context)
+            if isinstance(optimizer, Optimizer):  # numbers of parameters must differ then
+                index = module.number_parameters(index)
             module.init_optimizer(
                 kvstore=kvstore,
                 optimizer=optimizer,
@@ -357,37 +386,34 @@ class SequentialModule(BaseModule):
         for module in self._modules:
             module.clear_gradients()
 
-    def _finish_update(self, waiting: int) -> None:
-        for module in self._modules:
-            if _owner_of(module) is not None:
-                module._finish_update(waiting)
-            elif waiting:
-                module.update()
+    def optimizers(self) -> list[Optimizer]:
+        """Return the optimizers in use; one that serves several modules comes several times."""
+        return [optimizer for module in self._modules for optimizer in module.optimizers()]
 
-    def run_state(self) -> dict[str, Any]:
-        """Return all that training needs to go on, of each module."""
+    def run_state(self) -> StateTree:
+        """Return all that training needs to resume, of each module."""
         self._need_ready("run_state()")
         return {"modules": [module.run_state() for module in self._modules]}
 
-    def load_run_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `run_state` returned."""
+    def load_run_state(self, state: StateTree) -> None:
+        """Resume from what `run_state` returned."""
         self._need_ready("load_run_state()")
-        if len(state["modules"]) != len(self._links):
+        modules = cast(ChainState, state)["modules"]
+        if len(modules) != len(self._links):
             raise StateError(
-                f"SequentialModule.load_run_state: the run was of {len(state['modules'])} modules; "
-                f"got {len(self._links)}"
+                f"SequentialModule.load_run_state: the run was of {len(modules)} modules; got {len(self._links)}"
             )
-        for module, kept in zip(self._modules, state["modules"], strict=True):
-            module.load_run_state(kept)
+        for module, saved in zip(self._modules, modules, strict=True):
+            module.load_run_state(saved)
 
-    # ---- the steps of a batch ----------------------------------------------------------------------------
+    # The steps of a batch.
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
+    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get ready for a batch; only the first module sees the batch itself."""
         if self._links:
             self._links[0].module.prepare(data_batch, sparse_row_id_fn)
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, module by module; it may have another size than the one before."""
         self._need_ready("forward()")
         if not hasattr(data_batch, "data"):
@@ -395,11 +421,11 @@ class SequentialModule(BaseModule):
                 f"SequentialModule.forward: a batch must have data, a list of arrays; got {type(data_batch).__name__}"
             )
         training = self.for_training if is_train is None else bool(is_train)
-        batch = data_batch
+        batch: AnyBatch = data_batch
         for i, module in enumerate(self._modules):
             if i:
                 batch = DataBatch(
-                    self._modules[i - 1].get_outputs(),
+                    cast(list[NDArray], self._modules[i - 1].get_outputs()),
                     getattr(data_batch, "label", None),
                     pad=getattr(data_batch, "pad", None),
                     index=getattr(data_batch, "index", None),
@@ -408,7 +434,7 @@ class SequentialModule(BaseModule):
                 )
             module.forward(batch, is_train=training)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGrads = None) -> None:
         """Compute the gradients for the last batch, from the last module to the first."""
         self._need_ready("backward()")
         if not self.for_training:
@@ -417,76 +443,80 @@ class SequentialModule(BaseModule):
             module = self._links[i].module
             module.backward(out_grads=out_grads)
             if i:
-                out_grads = module.get_input_grads()
+                gradients = cast(list[NDArray], module.get_input_grads())
+                begins = i == len(self._links) - 1 and not module.networks and self._scales_outputs
+                out_grads = self._scaled(gradients) if begins else gradients
+
+    def _scaled(self, gradients: list[NDArray]) -> list[NDArray]:
+        """Return gradients that begin in a loss in Python, which knows of no scale, with the scale in them."""
+        if self.loss_scaler is None:
+            return gradients
+        scaled = [gradient.copy() for gradient in gradients]
+        for gradient in scaled:
+            gradient *= self.loss_scaler.loss_scale
+        return scaled
 
     def update(self) -> None:
-        """Move the parameters of all modules by the gradients of the last batch."""
+        """Update the parameters of all modules by the gradients of the last batch.
+
+        With scaled losses they are updated together, or if the gradients of one overflow, not at all.
+        """
         if not self.optimizer_initialized:
             raise StateError("SequentialModule.update() needs init_optimizer() first")
-        for module in self._modules:
-            module.update()
+        if self.loss_scaler is None:
+            for module in self._modules:
+                module.update()
+        else:
+            self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
 
-    def get_outputs(self, merge_multi_context: bool = True) -> list:
+    def apply_gradients(self) -> None:
+        """Update the parameters of all modules by gradients that are not scaled any more."""
+        for module in self._modules:
+            module.apply_gradients()
+
+    def scaled_gradients(self) -> list[Sequence[NDArray]]:
+        """Return the gradients of all modules' parameters."""
+        return [each for module in self._modules for each in module.scaled_gradients()]
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """Return the outputs of the last module."""
         self._need_ready("get_outputs()")
         return self._links[-1].module.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Return the gradients of the first module's inputs."""
         self._need_ready("get_input_grads()")
         if not self.inputs_need_grad:
             raise StateError("SequentialModule.get_input_grads() needs bind(inputs_need_grad=True)")
         return self._links[0].module.get_input_grads(merge_multi_context)
 
-    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric: the outputs of each module that takes labels."""
         self._need_ready("update_metric()")
         for link in self._links:
             if link.takes_labels:
                 link.module.update_metric(eval_metric, labels, pre_sliced)
 
-    def _measure_without_padding(self, eval_metric: EvalMetric, batch: Any, pad: int) -> None:
+    def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
+        """Add the batch that was just computed to a metric, but for its last `pad` samples."""
         for link in self._links:
             if link.takes_labels:
-                link.module._measure_without_padding(eval_metric, batch, pad)
+                link.module.measure_without_padding(metric, batch, pad)
 
-    def _output_axes(self) -> list[int]:
-        return self._links[-1].module._output_axes()
+    def output_descs(self) -> list[DataDesc]:
+        """Return descriptions of the last module's outputs."""
+        return self._links[-1].module.output_descs()
 
-    def install_monitor(self, mon: Any) -> None:
+    def output_axes(self) -> list[int]:
+        """Return the batch axis of each output of the last module."""
+        return self._links[-1].module.output_axes()
+
+    def install_monitor(self, mon: Monitor) -> None:
         """Let a monitor watch all modules."""
         self._need_bound("install_monitor()")
         for module in self._modules:
             module.install_monitor(mon)
 
 
-def _outputs_of(module: BaseModule) -> list[DataDesc]:
-    """Describe the outputs of a bound module, in their own types and with their own batch axes."""
-    outputs = module.output_shapes
-    types = [None] * len(outputs)
-    layouts: list[str | None] = ["NCHW"] * len(outputs)
-    owner = _owner_of(module)
-    if owner is not None:
-        types = [output.dtype for output in owner._need_group("outputs").execs[0].outputs]
-        layouts = [owner.symbol[name].attr("__layout__") or "NCHW" for name, _ in outputs]
-    return [
-        DataDesc(name, shape, "float32" if dtype is None else dtype, layout)
-        for (name, shape), dtype, layout in zip(outputs, types, layouts, strict=True)
-    ]
-
-
-def _owner_of(module: BaseModule) -> Module | None:
-    """Return the `Module` that has the parameters, if there is one."""
-    if isinstance(module, BucketingModule):
-        return module._default
-    return module if isinstance(module, Module) else None
-
-
-def _grad_req_for(module: BaseModule, grad_req: Any, *, is_first: bool) -> Any:
-    """Return what to ask of a module: the gradients that it hands to the one before are never added up."""
-    if isinstance(module, PythonModule):
-        return "write"
-    owner = _owner_of(module)
-    if is_first or grad_req != "add" or owner is None:
-        return grad_req
-    return {name: "add" for name in owner._param_names if name not in owner._fixed_param_names}
+def _warn(what: str, mend: str) -> None:
+    warnings.warn(f"SequentialModule.{what}, so this call changes nothing. {mend}", stacklevel=3)

@@ -14,6 +14,7 @@ from .amp import (
     list_lp16_ops,
     list_lp16_use_fp32_params,
     list_widest_type_cast,
+    loss_scaler_of,
     scale_loss,
     unscale,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "list_widest_type_cast",
     "lists",
     "loss_scaler",
+    "loss_scaler_of",
     "scale_loss",
     "unscale",
 ]

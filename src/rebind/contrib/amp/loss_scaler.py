@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TypeAlias, TypedDict, cast
 
 import torch
 from torch import Tensor
 
 from ...errors import ArgumentError, ParameterError
 from ...graph.passes import scale_losses
+from ...module.optimizer_setup import rescaled
 from ...ndarray import NDArray
+from ...optimizer import Optimizer
+from ...protocols import StateTree
 from ...symbol import Symbol
 
 __all__ = ["LossScaler"]
+
+#: Arrays, or lists with an array for each device.
+Gradients: TypeAlias = Iterable[NDArray | Sequence[NDArray]]
+
+
+class ScalerState(TypedDict):
+    """What `LossScaler.state_dict` returns."""
+
+    scale: float
+    unskipped: int
+    skipped: int
 
 
 class LossScaler:
@@ -75,8 +89,8 @@ class LossScaler:
         """The scale of the next batch."""
         return self._loss_scale
 
-    def has_overflow(self, params: Iterable[Any]) -> bool:
-        """Tell whether gradients are not all finite, and move the scale by that.
+    def has_overflow(self, params: Gradients) -> bool:
+        """Return whether gradients are not all finite, and change the scale accordingly.
 
         Parameters
         ----------
@@ -96,47 +110,51 @@ class LossScaler:
                 self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
         return overflow
 
-    # ---- what a module asks for --------------------------------------------------------------------------
+    # What a module asks for.
 
-    def scaled(self, symbol: Symbol) -> Symbol:
-        """Return `symbol` with gradients multiplied by the scale that holds when `backward` runs."""
-        return Symbol._of(scale_losses(symbol._graph, lambda: self._loss_scale))
+    def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
+        """Return `symbol` with gradients multiplied by the scale that holds when `backward` runs.
 
-    def update(self, optimizer: Any, gradients: Sequence[Any], apply: Callable[[], None]) -> bool:
-        """Call `apply`, which updates weights with `optimizer`, if all gradients are finite; tell whether it did.
+        Without `outputs`, gradients that come in through the outputs stay: they hold the scale already.
+        """
+        return symbol.with_graph(
+            scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs)
+        )
 
-        The optimizer's `rescale_grad` holds the scale in the meantime: masters of float32 get gradients of full range.
+    def update(
+        self, optimizers: Iterable[Optimizer], gradients: Gradients, apply: Callable[[], None]
+    ) -> bool:
+        """Call `apply`, which updates weights by the optimizers, if all gradients are finite; return whether they were.
+
+        The optimizers' `rescale_grad` holds the scale meanwhile: masters of float32 get gradients of full range.
         """
         scale = 1.0 if self._unscaled else self._loss_scale
         self._unscaled = False
         if self.has_overflow(gradients):
             return False
-        usual = optimizer.rescale_grad
-        optimizer.rescale_grad = usual / scale
-        try:
+        with rescaled(optimizers, 1.0 / scale):
             apply()
-        finally:
-            optimizer.rescale_grad = usual
         return True
 
-    def unscale(self, gradients: Sequence[Any]) -> None:
+    def unscale(self, gradients: Gradients) -> None:
         """Divide gradients by the scale, before the `update` that they are for; a second call does nothing."""
         if not self._unscaled:
             torch._foreach_mul_([t.detach() for t in _tensors(gradients)], 1.0 / self._loss_scale)
             self._unscaled = True
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateTree:
         """Return the scale and the counts."""
         return {"scale": self._loss_scale, "unskipped": self._unskipped, "skipped": self.skipped}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
-        self._loss_scale, self._unskipped = state["scale"], state["unskipped"]
-        self.skipped = state["skipped"]
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+        saved = cast(ScalerState, state)
+        self._loss_scale, self._unskipped = saved["scale"], saved["unskipped"]
+        self.skipped = saved["skipped"]
 
 
-def _all_finite(params: Iterable[Any]) -> bool:
-    """Tell whether all arrays are finite, with one question to each device."""
+def _all_finite(params: Gradients) -> bool:
+    """Return whether all arrays are finite, with one question to each device."""
     groups: dict[tuple[torch.device, torch.dtype, int], list[Tensor]] = {}
     for param in params:
         tensors = _tensors([param])
@@ -151,10 +169,11 @@ def _all_finite(params: Iterable[Any]) -> bool:
     return True
 
 
-def _tensors(params: Iterable[Any]) -> list[Tensor]:
-    """Return what is behind arrays, and lists with an array for each device."""
-    arrays = [each for p in params for each in (p if isinstance(p, (list, tuple)) else [p])]
-    for array in arrays:
+def _tensors(params: Gradients) -> list[Tensor]:
+    """Return the tensors of arrays, and of lists with an array for each device."""
+    tensors = []
+    for array in (each for p in params for each in (p if isinstance(p, (list, tuple)) else [p])):
         if not isinstance(array, NDArray):
             raise ArgumentError(f"LossScaler: must be given gradients, which are NDArrays; got {array!r}")
-    return [array.tensor for array in arrays]
+        tensors.append(array.tensor)
+    return tensors

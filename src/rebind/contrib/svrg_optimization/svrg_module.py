@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import torch
 
 from ... import kvstore
-from ... import optimizer as opt
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...module import Module
-from ...module.base_module import _padding, _rewind
+from ...module.batches import AnyBatch, padding, rewind
+from ...module.bound_module import BoundModule, DeviceGroups
+from ...module.descs import Shapes
+from ...module.parameters import copy_across
+from ...module.settings import FitSettings, OptimizerSettings, RowIds
+from ...module.steps import HeadGrads
+from ...module.training_loop import TrainingLoop
+from ...module.update import UpdatePolicy
 from ...ndarray import NDArray
+from ...optimizer import Optimizer
+from ...protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
+from ...symbol import Symbol
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
+
+# How often a snapshot is tried again with half of the loss scale: from 2**24, the largest, down to 2**-24.
+_TRIES = 48
+
+
+class SnapshotState(TypedDict):
+    """What `SVRGModule.run_state` adds to that of `Module`."""
+
+    snapshot: StateTree
+
+
+class SVRGLoop(TrainingLoop):
+    """A training loop that takes snapshots: in the first epoch of a run, and then every `update_freq` epochs."""
+
+    module: SVRGModule
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Take a snapshot before the epoch's batches, if it is time; one that resumes within an epoch has it."""
+        super().begin_epoch(epoch)
+        if self.position.batch:
+            return
+        is_first = epoch == self.settings.begin_epoch
+        if is_first:
+            self.rewind()
+        if is_first or epoch % self.module.update_freq == 0:
+            self.module.take_snapshot(self.settings.train_data, self.rewind)
+            self.rewind()
 
 
 class SVRGModule(Module):
@@ -65,16 +101,16 @@ class SVRGModule(Module):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] | None = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Device | Sequence[Device] | None = None,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
-        compression_params: Mapping[str, Any] | None = None,
+        group2ctxs: DeviceGroups = None,
+        compression_params: Mapping[str, object] | None = None,
         update_freq: int | None = None,
     ) -> None:
         self.update_freq = _checked_frequency(update_freq)
@@ -96,15 +132,15 @@ class SVRGModule(Module):
             self._data_names,
             [name for name in self._label_names if name in arguments],  # of others `self` has warned
             logger,
-            self._context,
+            self.parameters.devices,
             self._work_load_list,
-            self._fixed_param_names,
+            self.parameters.fixed,
             self._state_names,
             group2ctxs,
         )
-        self._full_keys = full_keys(self._param_names)
+        self._full_keys = full_keys(self.parameters.names)
         #: For each device, the full gradient by the parameter's name.
-        self._param_dict: list[dict[str, NDArray]] | None = None
+        self._param_dict: list[ArrayDict] | None = None
         self._both_ran = False  # in the last forward
         # Whether the gradients wait for the rule; None: they cannot have it, as one module alone computed them.
         self._raw: bool | None = False
@@ -119,18 +155,18 @@ class SVRGModule(Module):
             return Module.load(prefix, epoch, load_optimizer_states, **kwargs)
         return super().load(prefix, epoch, load_optimizer_states, **kwargs)
 
-    # ---- bind --------------------------------------------------------------------------------------------
+    # Bind.
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Module | None = None,
-        grad_req: Any = "write",
-        **kwargs: Any,
+        shared_module: BoundModule | None = None,
+        grad_req: GradReqs = "write",
+        **kwargs: object,
     ) -> None:
         """Fix the shapes and take memory, for training in both modules. See `Module.bind`; snapshots are not shared."""
         stays = self.binded and not force_rebind
@@ -148,66 +184,69 @@ class SVRGModule(Module):
             return
         self._both_ran = self._raw = False
         self._mod_aux.binded = False
-        if not for_training:
-            return
-        requests = self._need_group("bind()").grad_req
+        if for_training:
+            self._bind_aux(data_shapes, label_shapes)
+
+    def _bind_aux(self, data_shapes: Shapes, label_shapes: Shapes | None) -> None:
+        """Bind the module of the snapshot, and make arrays for full gradients that there are none for."""
+        requests, parameters = self._need_group("bind()").grad_req, self.parameters
+        self._mod_aux.use_loss_scaler(self.loss_scaler, outputs=self._scales_outputs)
         self._mod_aux.bind(
             data_shapes,
             label_shapes,
             grad_req={
-                name: "write" if request != "null" and name in self._param_names else "null"
+                name: "write" if request != "null" and name in parameters.names else "null"
                 for name, request in requests.items()
             },
         )
-        kept = self._param_dict or [{} for _ in self._context]
+        have = self._param_dict or [{} for _ in parameters.devices]
         self._param_dict = [
             {
-                name: full[name] if name in full else NDArray(torch.zeros_like(grad._tensor), grad.device)
+                name: full[name] if name in full else NDArray(torch.zeros_like(grad.tensor), grad.device)
                 for name, grad in grads.items()
             }
-            for full, grads in zip(kept, _gradients(self._mod_aux), strict=True)
+            for full, grads in zip(have, self._mod_aux.gradients_by_device(), strict=True)
         ]
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
-        """Go over to other shapes of inputs and labels, in both modules; parameters and optimizer stay."""
+    def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
+        """Change the shapes of inputs and labels, in both modules; parameters and optimizer stay."""
         super().reshape(data_shapes, label_shapes)
         if self._mod_aux.binded:
             self._mod_aux.reshape(data_shapes, label_shapes)
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
+    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get both modules ready for a batch; rows of sparse parameters are fetched for the trained one only."""
         super().prepare(data_batch, sparse_row_id_fn)
         self._mod_aux.prepare(data_batch)
 
-    def set_states(self, states: Any = None, value: float | None = None) -> None:
+    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
         """Set the states of both modules from arrays, or all to one number."""
         super().set_states(states, value)
         if self._mod_aux.binded:
             self._mod_aux.set_states(states, value)
 
-    # ---- optimizer ---------------------------------------------------------------------------------------
+    # The optimizer.
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Set up the optimizer and the store, which also gets a key ``<name>_full`` for each full gradient."""
-        stays = self.optimizer_initialized and not force_init
-        super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        if self._kvstore is not None and not stays:
+    def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
+        """Give the store a key ``<name>_full`` for each full gradient, too."""
+        policy = super()._make_policy(settings)
+        if policy.store is not None:
             for name, full in (self._param_dict or [{}])[0].items():
-                self._kvstore.put(self._full_keys[name], full)
+                policy.store.put(self._full_keys[name], full)
+        return policy
 
-    def _make_optimizer(self, given: Any, params: Any, rescale: float, store_updates: bool) -> opt.Optimizer:
-        made = super()._make_optimizer(given, params, rescale, store_updates)
-        return _SVRGOptimizer(made, self._full_keys.values())
+    def _make_optimizer(
+        self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]
+    ) -> Optimizer:
+        return _SVRGOptimizer(super()._make_optimizer(settings, rescale, names), self._full_keys.values())
 
-    # ---- the snapshot ------------------------------------------------------------------------------------
+    # The snapshot.
 
-    def update_full_grads(self, train_data: Any) -> None:
+    def training_loop(self, settings: FitSettings) -> TrainingLoop:
+        """Return what `fit` runs: it takes the snapshots."""
+        return SVRGLoop(self, settings)
+
+    def update_full_grads(self, train_data: Iterable[Batch]) -> None:
         """Take a snapshot of the weights, and compute the full gradient there.
 
         The full gradient is the sum over all batches, filled rows of the last one included, divided by
@@ -217,41 +256,65 @@ class SVRGModule(Module):
         Parameters
         ----------
         train_data
-            An iterator over batches; it is reset first, and stands at its end afterwards.
+            An iterator over batches; it is reset first, and is at its end afterwards.
         """
-        _rewind(train_data)
-        self._take_snapshot(train_data)
+        rewind(train_data)
+        self.take_snapshot(train_data, lambda: rewind(train_data))
 
-    def _take_snapshot(self, train_data: Any) -> None:
+    def take_snapshot(self, train_data: Iterable[Batch], start_over: Callable[[], None]) -> None:
+        """Do as `update_full_grads`, from where the data is.
+
+        With scaled losses (`contrib.amp`), a sum that overflows is computed again with half of the scale.
+
+        Parameters
+        ----------
+        train_data
+            An iterator over batches.
+        start_over
+            Resets it.
+        """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
+        totals, divisor = self._sum_gradients(train_data)
+        for _ in range(_TRIES):
+            scaler = self.loss_scaler
+            sums = [NDArray(total) for each in totals for total in each.values()]
+            scale = 1.0 if scaler is None else scaler.loss_scale
+            if scaler is None or not scaler.has_overflow(sums):
+                break
+            start_over()
+            totals, divisor = self._sum_gradients(train_data)
+        assert self._param_dict is not None  # it is bound for training
+        for each, fulls in zip(totals, self._param_dict, strict=True):
+            for name, total in each.items():
+                NDArray(total / (divisor * scale)).copyto(fulls[name])
+        self._share_full_grads(self._param_dict)
+
+    def _sum_gradients(self, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
+        """Return, for each device, the sums of the gradients at the snapshot; and what to divide them by."""
         totals = [
-            {name: torch.zeros_like(grad._tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
-            for grads in _gradients(self._mod_aux)
+            {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
+            for grads in self._mod_aux.gradients_by_device()
         ]
         batches = pad = 0
         for batches, batch in enumerate(train_data, 1):  # noqa: B007
-            self._mod_aux.forward(batch, is_train=True)
-            self._mod_aux.backward()
-            for sums, grads in zip(totals, _gradients(self._mod_aux), strict=True):
+            self._mod_aux.forward_backward(batch)
+            for sums, grads in zip(totals, self._mod_aux.gradients_by_device(), strict=True):
                 if sums:
-                    torch._foreach_add_(list(sums.values()), [grad._tensor for grad in grads.values()])
-            pad = _padding(batch)
+                    torch._foreach_add_(list(sums.values()), [grad.tensor for grad in grads.values()])
+            pad = padding(batch)
         if not batches:
             raise StateError(
                 "SVRGModule.update_full_grads: train_data gave no batches; does its reset() begin anew?"
             )
-        divisor = batches - pad / self._mod_aux._need_group("update_full_grads()").batch_size
-        assert self._param_dict is not None
-        for sums, fulls in zip(totals, self._param_dict, strict=True):
-            for name, total in sums.items():
-                fulls[name]._write(total / divisor)
-        self._share_full_grads(self._param_dict)
+        group = self._mod_aux.executors
+        assert group is not None  # it is bound
+        return totals, batches - pad / group.batch_size
 
-    def _share_full_grads(self, fulls: Sequence[Mapping[str, NDArray]]) -> None:
+    def _share_full_grads(self, fulls: Sequence[ArrayDict]) -> None:
         """Give each device its part of the total over all devices, through the store if there is one."""
-        store = self._kvstore
+        store = None if self.policy is None else self.policy.store
         names = list(fulls[0])
         if not names or (store is None and len(fulls) == 1):
             return
@@ -263,32 +326,24 @@ class SVRGModule(Module):
         store.push(keys, arrays)
         store.pull(keys, arrays)
         for full in fulls:
-            torch._foreach_div_([each._tensor for each in full.values()], len(fulls) * store.num_workers)
+            torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
 
-    def _before_batches(self, epoch: int, first: bool, train_data: Any, rewind: Callable[[], None]) -> None:
-        super()._before_batches(epoch, first, train_data, rewind)
-        if first:
-            rewind()
-        if first or epoch % self.update_freq == 0:
-            self._take_snapshot(train_data)
-            rewind()
-
-    def run_state(self) -> dict[str, Any]:
-        """Return all that training needs to go on, the snapshot included."""
+    def run_state(self) -> StateTree:
+        """Return all that training needs to resume, the snapshot included."""
         fulls = None if self._param_dict is None else self._param_dict[0]
         return {**super().run_state(), "snapshot": self._mod_aux.arrays_state(), "full gradients": fulls}
 
-    def load_run_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `run_state` returned; the module is bound alike and has an optimizer of the same kind."""
+    def load_run_state(self, state: StateTree) -> None:
+        """Resume from what `run_state` returned, bound in the same way and with an optimizer of the same kind."""
         super().load_run_state(state)
-        self._mod_aux.load_arrays_state(state["snapshot"])
+        self._mod_aux.load_arrays_state(cast(SnapshotState, state)["snapshot"])
+        saved = cast(ArrayDict, state["full gradients"])
         for fulls in self._param_dict or ():
-            for name, full in fulls.items():
-                full._write(state["full gradients"][name]._tensor.to(full._tensor.device))
+            copy_across((saved[name] for name in fulls), fulls.values())
 
-    # ---- the steps of a batch ----------------------------------------------------------------------------
+    # The steps of a batch.
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch: in training mode with both weights, else with the trained ones alone.
 
         Parameters
@@ -304,7 +359,7 @@ class SVRGModule(Module):
             self._mod_aux.forward(data_batch, is_train)
         self._both_ran = both
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGrads = None) -> None:
         """Compute the gradients for the last batch, as they are before the rule; see `update`.
 
         Where gradients are added up (``grad_req='add'``), the rule is applied here, to each batch.
@@ -314,7 +369,7 @@ class SVRGModule(Module):
             self._mod_aux.backward(out_grads)
         self._after_backward()
 
-    def forward_backward(self, data_batch: Any) -> None:
+    def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch, with one module after the other.
 
         So only one of them holds what its backward needs, which is half of the memory and easier on caches.
@@ -328,9 +383,9 @@ class SVRGModule(Module):
         self._after_backward()
 
     def _needs_both(self, is_train: bool | None) -> bool:
-        """Tell whether a forward in this mode is one of both modules; it is an error without a snapshot."""
+        """Return whether a forward in this mode is one of both modules; it is an error without a snapshot."""
         both = self.for_training and (is_train is None or bool(is_train))
-        if both and self._has_params and not self._mod_aux.params_initialized:
+        if both and self.params_initialized and not self._mod_aux.params_initialized:
             raise StateError(
                 "SVRGModule.forward(is_train=True) needs update_full_grads() first; fit() calls it. "
                 "For outputs alone, give is_train=False."
@@ -343,8 +398,23 @@ class SVRGModule(Module):
         self._raw = True if self._both_ran else None
 
     def update(self) -> None:
-        """Move the parameters by the gradients of the last batch, which become g(w) − g(w̃) + μ."""
-        self._need_optimizer("update()")
+        """Update the parameters by the gradients of the last batch, which become g(w) − g(w̃) + μ."""
+        self._need_policy("update()")
+        self._finish_gradients()
+        super().update()
+
+    def apply_gradients(self) -> None:
+        """Update the parameters by gradients that are not scaled any more."""
+        self._finish_gradients()
+        super().apply_gradients()
+
+    def scaled_gradients(self) -> list[Sequence[NDArray]]:
+        """Return the gradients after the rule, which hold the scale."""
+        self._finish_gradients()
+        return super().scaled_gradients()
+
+    def _finish_gradients(self) -> None:
+        """Apply the rule to the gradients of the last batch, if they wait for it."""
         if self._raw is None:
             raise StateError(
                 "SVRGModule.update() needs forward(is_train=True) before backward(); the gradients are those of one "
@@ -353,7 +423,6 @@ class SVRGModule(Module):
         if self._raw:
             self._update_svrg_gradients("write")
             self._raw = False
-        super().update()
 
     def clear_gradients(self) -> None:
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
@@ -363,7 +432,12 @@ class SVRGModule(Module):
     def _update_svrg_gradients(self, request: str) -> None:
         """Apply the rule on each device, to the gradients that were asked for in this way."""
         requests = self._need_group("update()").grad_req
-        gradients = zip(_gradients(self), _gradients(self._mod_aux), self._param_dict or (), strict=True)
+        gradients = zip(
+            self.gradients_by_device(),
+            self._mod_aux.gradients_by_device(),
+            self._param_dict or (),
+            strict=True,
+        )
         for current, snapshot, full in gradients:
             names = [name for name in full if requests[name] == request]
             if names:
@@ -382,11 +456,14 @@ class SVRGModule(Module):
             _tensors, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
         )
         torch._foreach_sub_(current, snapshot)
-        torch._foreach_add_(current, full)
+        # The two gradients hold the scale of the losses, and the full gradient does not.
+        torch._foreach_add_(
+            current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale
+        )
         return g_curr_batch_curr_weight
 
 
-def _checked_frequency(given: Any) -> int:
+def _checked_frequency(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, Integral):
         raise ArgumentError(
             f"SVRGModule: update_freq must be an integer, a number of epochs from snapshot to snapshot; got {given!r}"
@@ -396,23 +473,10 @@ def _checked_frequency(given: Any) -> int:
     return int(given)
 
 
-def _gradients(module: Module) -> list[dict[str, NDArray]]:
-    """Return, for each device, the gradients of the parameters that have one."""
-    group = module._need_group("gradients")
-    return [
-        {
-            name: grads[k]
-            for name, grads in zip(group.param_names, group.grad_arrays or (), strict=True)
-            if grads[k] is not None
-        }
-        for k in range(len(group.contexts))
-    ]
-
-
 def _tensors(arrays: Sequence[NDArray] | NDArray) -> list[torch.Tensor]:
-    return [each._tensor.detach() for each in ([arrays] if isinstance(arrays, NDArray) else arrays)]
+    return [each.tensor.detach() for each in ([arrays] if isinstance(arrays, NDArray) else arrays)]
 
 
 def _summed_in(grad: NDArray) -> torch.dtype:
     """Return the type that gradients of many batches are added up in."""
-    return torch.promote_types(grad._tensor.dtype, torch.float32)
+    return torch.promote_types(grad.tensor.dtype, torch.float32)

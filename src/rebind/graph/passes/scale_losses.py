@@ -16,10 +16,11 @@ from ..graph import Application, Entry, Graph, Node, rewrite
 __all__ = ["scale_losses"]
 
 
-def scale_losses(graph: Graph, scale: Callable[[], float]) -> Graph:
+def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = True) -> Graph:
     """Return `graph` with every gradient multiplied by ``scale()``; what it computes forward stays.
 
     The factor goes in where gradients begin: before each operator that is a loss, and at the outputs that are none.
+    Without `outputs` these are left out, for a network whose outputs get gradients that are scaled already.
     Names of outputs stay.
     """
 
@@ -38,6 +39,8 @@ def scale_losses(graph: Graph, scale: Callable[[], float]) -> Graph:
         return [Entry(new, i) for i in range(len(new.output_names))]
 
     changed = rewrite(graph, replace)
+    if not outputs:
+        return changed
     return Graph(
         entry if entry.node.is_variable or _is_loss(entry.node) else _scaled(entry, scale, as_output=True)
         for entry in changed.outputs

@@ -1,0 +1,268 @@
+"""`NetworkModel`: a network with its parameters, in memory and in files."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from .. import checkpoint
+from ..device import Device, current_device
+from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
+from ..initializer import InitDesc, Uniform
+from ..lr_scheduler import LRScheduler
+from ..module.settings import InitializerSpec
+from ..ndarray import NDArray, zeros
+from ..optimizer import Optimizer
+from ..protocols import ArrayDict
+from ..shapes import Shape
+from ..symbol import Symbol, load_json
+from .following import TrainingState
+
+__all__ = ["NetworkModel"]
+
+Model = TypeVar("Model", bound="NetworkModel")
+Number = TypeVar("Number", int, "int | None")
+
+
+class NetworkModel:
+    """The half of `FeedForward` that trains and predicts nothing; see there for the constructor's parameters."""
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Device | Sequence[Device] | None = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: str | Optimizer = "sgd",
+        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
+        numpy_batch_size: int = 128,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+        begin_epoch: int = 0,
+        **kwargs: object,
+    ) -> None:
+        if not isinstance(symbol, Symbol):
+            raise ArgumentError(
+                f"FeedForward: symbol must be a Symbol; got {symbol!r}. For a function that makes one for each bucket "
+                "use module.BucketingModule."
+            )
+        self.symbol = symbol
+        self.ctx = _devices(ctx)
+        self.num_epoch = num_epoch
+        self.epoch_size = _at_least_one("epoch_size", epoch_size)
+        self.optimizer = optimizer
+        self.initializer = initializer
+        self.numpy_batch_size = _at_least_one("numpy_batch_size", numpy_batch_size)
+        self.allow_extra_params = allow_extra_params
+        self.begin_epoch = begin_epoch
+        self.kwargs = kwargs
+        self.arg_params: ArrayDict | None = None if arg_params is None else dict(arg_params)
+        self.aux_params: ArrayDict | None = None if aux_params is None else dict(aux_params)
+        if allow_extra_params:
+            self._drop_extra(self.arg_params, symbol.list_arguments())
+            self._drop_extra(self.aux_params, symbol.list_auxiliary_states())
+        # Each fit makes an optimizer of its own, whose schedule begins where this one stands now.
+        schedule = kwargs.get("lr_scheduler")
+        self._schedule_start = schedule.state_dict() if isinstance(schedule, LRScheduler) else None
+
+    @staticmethod
+    def _drop_extra(params: ArrayDict | None, names: Sequence[str]) -> None:
+        for name in set(params or ()) - set(names):
+            del params[name]  # type: ignore[union-attr]
+
+    def __repr__(self) -> str:
+        params = "no parameters yet" if self.arg_params is None else f"{len(self.arg_params)} parameters"
+        return f"<FeedForward {', '.join(self.symbol.list_outputs())} on {self.ctx}: {params}>"
+
+    # Parameters.
+
+    def init_model(
+        self, initializer: InitializerSpec = None, overwrite: bool = False, **input_shapes: Sequence[int]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Give parameters and auxiliary states that have no value their first one.
+
+        Parameters
+        ----------
+        initializer
+            Fills them; by default the model's own. One on a variable itself (``var(init=...)``) wins over it.
+        overwrite
+            Fill those that have a value, too.
+        **input_shapes
+            The shapes of the inputs, labels too; all other arguments are parameters.
+
+        Returns
+        -------
+        tuple
+            The names of the arguments, of the parameters and of the auxiliary states.
+
+        Notes
+        -----
+        An array whose shape does not fit is made anew, with a warning; one that the network does not have is dropped.
+        """
+        return self.give_values(
+            initializer, overwrite, {name: tuple(shape) for name, shape in input_shapes.items()}
+        )
+
+    def give_values(
+        self, initializer: InitializerSpec, overwrite: bool, inputs: Mapping[str, Shape]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Do as `init_model`, with the shapes of the inputs in a dict."""
+        arg_names, aux_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+        for name in inputs:
+            if name not in arg_names:
+                raise NameLookupError(
+                    f"FeedForward.init_model: inputs must be arguments of the network; got {name!r}. "
+                    f"Arguments: {', '.join(arg_names)}."
+                )
+        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**inputs)
+        if arg_shapes is None or aux_shapes is None:
+            raise ShapeError(
+                f"FeedForward.init_model: all shapes must follow from those of the inputs; got {inputs}"
+            )
+        params = {
+            name: shape for name, shape in zip(arg_names, arg_shapes, strict=True) if name not in inputs
+        }
+        aux = dict(zip(aux_names, aux_shapes, strict=True))
+        fill = self.initializer if initializer is None else initializer
+        self.arg_params, self.aux_params = (
+            self._first_values(shapes, {} if overwrite or have is None else have, fill)
+            for shapes, have in ((params, self.arg_params), (aux, self.aux_params))
+        )
+        return arg_names, list(params), aux_names
+
+    def _first_values(
+        self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: InitializerSpec
+    ) -> ArrayDict:
+        """Return the arrays that there are and fit; new ones in place of the others."""
+        attributes = self.symbol.attr_dict()
+        found = {}
+        for name, shape in shapes.items():
+            value = have.get(name)
+            if value is not None and value.shape != shape:
+                warnings.warn(
+                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; it is made anew",
+                    stacklevel=4,
+                )
+                value = None
+            if value is None:
+                value = zeros(shape)
+                if fill is not None:
+                    fill(InitDesc(name, attributes.get(name)), value)
+            found[name] = value
+        return found
+
+    def rewind_schedule(self) -> None:
+        """Let the learning-rate schedule begin where it was when the model was made."""
+        schedule = self.kwargs.get("lr_scheduler")
+        if self._schedule_start is not None and isinstance(schedule, LRScheduler):
+            schedule.load_state_dict(self._schedule_start)
+
+    def _need_params(self, who: str) -> tuple[ArrayDict, ArrayDict]:
+        if self.arg_params is None:
+            raise StateError(
+                f"FeedForward.{who}() needs weights; call fit(), init_model() or load_checkpoint() first, or make the "
+                "model with FeedForward.load()"
+            )
+        return self.arg_params, self.aux_params or {}
+
+    # Files.
+
+    def save(self, prefix: str, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
+        """Write ``prefix-symbol.json`` and ``prefix-0010.params``; each file whole or not at all.
+
+        Parameters
+        ----------
+        prefix
+            Where the files go, and how their names begin.
+        epoch
+            The number in the name; by default `num_epoch`.
+        remove_amp_cast
+            Whether to leave out the casts that mixed precision put in.
+        """
+        epoch = self.num_epoch if epoch is None else epoch
+        if epoch is None:
+            raise ParameterError("FeedForward.save: needs epoch, the number in the file's name")
+        params = self._need_params("save")
+        checkpoint.save_checkpoint(prefix, epoch, self.symbol, *params, remove_amp_cast=remove_amp_cast)
+
+    @classmethod
+    def load(
+        cls: type[Model], prefix: str, epoch: int, ctx: Device | Sequence[Device] | None = None, **kwargs: Any
+    ) -> Model:
+        """Return a model from the files that `save` wrote; `fit` continues with the epoch after that.
+
+        Parameters
+        ----------
+        prefix, epoch
+            Name the files.
+        ctx
+            A device or a list of devices.
+        **kwargs
+            For the constructor.
+        """
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        return cls(
+            symbol,
+            ctx=ctx,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            **{"begin_epoch": epoch, **kwargs},
+        )
+
+    def save_checkpoint(self, prefix: str, state: TrainingState | int) -> None:
+        """Write the model's files; `state` is what callbacks get, or the number of finished epochs."""
+        self.save(prefix, int(state.curr_epoch if isinstance(state, TrainingState) else state))
+
+    def load_checkpoint(
+        self: Model, prefix: str, epoch: int, overwrite: bool = True, allow_different_arch: bool = False
+    ) -> Model:
+        """Take the parameters from a checkpoint's files, and return the model. `begin_epoch` stays as it is.
+
+        Parameters
+        ----------
+        prefix, epoch
+            Name the files.
+        overwrite
+            With False a model that has parameters keeps them.
+        allow_different_arch
+            Whether the checkpoint may be of another network, which is taken too then.
+        """
+        if self.arg_params is not None and not overwrite:
+            logging.warning(
+                "FeedForward.load_checkpoint: the model has weights already, so nothing is loaded; "
+                "leave overwrite=False out to take those of %s",
+                checkpoint.params_path(prefix, epoch),
+            )
+            return self
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        # Both as they are read from a file: what writing leaves out makes no difference.
+        if symbol.tojson() != load_json(self.symbol.tojson()).tojson():
+            if not allow_different_arch:
+                raise ParameterError(
+                    f"FeedForward.load_checkpoint: {checkpoint.symbol_path(prefix)} must hold this model's network; it "
+                    "holds another one. Set allow_different_arch=True to take that, too."
+                )
+            self.symbol = symbol
+        self.arg_params, self.aux_params = arg_params, aux_params
+        if self.allow_extra_params:
+            self._drop_extra(self.arg_params, self.symbol.list_arguments())
+            self._drop_extra(self.aux_params, self.symbol.list_auxiliary_states())
+        return self
+
+
+def _devices(ctx: Device | Sequence[Device] | None) -> list[Device]:
+    if ctx is None:
+        return [current_device()]
+    devices = [ctx] if isinstance(ctx, Device) else list(ctx)
+    if not devices or any(not isinstance(device, Device) for device in devices):
+        raise ArgumentError(f"FeedForward: ctx must be a Device or a list of them; got {ctx!r}")
+    return devices
+
+
+def _at_least_one(name: str, value: Number) -> Number:
+    if value is not None and value < 1:
+        raise ParameterError(f"FeedForward: {name} must be >= 1; got {value!r}")
+    return value

@@ -1,0 +1,119 @@
+"""Small things about batches and what they come from, for training, measuring and predicting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeGuard, TypeVar, cast
+
+import torch
+
+from ..errors import StateError
+from ..io import DataDesc
+from ..ndarray import NDArray, array
+from ..protocols import Batch, Callback
+
+__all__ = [
+    "AnyBatch",
+    "as_callbacks",
+    "first",
+    "is_cut",
+    "labels_of",
+    "nonempty",
+    "padding",
+    "rewind",
+    "rows_per_sample",
+    "whole",
+    "without_padding",
+]
+
+#: A batch; or a list with a batch for each device.
+AnyBatch: TypeAlias = Batch | Sequence[Batch]
+
+T = TypeVar("T")
+
+
+def is_cut(batch: AnyBatch) -> TypeGuard[Sequence[Batch]]:
+    """Return whether this is a list with a batch for each device; a batch itself may be a tuple that has `data`."""
+    return isinstance(batch, (list, tuple)) and not hasattr(batch, "data")
+
+
+def whole(batch: AnyBatch) -> Batch | None:
+    """Return the batch itself; None for a list with a batch for each device."""
+    return None if is_cut(batch) else cast(Batch, batch)
+
+
+def labels_of(batch: Batch) -> Sequence[NDArray]:
+    """Return the labels of a batch; none where it has no `label`."""
+    return getattr(batch, "label", None) or ()
+
+
+def padding(batch: AnyBatch) -> int:
+    """Return how many samples at the end of a batch only fill it up."""
+    return getattr(batch, "pad", None) or 0
+
+
+def rewind(data: Iterable[Batch]) -> None:
+    """Reset a data source; a list starts over by itself."""
+    if hasattr(data, "reset"):
+        data.reset()
+
+
+def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[T]:
+    """Yield the rest of an epoch's batches from number `resumed_at`; an error when the epoch has none at all."""
+    found = resumed_at > 0
+    for batch in batches:
+        found = True
+        yield batch
+    if not found:
+        raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?")
+
+
+def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
+    """Yield the first `count` batches, and take no more than those from the iterator.
+
+    >>> batches = iter("abc")
+    >>> list(first(batches, 2)), next(batches)
+    (['a', 'b'], 'c')
+    """
+    if count is not None and count <= 0:
+        return
+    for i, batch in enumerate(batches, 1):
+        yield batch
+        if i == count:
+            return
+
+
+def rows_per_sample(output: NDArray, axis: int, batch_size: int) -> int:
+    """Return how many rows of an output a sample has: more than one where time steps have become rows."""
+    rows = output.shape[axis] if axis >= 0 and output.shape else 0
+    return rows // batch_size if batch_size and rows % batch_size == 0 else 1
+
+
+def without_padding(value: NDArray | Sequence[float], pad: int, axis: int) -> NDArray:
+    """Return a copy without the last `pad` rows.
+
+    >>> from rebind import nd
+    >>> without_padding(nd.array([1, 2, 3]), 1, axis=0).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    value = value if isinstance(value, NDArray) else array(value)
+    if not pad or axis < 0:
+        return value.copy()
+    rows = value.tensor.narrow(axis, 0, value.shape[axis] - pad)
+    return NDArray(rows.clone(memory_format=torch.contiguous_format), value.device)
+
+
+def made_up_descs(count: int) -> list[DataDesc]:
+    """Return descriptions for labels of which nothing is known."""
+    return [DataDesc(f"label{i}", ()) for i in range(count)]
+
+
+def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
+    """Return none, one or several callbacks as a list.
+
+    >>> as_callbacks(None), as_callbacks(print) == as_callbacks([print])
+    ([], True)
+    """
+    if callbacks is None:
+        return []
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]  # type: ignore[list-item]  # a callback that is iterable is one callback

@@ -1,0 +1,438 @@
+"""`BoundModule`: a symbol with parameters on one device or several, which computes."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from ..device import Device, current_device
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..executor import DataParallelExecutorGroup
+from ..graph.passes import freeze_statistics
+from ..io import DataDesc
+from ..metric import EvalMetric
+from ..monitor import Monitor
+from ..ndarray import NDArray
+from ..protocols import Batch, GradReqs, Logger
+from ..symbol import Symbol
+from .base_module import BaseModule
+from .batches import AnyBatch, labels_of, whole
+from .descs import Shapes, check_names, described, have_shapes, read_descs
+from .old_names import OldNames
+from .parameters import Parameters
+from .settings import Binding, RowIds
+from .steps import Arrays, HeadGrads, Labels
+from .update import LossScaling
+
+__all__ = ["BoundModule", "DeviceGroups"]
+
+#: The device of each ``ctx_group``: a dict, or a list with a dict for each device of the module.
+DeviceGroups: TypeAlias = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]] | None
+
+
+class BoundModule(OldNames, BaseModule):
+    """A network on its devices: the half of `Module` that binds and computes; see there for the parameters.
+
+    It is put together of `Parameters`, which owns the values, and the executors, which compute.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> module = BoundModule(mx.sym.square(mx.sym.var("data")), label_names=None)
+    >>> module.data_names, module.output_names, module.binded
+    (['data'], ['square0_output'], False)
+    """
+
+    _symbol: Symbol
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        data_names: Sequence[str] | None = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Logger = logging,
+        context: Device | Sequence[Device] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: DeviceGroups = None,
+        compression_params: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(logger)
+        self._symbol = symbol
+        devices = _devices(context)
+        self._work_load_list = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
+        if len(self._work_load_list) != len(devices):
+            raise ParameterError(
+                f"Module: work_load_list must have a number for each of {devices}; got {work_load_list}"
+            )
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
+        self._data_names = list(data_names or ())
+        self._label_names = list(label_names or ())
+        self._state_names = list(state_names or ())
+        arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+        check_names(self._data_names, arguments, "Module: data_names", must=True)
+        check_names(self._label_names, arguments, "Module: label_names", must=False)
+        check_names(self._state_names, arguments, "Module: state_names", must=True)
+        check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        names = dict.fromkeys(name for name in arguments if name not in inputs)
+        self._parameters = Parameters(names, states, devices, fixed_param_names or ())
+        self._output_names = symbol.list_outputs()
+
+        self._group: DataParallelExecutorGroup | None = None
+        #: What it is bound to. The executors' shapes follow the batches; these do not.
+        self.binding: Binding | None = None
+        self._scales_outputs = True
+
+    # What it is, and what it is made of.
+
+    @property
+    def parameters(self) -> Parameters:
+        """The owner of the parameters."""
+        return self._parameters
+
+    @property
+    def executors(self) -> DataParallelExecutorGroup | None:
+        """The executors, one for each device; None before `bind`."""
+        return self._group
+
+    @property
+    def binded(self) -> bool:
+        """Whether shapes are fixed and memory is taken."""
+        return self._group is not None
+
+    @binded.setter
+    def binded(self, value: bool) -> None:
+        if value and self._group is None:
+            raise StateError("Module.binded: only bind() can make it true")
+        if not value and self._group is not None:
+            self._parameters.detach()
+            self._group = None
+
+    @property
+    def params_initialized(self) -> bool:
+        """Whether the parameters have values."""
+        return self._parameters.initialized
+
+    @params_initialized.setter
+    def params_initialized(self, value: bool) -> None:
+        self._parameters.initialized = value
+
+    @property
+    def symbol(self) -> Symbol:
+        """The network."""
+        return self._symbol
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the inputs."""
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Descriptions of the inputs."""
+        return self._need_group("data_shapes").data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Descriptions of the labels; None when no labels are bound."""
+        return self._need_group("label_shapes").label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs."""
+        return self._need_group("output_shapes").get_output_shapes()
+
+    def output_descs(self) -> list[DataDesc]:
+        """Return descriptions of the outputs, in their own types and with their own batch axes."""
+        types = [output.dtype for output in self._need_group("outputs").execs[0].outputs]
+        layouts = [self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names]
+        return [
+            DataDesc(name, shape, dtype, layout)
+            for (name, shape), dtype, layout in zip(self.output_shapes, types, layouts, strict=True)
+        ]
+
+    def output_axes(self) -> list[int]:
+        """Return the batch axis of each output; -1 where there is none."""
+        return self._need_group("output axes").output_layouts
+
+    def parameter_names(self) -> list[str]:
+        """Return the names of parameters and auxiliary states."""
+        return [*self._parameters.names, *self._parameters.aux_names]
+
+    def __repr__(self) -> str:
+        shapes = "not bound" if self._group is None else f"bound to {self._group.data_shapes}"
+        names, aux_names = self._parameters.names, self._parameters.aux_names
+        return (
+            f"<Module {', '.join(self._output_names)} on {', '.join(map(str, self._parameters.devices))}: {shapes}, "
+            f"{len(names)} parameters, {len(aux_names)} auxiliary states>"
+        )
+
+    def _need_group(self, who: str) -> DataParallelExecutorGroup:
+        if self._group is None:
+            raise StateError(f"Module.{who} needs bind() first")
+        return self._group
+
+    # Shapes and memory.
+
+    def bind(
+        self,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BoundModule | None = None,
+        grad_req: GradReqs = "write",
+        **_: object,
+    ) -> None:
+        """Fix the shapes and take memory. Parameters and optimizer that are there stay.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
+        for_training
+            Whether gradients are computed.
+        inputs_need_grad
+            Whether the inputs get gradients too.
+        force_rebind
+            Bind anew; otherwise a second `bind` changes nothing and warns.
+        shared_module
+            A bound module whose parameter arrays, and optimizer, are used.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        """
+        binding = Binding(
+            data=read_descs(data_shapes, "data_shapes"),
+            labels=read_descs(label_shapes, "label_shapes") or None,
+            for_training=for_training,
+            inputs_need_grad=inputs_need_grad,
+            grad_req=grad_req,
+        )
+        if self._group is not None and not force_rebind:
+            self._warn_bound(self._group, binding)
+            return
+        if inputs_need_grad and not for_training:
+            raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
+        self._check_descs(binding.data, binding.labels)
+        if shared_module is not None:
+            self._check_shared(shared_module)
+            if self.loss_scaler is None:
+                self.loss_scaler = shared_module.loss_scaler
+        group = self._make_group(binding, None if shared_module is None else shared_module.executors)
+        self._parameters.attach(group, shared=shared_module is not None)
+        self._group, self.binding = group, binding
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        if shared_module is not None:
+            self._share_optimizer(shared_module)
+
+    def _share_optimizer(self, owner: BoundModule) -> None:
+        """Use the optimizer of the module whose parameters are used; a module that learns has one."""
+
+    def _make_group(
+        self, binding: Binding, shared: DataParallelExecutorGroup | None
+    ) -> DataParallelExecutorGroup:
+        return DataParallelExecutorGroup(
+            self._bound_symbol(),
+            self._parameters.devices,
+            self._work_load_list,
+            binding.data,
+            binding.labels,
+            self._parameters.names,
+            binding.for_training,
+            binding.inputs_need_grad,
+            shared_group=shared,
+            logger=self.logger,
+            fixed_param_names=self._parameters.fixed,
+            grad_req=binding.grad_req,
+            state_names=self._state_names,
+            group2ctxs=self._group2ctxs,
+        )
+
+    def _bound_symbol(self) -> Symbol:
+        """Return the symbol as it is bound: with frozen statistics where those are fixed, and with scaled losses."""
+        symbol, frozen = self._symbol, self._parameters.frozen_statistics
+        if frozen:
+            symbol = symbol.with_graph(freeze_statistics(symbol.graph, frozen))
+        if self.loss_scaler is None:
+            return symbol
+        return self.loss_scaler.scaled(symbol, outputs=self._scales_outputs)
+
+    def _check_shared(self, owner: BoundModule) -> None:
+        """Check that another module's parameters can be used."""
+        if not (owner.binded and owner.params_initialized):
+            raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+        if missing := self._parameters.missing_from(owner.parameters):
+            raise ParameterError(
+                f"Module.bind: shared_module must have all parameters of this one; it lacks "
+                f"{', '.join(map(repr, missing))}"
+            )
+        if owner.parameters.devices != self._parameters.devices:
+            raise ParameterError(
+                f"Module.bind: shared_module must be on the same devices, {self._parameters.devices}; "
+                f"got {owner.parameters.devices}"
+            )
+
+    def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
+        """Check that what is described is what the module takes: nothing is left at zero, or out, in silence."""
+        names = [desc.name for desc in data]
+        if sorted(names) != sorted(self._data_names):
+            raise ParameterError(
+                f"Module.bind: data_shapes must describe the inputs {self._data_names}; got {names}"
+            )
+        if not labels:
+            return
+        names = [desc.name for desc in labels]
+        arguments = self._symbol.list_arguments()
+        missing = [name for name in self._label_names if name in arguments and name not in names]
+        strange = [name for name in names if name in arguments and name not in self._label_names]
+        if missing or strange:
+            raise ParameterError(
+                f"Module.bind: label_shapes must describe the labels {self._label_names}; got {names}. Give them "
+                "the same names in the iterator (label_name=...) and the module (label_names=[...])."
+            )
+
+    def _warn_bound(self, group: DataParallelExecutorGroup, asked: Binding) -> None:
+        have = [*group.data_shapes, *(group.label_shapes or ())]
+        wanted = [*asked.data, *(asked.labels or ())]
+        shapes = f"; it is bound to {have}, and asked for were {wanted}" if have != wanted else ""
+        warnings.warn(
+            f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind anew.",
+            stacklevel=3,
+        )
+
+    def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
+        """Change the shapes of inputs and labels; parameters and optimizer stay."""
+        group = self._need_group("reshape()")
+        data = read_descs(data_shapes, "data_shapes")
+        labels = read_descs(label_shapes, "label_shapes") or None
+        self._check_descs(data, labels)
+        group.reshape(data, labels)
+        assert self.binding is not None  # there is a group
+        self.binding = dataclasses.replace(self.binding, data=data, labels=labels)
+
+    def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
+        """Scale the losses from the next `bind` on; without `outputs`, those that begin inside the network only."""
+        self.loss_scaler, self._scales_outputs = scaler, outputs
+
+    def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
+        """Return the request that adds up the gradients of the parameters only."""
+        return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
+
+    # A batch.
+
+    def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch.
+
+        A batch of another size or shape than the one before is fine: what is bound follows it. Without labels it can
+        be predicted.
+
+        Parameters
+        ----------
+        data_batch
+            Anything with `data` and `label`; or a list of those, already cut, one for each device.
+        is_train
+            The mode; None means `for_training`.
+        """
+        self._need_params("forward")
+        group = self._need_group("forward()")
+        if (batch := whole(data_batch)) is not None:
+            self._follow(batch, group)
+        group.forward(data_batch, is_train)
+
+    def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
+        """Change to the shapes of a batch, if they are others than the last one's."""
+        if not hasattr(batch, "data"):
+            raise ArgumentError(
+                f"Module.forward: a batch must have data, a list of arrays; got {type(batch).__name__}"
+            )
+        bound_labels = None if self.binding is None else self.binding.labels
+        labels = labels_of(batch) if bound_labels else ()
+        if len(batch.data) != len(group.data_shapes):
+            raise ShapeError(
+                f"Module.forward: the batch must hold {self._data_names}; got {len(batch.data)} arrays"
+            )
+        if have_shapes(batch.data, group.data_shapes) and (
+            not labels or have_shapes(labels, group.label_shapes)
+        ):
+            return
+        data = described(batch.data, group.data_shapes, getattr(batch, "provide_data", None))
+        descs = None
+        if labels:
+            descs = described(labels, bound_labels or (), getattr(batch, "provide_label", None))
+        self._check_descs(data, descs)
+        group.reshape(data, descs)
+
+    def backward(self, out_grads: HeadGrads = None) -> None:
+        """Compute the gradients for the last batch.
+
+        Parameters
+        ----------
+        out_grads
+            The gradients of the outputs, for the whole batch: an array or a list; None when they are losses.
+        """
+        self._need_params("backward")
+        self._need_group("backward()").backward(out_grads)
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the outputs for the last batch: whole, or for each output the devices' parts."""
+        return self._need_group("get_outputs()").get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the gradients of the inputs for the last batch."""
+        return self._need_group("get_input_grads()").get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the states."""
+        return self._need_group("get_states()").get_states(merge_multi_context)
+
+    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
+        """Set the states from arrays, or all to one number."""
+        self._need_group("set_states()").set_states(states, value)
+
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
+        """Add the last batch to a metric."""
+        self._need_group("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
+
+    def release(self) -> None:
+        """Free what the last batch holds for `backward`."""
+        for exe in self._need_group("release()").execs:
+            exe.release()
+
+    def install_monitor(self, mon: Monitor) -> None:
+        """Let a monitor watch the executors."""
+        self._need_group("install_monitor()").install_monitor(mon)
+
+    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
+        """Get ready for a batch; `sparse_row_id_fn` serves sparse parameters, of which there are none yet."""
+        if sparse_row_id_fn is not None:
+            warnings.warn(
+                "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
+                "changes nothing",
+                stacklevel=2,
+            )
+
+
+def _devices(context: Device | Sequence[Device] | None) -> list[Device]:
+    if context is None:
+        return [current_device()]
+    devices = [context] if isinstance(context, Device) else list(context)
+    if not devices or any(not isinstance(device, Device) for device in devices):
+        raise ArgumentError(f"Module: context must be a Device or a list of them; got {context!r}")
+    return devices

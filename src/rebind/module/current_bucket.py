@@ -1,0 +1,201 @@
+"""`CurrentBucket`: the half of `BucketingModule` that hands its steps to the current bucket's module."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Sequence
+
+from ..errors import StateError
+from ..executor import DataParallelExecutorGroup
+from ..io import DataDesc
+from ..metric import EvalMetric
+from ..ndarray import NDArray
+from ..protocols import Logger
+from ..symbol import Symbol
+from .base_module import BaseModule
+from .buckets import Buckets
+from .module import Module
+from .old_names import OldNames
+from .parameters import Parameters
+from .steps import Arrays, HeadGrads, Labels
+from .update import UpdatePolicy
+
+__all__ = ["CurrentBucket"]
+
+
+class CurrentBucket(OldNames, BaseModule):
+    """A module that is, at each moment, one of several.
+
+    What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's.
+
+    Parameters
+    ----------
+    buckets
+        The modules.
+    logger
+        Where messages go.
+    """
+
+    def __init__(self, buckets: Buckets, logger: Logger = logging) -> None:
+        super().__init__(logger)
+        self._all = buckets
+
+    @property
+    def buckets(self) -> Buckets:
+        """The modules of the buckets."""
+        return self._all
+
+    @property
+    def parameters(self) -> Parameters:
+        """The owner of the parameters, which all buckets share."""
+        return self._all.default.parameters
+
+    @property
+    def executors(self) -> DataParallelExecutorGroup | None:
+        """The current bucket's executors, one for each device; None before `bind`."""
+        return self._all.current.executors
+
+    @property
+    def policy(self) -> UpdatePolicy | None:
+        """What updates the parameters; None before `init_optimizer`."""
+        return self._all.default.policy
+
+    # Names that MXNet's programs reach for, beside those of `OldNames`.
+
+    @property
+    def _buckets(self) -> dict[Hashable, Module]:
+        return self._all.modules
+
+    @property
+    def _curr_module(self) -> Module:
+        return self._all.current
+
+    @property
+    def _curr_bucket_key(self) -> Hashable:
+        return self._all.current_key
+
+    @property
+    def binded(self) -> bool:
+        """Whether the default bucket is bound."""
+        return self._all.default.binded
+
+    @binded.setter
+    def binded(self, value: bool) -> None:
+        self._all.default.binded = value
+        if not value:
+            self._all.forget()
+
+    @property
+    def params_initialized(self) -> bool:
+        """Whether the parameters have values."""
+        return self._all.default.params_initialized
+
+    @params_initialized.setter
+    def params_initialized(self, value: bool) -> None:
+        for module in self._all.bound():
+            module.params_initialized = value
+
+    @property
+    def optimizer_initialized(self) -> bool:
+        """Whether there is an optimizer."""
+        return self._all.default.optimizer_initialized
+
+    @optimizer_initialized.setter
+    def optimizer_initialized(self, value: bool) -> None:
+        for module in self._all.bound():
+            module.optimizer_initialized = value
+
+    @property
+    def symbol(self) -> Symbol:
+        """The network of the current bucket."""
+        return self._all.current.symbol
+
+    @property
+    def networks(self) -> list[Symbol]:
+        """The network of the default bucket, by which a saved run is recognized."""
+        return self._all.default.networks
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the current bucket's inputs."""
+        return self._all.current.data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the current bucket's labels."""
+        return self._all.current.label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the current bucket's outputs."""
+        return self._all.current.output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Descriptions of the current bucket's inputs."""
+        return self._bound("data_shapes").data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Descriptions of the current bucket's labels; None when no labels are bound."""
+        return self._bound("label_shapes").label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the current bucket's outputs."""
+        return self._bound("output_shapes").output_shapes
+
+    def output_descs(self) -> list[DataDesc]:
+        """Return descriptions of the current bucket's outputs."""
+        return self._all.current.output_descs()
+
+    def output_axes(self) -> list[int]:
+        """Return the batch axis of each output of the current bucket."""
+        return self._all.current.output_axes()
+
+    def parameter_names(self) -> list[str]:
+        """Return the names of parameters and auxiliary states."""
+        return self._all.default.parameter_names()
+
+    def __repr__(self) -> str:
+        bound = [key for key, module in self._all.modules.items() if module.binded]
+        return f"<BucketingModule: bound for {bound}, now {self._all.current_key!r}: {self._all.current!r}>"
+
+    def _bound(self, who: str) -> Module:
+        """Return the current bucket's module, which must be bound."""
+        if not self.binded:
+            raise StateError(f"BucketingModule.{who} needs bind() first")
+        return self._all.current
+
+    def _ready(self, who: str) -> Module:
+        """Return the current bucket's module, which must be bound and have parameters."""
+        self._bound(who)
+        if not self.params_initialized:
+            raise StateError(f"BucketingModule.{who} needs init_params() first")
+        return self._all.current
+
+    # The steps of a batch that has found its bucket.
+
+    def backward(self, out_grads: HeadGrads = None) -> None:
+        """Compute the gradients for the last batch."""
+        self._ready("backward()").backward(out_grads)
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the outputs for the last batch: whole, or for each output the devices' parts."""
+        return self._ready("get_outputs()").get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the gradients of the inputs for the last batch."""
+        return self._ready("get_input_grads()").get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> Arrays:
+        """Return the states of the current bucket; buckets with states of one shape share them."""
+        return self._ready("get_states()").get_states(merge_multi_context)
+
+    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
+        """Set the states of the current bucket from arrays, or all to one number."""
+        self._ready("set_states()").set_states(states, value)
+
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
+        """Add the last batch to a metric."""
+        self._ready("update_metric()").update_metric(eval_metric, labels, pre_sliced)

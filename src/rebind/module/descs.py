@@ -1,0 +1,71 @@
+"""Descriptions of inputs and labels: read, checked, and made for a batch that comes without them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeAlias
+
+from ..errors import ArgumentError, NameLookupError, near_names
+from ..io import DataDesc
+from ..protocols import ShapeSpec
+
+__all__ = ["Shapes", "check_names", "described", "have_shapes", "read_descs"]
+
+#: What `bind` takes: `DataDesc` records, or pairs of name and shape.
+Shapes: TypeAlias = Sequence[DataDesc | ShapeSpec]
+
+
+class HasShape(Protocol):
+    """An array, as far as its shape matters."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """The size of each axis."""
+
+
+def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
+    """Return `DataDesc` records from records, or pairs of name and shape.
+
+    >>> read_descs([("data", (4, 3))], "data_shapes")[0].layout
+    'NCHW'
+    """
+    descs = []
+    for item in shapes or ():
+        if isinstance(item, DataDesc):
+            descs.append(item)
+        elif isinstance(item, (tuple, list)) and 2 <= len(item) <= 4:
+            descs.append(DataDesc(*item))
+        else:
+            raise ArgumentError(
+                f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}"
+            )
+    return descs
+
+
+def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: bool) -> None:
+    """Raise an error (or, without `must`, warn) for names that the symbol does not have."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}"
+            if must:
+                raise NameLookupError(text)
+            warnings.warn(f"{text} It is given no labels.", stacklevel=3)
+
+
+def have_shapes(arrays: Sequence[HasShape], descs: Sequence[DataDesc] | None) -> bool:
+    """Return whether arrays have the shapes that were described."""
+    if descs is None:
+        return False
+    return all(tuple(value.shape) == desc.shape for value, desc in zip(arrays, descs, strict=False))
+
+
+def described(arrays: Sequence[HasShape], like: Sequence[DataDesc], own: Shapes | None) -> list[DataDesc]:
+    """Return descriptions of a batch's arrays: its `own` if it has some, else `like` with the arrays' shapes."""
+    if own:
+        return read_descs(own, "provide_data and provide_label")
+    return [
+        DataDesc(desc.name, tuple(value.shape), desc.dtype, desc.layout)
+        for desc, value in zip(like, arrays, strict=False)
+    ]

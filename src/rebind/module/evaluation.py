@@ -1,0 +1,215 @@
+"""`Evaluation`: measuring and predicting, for every kind of module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+import torch
+
+from .. import metric as metrics
+from ..callback import BatchEndParam
+from ..errors import ParameterError, ShapeError, StateError
+from ..executor import batch_axis
+from ..io import DataBatch
+from ..metric import EvalMetric
+from ..ndarray import NDArray, array
+from ..protocols import Batch
+from .batches import (
+    AnyBatch,
+    as_callbacks,
+    first,
+    labels_of,
+    made_up_descs,
+    padding,
+    rewind,
+    rows_per_sample,
+    without_padding,
+)
+from .descs import read_descs
+from .settings import MetricSpec, RowIds, SomeCallbacks
+from .steps import Steps
+
+__all__ = ["Evaluation"]
+
+#: The outputs of one batch, or joined over all; or a list with those of each batch.
+Predictions: TypeAlias = NDArray | list[NDArray] | list[list[NDArray]]
+
+
+class Evaluation(Steps):
+    """`score`, `predict` and `iter_predict`, made of the steps."""
+
+    def score(
+        self,
+        eval_data: Iterable[Batch],
+        eval_metric: MetricSpec,
+        num_batch: int | None = None,
+        batch_end_callback: SomeCallbacks = None,
+        score_end_callback: SomeCallbacks = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: RowIds | None = None,
+    ) -> list[tuple[str, float]]:
+        """Measure the predictions for a data set.
+
+        Rows that only fill up the last batch are not counted (MXNet counts them).
+
+        Returns
+        -------
+        list of (name, value)
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 1, label_name="label")
+        >>> module.bind(data.provide_data, data.provide_label, for_training=False)
+        >>> module.init_params()
+        >>> module.score(data, "mse")
+        [('mse', 2.0)]
+        """
+        self._need_params("score")
+        if reset:
+            rewind(eval_data)
+        metric = metrics.create(eval_metric)
+        metric.reset()
+        seen = -1
+        for seen, batch in enumerate(first(eval_data, num_batch)):
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            if pad := padding(batch):
+                self.measure_without_padding(metric, batch, pad)
+            else:
+                self.measure(metric, batch)
+            record = self.batch_record(epoch, seen, metric, batch)
+            for callback in as_callbacks(batch_end_callback):
+                callback(record)
+        record = self.batch_record(epoch, seen + 1, metric, None)
+        for callback in as_callbacks(score_end_callback):
+            callback(record)
+        return metric.get_name_value()
+
+    def measure(self, metric: EvalMetric, batch: AnyBatch) -> None:
+        """Add the batch that was just computed to a metric."""
+        if isinstance(batch, list):  # already cut, a part for each device
+            self.update_metric(metric, [part.label for part in batch], pre_sliced=True)
+        else:
+            self.update_metric(metric, getattr(batch, "label", None))
+
+    def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
+        """Add the batch that was just computed to a metric, but for its last `pad` samples."""
+        given = labels_of(batch)
+        descs = read_descs(self.label_shapes, "label_shapes") or made_up_descs(len(given))
+        labels = {
+            desc.name: without_padding(label, pad, batch_axis(desc.layout))
+            for desc, label in zip(descs, given, strict=False)
+        }
+        metric.update_dict(labels, dict(zip(self.output_names, self._predicted(batch), strict=True)))
+
+    def batch_record(
+        self, epoch: int, nbatch: int, metric: EvalMetric | None, batch: AnyBatch | None
+    ) -> BatchEndParam:
+        """Return what a batch callback is given."""
+        seen = {"self": self, "data_batch": batch, "eval_metric": metric, "epoch": epoch, "nbatch": nbatch}
+        return BatchEndParam(epoch, nbatch, metric, seen)
+
+    def _predicted(self, batch: Batch) -> list[NDArray]:
+        """Return copies of the outputs for a batch without padding; the next batch does not change them."""
+        pad, axes = padding(batch), self.output_axes()
+        size = self._batch_size_of(batch) if pad else 0
+        return [
+            without_padding(out, pad * rows_per_sample(out, axis, size), axis)
+            for out, axis in zip(cast(list[NDArray], self.get_outputs()), axes, strict=True)
+        ]
+
+    def _batch_size_of(self, batch: Batch) -> int:
+        """Return how many samples a batch has, with those that only fill it up; 0 when no input has a batch axis."""
+        try:
+            layouts = [desc.layout for desc in read_descs(self.data_shapes, "data_shapes")]
+        except StateError:  # a module by a user, who does not describe its inputs
+            layouts = [None] * len(batch.data)
+        for layout, value in zip(layouts, batch.data, strict=False):
+            if (axis := batch_axis(layout)) >= 0:
+                return value.shape[axis]
+        return 0
+
+    def iter_predict(
+        self,
+        eval_data: Iterable[Batch],
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: RowIds | None = None,
+    ) -> Iterator[tuple[list[NDArray], int, Batch]]:
+        """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch."""
+        self._need_params("iter_predict")
+        if reset:
+            rewind(eval_data)
+        for nbatch, batch in enumerate(first(eval_data, num_batch)):
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield self._predicted(batch), nbatch, batch
+
+    def predict(
+        self,
+        eval_data: Iterable[Batch] | NDArray | np.ndarray,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: RowIds | None = None,
+    ) -> Predictions:
+        """Return the outputs for a data set, without padding.
+
+        Parameters
+        ----------
+        eval_data
+            An iterator, or one array (NDArray or NumPy) for a module with one input.
+        num_batch
+            Stop after so many batches.
+        merge_batches
+            Join the batches; otherwise a list with the outputs of each batch is returned.
+        reset
+            Start the iterator from its beginning.
+        always_output_list
+            Return a list even for a single output.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.predict(mx.nd.array([2, 3])).asnumpy().tolist()
+        [4.0, 9.0]
+        """
+        self._need_params("predict")
+        if isinstance(eval_data, (NDArray, np.ndarray)):
+            eval_data = [DataBatch([eval_data if isinstance(eval_data, NDArray) else array(eval_data)])]
+        batches = [
+            outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+        ]
+        if not batches or not merge_batches:
+            return batches
+        if len({len(outputs) for outputs in batches}) > 1:
+            raise ParameterError(
+                "predict: batches have different numbers of outputs (bucketing?), which cannot be joined; "
+                "set merge_batches=False"
+            )
+        merged = _joined(batches, self.output_names, self.output_axes())
+        return merged if always_output_list or len(merged) > 1 else merged[0]
+
+
+def _joined(batches: Sequence[Sequence[NDArray]], names: Sequence[str], axes: Sequence[int]) -> list[NDArray]:
+    """Join the outputs of all batches, each along its batch axis."""
+    merged = []
+    for name, pieces, axis in zip(names, zip(*batches, strict=True), axes, strict=True):
+        axis = max(axis, 0)
+        if len({(*piece.shape[:axis], *piece.shape[axis + 1 :]) for piece in pieces}) > 1:
+            raise ShapeError(
+                f"predict: output {name!r} of some batches has other shapes ({pieces[0].shape} in the first), so "
+                "that they cannot be joined (bucketing?); set merge_batches=False"
+            )
+        merged.append(NDArray(torch.cat([piece.tensor for piece in pieces], axis), pieces[0].device))
+    return merged

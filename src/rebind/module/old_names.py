@@ -1,0 +1,100 @@
+"""`OldNames`: the private names of MXNet's modules that programs of its time reach for, over what there is now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..device import Device
+from ..executor import DataParallelExecutorGroup
+from ..io import DataDesc
+from ..kvstore import KVStoreBase
+from ..kvstore.base import UpdateFunction
+from ..ndarray import NDArray
+from ..optimizer import Optimizer
+from ..protocols import ArrayDict
+from .parameters import Parameters
+from .update import LocalUpdate, UpdatePolicy
+
+__all__ = ["OldNames"]
+
+
+class OldNames:
+    """Names such as ``module._exec_group`` and ``module._arg_params``; nothing in rebind uses them.
+
+    They are public in fact, and promised. A subclass has the parts that they lead to.
+    """
+
+    @property
+    def parameters(self) -> Parameters:
+        """The owner of the parameters."""
+        raise NotImplementedError
+
+    @property
+    def executors(self) -> DataParallelExecutorGroup | None:
+        """The executors, one for each device; None before `bind`."""
+        raise NotImplementedError
+
+    @property
+    def policy(self) -> UpdatePolicy | None:
+        """What updates the parameters; None before `init_optimizer`."""
+        raise NotImplementedError
+
+    @property
+    def _exec_group(self) -> DataParallelExecutorGroup | None:
+        return self.executors
+
+    @property
+    def _data_shapes(self) -> list[DataDesc] | None:
+        return None if self.executors is None else self.executors.data_shapes
+
+    @property
+    def _label_shapes(self) -> list[DataDesc] | None:
+        return None if self.executors is None else self.executors.label_shapes
+
+    @property
+    def _context(self) -> list[Device]:
+        return self.parameters.devices
+
+    @property
+    def _param_names(self) -> list[str]:
+        return self.parameters.names
+
+    @property
+    def _aux_names(self) -> list[str]:
+        return self.parameters.aux_names
+
+    @property
+    def _fixed_param_names(self) -> list[str]:
+        return self.parameters.fixed
+
+    @property
+    def _arg_params(self) -> ArrayDict | None:
+        return self.parameters.copies()[0] if self.parameters.has_values else None
+
+    @_arg_params.setter
+    def _arg_params(self, value: Mapping[str, NDArray]) -> None:
+        self.parameters.hold(arg_params=value, initialized=False)
+
+    @property
+    def _aux_params(self) -> ArrayDict | None:
+        return self.parameters.copies()[1] if self.parameters.has_values else None
+
+    @_aux_params.setter
+    def _aux_params(self, value: Mapping[str, NDArray]) -> None:
+        self.parameters.hold(aux_params=value, initialized=False)
+
+    @property
+    def _optimizer(self) -> Optimizer | None:
+        return None if self.policy is None else self.policy.optimizer
+
+    @property
+    def _updater(self) -> UpdateFunction | None:
+        return self.policy.updater if isinstance(self.policy, LocalUpdate) else None
+
+    @property
+    def _kvstore(self) -> KVStoreBase | None:
+        return None if self.policy is None else self.policy.store
+
+    @property
+    def _update_on_kvstore(self) -> bool:
+        return self.policy is not None and self.policy.on_store

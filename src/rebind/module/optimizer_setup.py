@@ -1,0 +1,128 @@
+"""The optimizer of a module: made from what `init_optimizer` is given, and its progress as numbers in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypedDict
+
+import numpy as np
+
+from .. import optimizer as opt
+from ..errors import ArgumentError
+from ..symbol import Symbol
+from .settings import OptimizerSettings
+
+__all__ = ["Progress", "load_progress", "make_optimizer", "progress_of", "rescaled"]
+
+
+class Progress(TypedDict):
+    """How far an optimizer has come: attributes that are numbers, or lists and dicts of numbers."""
+
+    numbers: dict[str, object]
+    schedule: dict[str, object] | None
+
+
+def make_optimizer(
+    settings: OptimizerSettings, symbol: Symbol, rescale: float, names: Mapping[int, str], *, extend: bool
+) -> opt.Optimizer:
+    """Return the optimizer that `init_optimizer` asks for.
+
+    Parameters
+    ----------
+    settings
+        A name and its settings, or an optimizer.
+    symbol
+        The network, whose variables may have multipliers.
+    rescale
+        What gradients are to be multiplied by, unless the settings name it.
+    names
+        The parameter of each index.
+    extend
+        Whether to add `names` to those that a given optimizer has; otherwise they count when it has none.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> settings = OptimizerSettings(optimizer="adam", optimizer_params={"learning_rate": 0.1})
+    >>> made = make_optimizer(settings, mx.sym.var("w"), 0.25, {0: "w"}, extend=False)
+    >>> type(made).__name__, made.lr, made.rescale_grad
+    ('Adam', 0.1, 0.25)
+    """
+    given = settings.optimizer
+    if isinstance(given, str):
+        arguments = {"rescale_grad": rescale, **dict(settings.optimizer_params or ())}
+        return opt.create(given, sym=symbol, param_idx2name=dict(names), **arguments)
+    if not isinstance(given, opt.Optimizer):
+        raise ArgumentError(f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}")
+    if given.rescale_grad != rescale:
+        warnings.warn(
+            f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
+            f"workers) is {rescale}. It is used as it is; is that intended?",
+            stacklevel=5,
+        )
+    if extend or not given.idx2name:
+        given.idx2name = {**given.idx2name, **names}
+    return given
+
+
+@contextlib.contextmanager
+def rescaled(optimizers: Iterable[opt.Optimizer], factor: float) -> Iterator[None]:
+    """Multiply the `rescale_grad` of optimizers in the ``with`` block; of one that comes twice, once.
+
+    >>> from rebind.optimizer import create
+    >>> optimizer = create("sgd", rescale_grad=0.5)
+    >>> with rescaled([optimizer, optimizer], 4):
+    ...     optimizer.rescale_grad
+    2.0
+    >>> optimizer.rescale_grad
+    0.5
+    """
+    usual = {id(optimizer): (optimizer, optimizer.rescale_grad) for optimizer in optimizers}
+    try:
+        for optimizer, rescale in usual.values():
+            optimizer.rescale_grad = rescale * factor
+        yield
+    finally:
+        for optimizer, rescale in usual.values():
+            optimizer.rescale_grad = rescale
+
+
+# An optimizer of a user's own says nowhere what it counts, so that all its numbers are saved.
+
+
+def progress_of(optimizer: opt.Optimizer) -> Progress:
+    """Return how far an optimizer has come: its counts and running numbers, and its schedule's."""
+    schedule = getattr(optimizer, "lr_scheduler", None)
+    return {
+        "numbers": _numbers_of(optimizer),
+        "schedule": None if schedule is None else _numbers_of(schedule),
+    }
+
+
+def load_progress(optimizer: opt.Optimizer, progress: Progress) -> None:
+    """Continue from what `progress_of` returned."""
+    for name, value in progress["numbers"].items():
+        old = getattr(optimizer, name, None)
+        if isinstance(old, dict) and isinstance(value, dict):  # others may hold the very dict
+            old.clear()
+            old.update(value)
+        else:
+            setattr(optimizer, name, value)
+    schedule = getattr(optimizer, "lr_scheduler", None)
+    if progress["schedule"] is not None and schedule is not None:
+        vars(schedule).update(progress["schedule"])
+
+
+def _numbers_of(owner: object) -> dict[str, object]:
+    return {name: value for name, value in vars(owner).items() if _is_numbers(value)}
+
+
+def _is_numbers(value: object) -> bool:
+    """Return whether an attribute holds numbers, or lists and dicts of numbers."""
+    if isinstance(value, dict):
+        return all(isinstance(key, (str, int)) and _is_numbers(each) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_numbers, value))
+    return isinstance(value, (bool, int, float, type(None), np.generic))

@@ -1,0 +1,361 @@
+"""`Parameters`: the values of a network's parameters and auxiliary states, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypedDict
+
+import torch
+
+from ..device import Device
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..initializer import InitDesc
+from ..ndarray import NDArray, zeros
+from ..protocols import ArrayDict
+from .settings import InitialValues
+
+__all__ = ["DeviceArrays", "Parameters", "ParametersState", "Trained", "copy_across"]
+
+
+class DeviceArrays(Protocol):
+    """The arrays of a bound network: for each parameter and each auxiliary state a list with each device's array."""
+
+    @property
+    def param_arrays(self) -> Sequence[Sequence[NDArray]]:
+        """The parameters."""
+
+    @property
+    def aux_arrays(self) -> Sequence[Sequence[NDArray]]:
+        """The auxiliary states."""
+
+    @property
+    def grad_arrays(self) -> Sequence[Sequence[NDArray | None]] | None:
+        """The gradients of the parameters, None for those that have none; None when not bound for training."""
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None,
+        allow_extra: bool = False,
+    ) -> None:
+        """Copy values to all devices."""
+
+    def get_params(self, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
+        """Put the means over the devices into the dicts, as new arrays on the CPU."""
+
+    def unify_auxiliary(self) -> None:
+        """Give all devices the mean of their auxiliary states."""
+
+
+class Trained(NamedTuple):
+    """A parameter that has gradients: its arrays, and its gradients, on each device."""
+
+    name: str
+    weights: Sequence[NDArray]
+    gradients: Sequence[NDArray]
+
+
+class ParametersState(TypedDict):
+    """What `Parameters.state_dict` returns."""
+
+    args: dict[str, NDArray]
+    aux: dict[str, list[NDArray]]
+
+
+class Parameters:
+    """The parameters and auxiliary states of one network.
+
+    Before a bind, values wait on the CPU (`hold`); after it they are in the arrays of the devices, and nowhere else, so
+    that nothing is ever out of date. What goes out is a copy, except where a docstring says otherwise.
+
+    Parameters
+    ----------
+    names, aux_names
+        The parameters, and the auxiliary states.
+    devices
+        The devices that hold them.
+    fixed
+        Names of parameters that are not trained, and of auxiliary states that do not change.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> parameters = Parameters(["w"], [], [mx.cpu()])
+    >>> parameters.hold({"w": mx.nd.ones((2,))}, {})
+    >>> parameters.copies()[0]["w"].asnumpy().tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        aux_names: Iterable[str],
+        devices: Iterable[Device],
+        fixed: Iterable[str] = (),
+    ) -> None:
+        self.names, self.aux_names = list(names), list(aux_names)
+        self.devices, self.fixed = list(devices), list(fixed)
+        self._arrays: DeviceArrays | None = None
+        self._waiting: tuple[ArrayDict, ArrayDict] | None = None
+        self._initialized = False
+
+    # What there is.
+
+    @property
+    def initialized(self) -> bool:
+        """Whether the parameters have values."""
+        return self._initialized
+
+    @initialized.setter
+    def initialized(self, value: bool) -> None:
+        if value and self._arrays is None and self._waiting is None:
+            raise StateError(
+                "Module.params_initialized: there must be parameters; call init_params() or set _arg_params"
+            )
+        self._initialized = bool(value)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is something to copy: values that are in use, or wait for a bind."""
+        return self._initialized or self._waiting is not None
+
+    @property
+    def trained_names(self) -> list[str]:
+        """The parameters that training changes."""
+        return [name for name in self.names if name not in self.fixed]
+
+    @property
+    def frozen_statistics(self) -> set[str]:
+        """The auxiliary states that do not change."""
+        return {*self.fixed} & {*self.aux_names}
+
+    def missing_from(self, owner: Parameters) -> list[str]:
+        """Return the names that another owner lacks."""
+        have = {*owner.names, *owner.aux_names}
+        return [name for name in (*self.names, *self.aux_names) if name not in have]
+
+    def _bound(self) -> DeviceArrays:
+        if self._arrays is None:
+            raise StateError("Module: its parameters need bind() first")
+        return self._arrays
+
+    # Where the values are.
+
+    def attach(self, arrays: DeviceArrays, *, shared: bool = False) -> None:
+        """Use the arrays of the devices from now on; values that are there go into them.
+
+        With `shared` the arrays are another owner's, and hold its values.
+        """
+        if shared:
+            self._initialized = True
+        elif self._initialized:
+            arrays.set_params(*self.copies(), allow_extra=True)
+        self._arrays, self._waiting = arrays, None
+
+    def detach(self) -> None:
+        """Let go of the devices' arrays; values that are there wait for the next bind."""
+        self._waiting = self.copies() if self._initialized else None
+        self._arrays = None
+
+    def hold(
+        self,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        *,
+        initialized: bool = True,
+    ) -> None:
+        """Take values without a copy, to use them when the network is bound; if it is bound, copy them in.
+
+        Of the two, what is None stays as it is.
+        """
+        if self._arrays is not None:
+            self._arrays.set_params(arg_params or {}, aux_params or {}, allow_extra=True)
+            return
+        args, aux = self._waiting or ({}, {})
+        self._waiting = (
+            args if arg_params is None else dict(arg_params),
+            aux if aux_params is None else dict(aux_params),
+        )
+        self._initialized = self._initialized or initialized
+
+    # In and out.
+
+    def copies(self) -> tuple[ArrayDict, ArrayDict]:
+        """Return copies of parameters and auxiliary states on the CPU; with several devices their means."""
+        if self._arrays is None:
+            assert self._waiting is not None  # has_values is for the caller to ask
+            args, aux = ({name: each.copy() for name, each in part.items()} for part in self._waiting)
+            return args, aux
+        arg_params: ArrayDict = {}
+        aux_params: ArrayDict = {}
+        self._arrays.get_params(arg_params, aux_params)
+        return arg_params, aux_params
+
+    def assign(
+        self,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
+        *,
+        allow_extra: bool,
+    ) -> None:
+        """Copy values in by name; what is not given stays. A strange name is an error unless `allow_extra`."""
+        self._bound().set_params(arg_params or {}, aux_params, allow_extra=allow_extra)
+        self._initialized = True
+
+    def initialize(self, values: InitialValues, attributes: Mapping[str, Mapping[str, str]]) -> None:
+        """Give all their first values.
+
+        Parameters
+        ----------
+        values
+            Where they come from.
+        attributes
+            The attributes of the network's variables, which may name an initializer of their own.
+
+        Raises
+        ------
+        ParameterError
+            When a value is missing, without `allow_missing`; nothing has changed then.
+        """
+        arrays = self._bound()
+        args, aux = (
+            {
+                name: self._first_value(name, each[0], given, values, attributes.get(name))
+                for name, each in zip(names, of_devices, strict=True)
+            }
+            for names, of_devices, given in (
+                (self.names, arrays.param_arrays, values.arg_params),
+                (self.aux_names, arrays.aux_arrays, values.aux_params),
+            )
+        )
+        arrays.set_params(args, aux, allow_extra=True)
+        self._initialized = True
+
+    def _first_value(
+        self,
+        name: str,
+        like: NDArray,
+        given: Mapping[str, NDArray] | None,
+        values: InitialValues,
+        attributes: Mapping[str, str] | None,
+    ) -> NDArray:
+        if given is not None and name in given:
+            return _fitting(name, given[name], like)
+        if given is not None and not values.allow_missing:
+            raise ParameterError(
+                f"Module.init_params: {name!r} is not among the given parameters. "
+                "Set allow_missing=True to let the initializer fill it."
+            )
+        if values.initializer is None and self._initialized:  # set_params() over values that are there
+            return like
+        value = NDArray(torch.zeros_like(like.tensor, device="cpu"))
+        if values.initializer is not None:
+            values.initializer(InitDesc(name, attributes), value)
+        return value
+
+    def on_first_device(self) -> ArrayDict:
+        """Return the trained parameters as they are on the first device; not copies."""
+        return {
+            name: arrays[0]
+            for name, arrays in zip(self.names, self._bound().param_arrays, strict=True)
+            if name not in self.fixed
+        }
+
+    def by_device(self) -> dict[str, Sequence[NDArray]]:
+        """Return the arrays of each parameter, one for each device; not copies."""
+        return dict(zip(self.names, self._bound().param_arrays, strict=True))
+
+    def unify_devices(self) -> None:
+        """Give all devices the mean of their auxiliary states, which each changes by its own part of the batches."""
+        self._bound().unify_auxiliary()
+
+    # Gradients.
+
+    def trained(self) -> list[Trained]:
+        """Return the parameters that have gradients, in their order.
+
+        Raises
+        ------
+        StateError
+            When the network is not bound for training.
+        """
+        arrays = self._bound()
+        if arrays.grad_arrays is None:
+            raise StateError("Module.update() needs bind(for_training=True)")
+        return [
+            Trained(name, weights, gradients)  # type: ignore[arg-type]  # one device has none only when all have none
+            for name, weights, gradients in zip(
+                self.names, arrays.param_arrays, arrays.grad_arrays, strict=True
+            )
+            if gradients[0] is not None
+        ]
+
+    def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
+        """Return the gradients of all parameters, to save those that are being added up over batches."""
+        return self._bound().grad_arrays
+
+    def load_gradient_state(self, saved: Sequence[Sequence[NDArray | None]] | None) -> None:
+        """Continue with gradients that `gradient_state` returned; on another number of devices too."""
+        for targets, sources in zip(self._bound().grad_arrays or (), saved or (), strict=False):
+            own = [source for source in sources if source is not None]
+            if own and len(targets) != len(own):  # only their sum matters
+                total = _sum(own)
+                own = [total, *(zeros(total.shape) for _ in targets[1:])]
+            if own:
+                copy_across(own, [target for target in targets if target is not None])
+
+    # A run that is saved.
+
+    def state_dict(self) -> ParametersState:
+        """Return the arrays, not copies: the first device's parameters, all devices' auxiliary states."""
+        arrays = self._bound()
+        return {
+            "args": {
+                name: of_devices[0] for name, of_devices in zip(self.names, arrays.param_arrays, strict=True)
+            },
+            "aux": {
+                name: list(of_devices)
+                for name, of_devices in zip(self.aux_names, arrays.aux_arrays, strict=True)
+            },
+        }
+
+    def load_state_dict(self, state: ParametersState) -> None:
+        """Continue with arrays that `state_dict` returned.
+
+        On another number of devices each gets the mean of the auxiliary states, as at the end of an epoch.
+        """
+        arrays = self._bound()
+        args = {name: [value] for name, value in state["args"].items()}
+        for names, of_devices, saved in (
+            (self.names, arrays.param_arrays, args),
+            (self.aux_names, arrays.aux_arrays, state["aux"]),
+        ):
+            for name, targets in zip(names, of_devices, strict=True):
+                sources = saved[name]
+                if len(sources) not in (1, len(targets)):
+                    mean = _sum(sources)
+                    mean /= len(sources)
+                    sources = [mean]
+                copy_across(sources * (len(targets) // len(sources)), targets)
+        self._initialized = True
+
+
+def _sum(arrays: Sequence[NDArray]) -> NDArray:
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
+    """Copy each array into the one that belongs to it."""
+    for source, target in zip(sources, targets, strict=True):
+        source.copyto(target)
+
+
+def _fitting(name: str, value: object, like: NDArray) -> NDArray:
+    if not isinstance(value, NDArray):
+        raise ArgumentError(f"Module.init_params: {name!r} must be an NDArray; got {type(value).__name__}")
+    if value.shape != like.shape:
+        raise ShapeError(f"Module.init_params: {name!r} must have shape {like.shape}; got {value.shape}")
+    return value

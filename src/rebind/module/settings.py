@@ -1,0 +1,158 @@
+"""What the long signatures of `fit`, `bind`, `init_params` and `init_optimizer` are parsed into, once, at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..checkpoint import Checkpoint
+from ..errors import ArgumentError, ParameterError
+from ..initializer import Initializer
+from ..io import DataDesc
+from ..kvstore import KVStoreBase
+from ..metric import EvalMetric
+from ..monitor import Monitor
+from ..ndarray import NDArray
+from ..optimizer import Optimizer
+from ..protocols import Batch, Callback, DataSource, GradReqs
+from .batches import as_callbacks
+
+__all__ = [
+    "Binding",
+    "Callbacks",
+    "FitSettings",
+    "InitialValues",
+    "InitializerSpec",
+    "MetricSpec",
+    "OptimizerParams",
+    "OptimizerSettings",
+    "RowIds",
+    "SomeCallbacks",
+    "StoreSpec",
+]
+
+#: What gives arrays their first values: ``initializer(name, array)``.
+InitializerSpec: TypeAlias = Initializer | Callable[[str, NDArray], object] | None
+#: What `metric.create` takes.
+MetricSpec: TypeAlias = "str | EvalMetric | type[EvalMetric] | Callable[..., object] | Sequence[MetricSpec]"
+#: A name, a store, or None for no store.
+StoreSpec: TypeAlias = str | KVStoreBase | None
+SomeCallbacks: TypeAlias = Callback | Sequence[Callback] | None
+#: ``sparse_row_id_fn``: from a batch to the rows of each sparse parameter that it needs.
+RowIds: TypeAlias = Callable[[Batch], Mapping[str, NDArray]]
+#: The settings of an optimizer that is named: a dict, or pairs.
+OptimizerParams: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """What a module is bound to.
+
+    Parameters
+    ----------
+    data, labels
+        Descriptions of inputs and labels; None for no labels.
+    for_training, inputs_need_grad, grad_req
+        As for `Module.bind`.
+    """
+
+    data: list[DataDesc]
+    labels: list[DataDesc] | None
+    for_training: bool = True
+    inputs_need_grad: bool = False
+    grad_req: GradReqs = "write"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitialValues:
+    """Where the first values of parameters come from; see `Module.init_params`."""
+
+    initializer: InitializerSpec = None
+    arg_params: Mapping[str, NDArray] | None = None
+    aux_params: Mapping[str, NDArray] | None = None
+    allow_missing: bool = False
+    force_init: bool = False
+    allow_extra: bool = False
+
+
+@dataclass(frozen=True)
+class OptimizerSettings:
+    """What updates the parameters; see `Module.init_optimizer`."""
+
+    kvstore: StoreSpec = "local"
+    optimizer: str | Optimizer = "sgd"
+    optimizer_params: OptimizerParams = (("learning_rate", 0.01),)
+    force_init: bool = False
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """The functions that a training run calls."""
+
+    epoch_end: list[Callback] = field(default_factory=list)
+    batch_end: list[Callback] = field(default_factory=list)
+    eval_end: list[Callback] = field(default_factory=list)
+    eval_batch_end: list[Callback] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, *given: SomeCallbacks) -> Callbacks:
+        """Return the record of what `fit` was given: for each kind a function, several, or None."""
+        return cls(*map(as_callbacks, given))
+
+    def all(self) -> list[Callback]:
+        """Return the callbacks of all kinds."""
+        return [*self.epoch_end, *self.batch_end, *self.eval_end, *self.eval_batch_end]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """The arguments of `fit`, checked; see there.
+
+    Raises
+    ------
+    ParameterError
+        When the number of epochs is missing, or `accumulate` is not positive.
+    ArgumentError
+        When the training data cannot be bound to.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> data = mx.io.NDArrayIter(mx.nd.zeros((4, 1)))
+    >>> FitSettings(train_data=data, num_epoch=3).begin_epoch
+    0
+    """
+
+    train_data: DataSource
+    eval_data: DataSource | None = None
+    eval_metric: MetricSpec = "acc"
+    validation_metric: MetricSpec | None = None
+    callbacks: Callbacks = field(default_factory=Callbacks)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    values: InitialValues = field(default_factory=InitialValues)
+    begin_epoch: int = 0
+    num_epoch: int | None = None
+    force_rebind: bool = False
+    monitor: Monitor | None = None
+    sparse_row_id_fn: RowIds | None = None
+    progress: bool | None = None
+    checkpoint: Checkpoint | None = None
+    accumulate: int = 1
+
+    def __post_init__(self) -> None:
+        if self.num_epoch is None:
+            raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
+        if self.accumulate < 1:
+            raise ParameterError(f"fit: accumulate must be >= 1; got {self.accumulate}")
+        if not hasattr(self.train_data, "provide_data"):
+            raise ArgumentError(
+                "fit: train_data must be an iterator with provide_data and provide_label; "
+                f"got {type(self.train_data).__name__}. For arrays use io.NDArrayIter."
+            )
+
+    @property
+    def last_epoch(self) -> int:
+        """The number of the epoch before which to stop."""
+        assert self.num_epoch is not None  # __post_init__ has checked it
+        return self.num_epoch

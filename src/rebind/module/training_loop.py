@@ -1,0 +1,249 @@
+"""`TrainingLoop`: one call of `fit`, a method for each of its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from .. import metric as metrics
+from ..callback import StopTraining
+from ..checkpoint import Position
+from ..progress import Progress
+from .batches import AnyBatch, nonempty, rewind
+from .evaluation import Evaluation
+from .optimizer_setup import rescaled
+from .settings import FitSettings
+from .training_run import History, TrainingRun
+
+__all__ = ["TrainingLoop"]
+
+
+class TrainingLoop:
+    """Trains a module: `run` calls the other methods, in the order in which they stand here.
+
+    A kind of training that differs in a step overrides it, and `BaseModule.training_loop` returns it: SVRG takes its
+    snapshot in `begin_epoch`, `FeedForward` follows the run there.
+
+    Parameters
+    ----------
+    module
+        What is trained.
+    settings
+        What `fit` was given.
+
+    Attributes
+    ----------
+    metric
+        The training metric.
+    history
+        The figures of the epochs that are finished.
+    position
+        How far the run is: epochs, and batches of the next.
+    waiting
+        The batches whose gradients were added up, but not used yet.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> class Loud(TrainingLoop):
+    ...     def begin_epoch(self, epoch):
+    ...         super().begin_epoch(epoch)
+    ...         print("epoch", epoch)
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
+    >>> module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, mx.sym.var("label")), label_names=["label"])
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.ones((4, 1)), 2, label_name="label")
+    >>> history = Loud(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=2)).run()
+    epoch 0
+    epoch 1
+    """
+
+    bar: Progress
+
+    def __init__(self, module: Evaluation, settings: FitSettings) -> None:
+        self.module, self.settings = module, settings
+        self.metric = metrics.create(settings.eval_metric)
+        given = settings.validation_metric
+        self.validation_metric = self.metric if given is None else metrics.create(given)
+        self.history: History = {"train": {}, "validation": {}}
+        self.position = Position(settings.begin_epoch, 0)
+        self.waiting = 0
+        self._saved: TrainingRun | None = None  # where the run is saved, if it is
+        self._epoch_started = 0.0
+
+    def run(self) -> History:
+        """Train, and return the history."""
+        self.prepare()
+        if self.resume():
+            return self.history
+        last = self.settings.last_epoch
+        try:
+            with Progress(last - self.position.epoch, self.settings.progress) as self.bar:
+                for epoch in range(self.position.epoch, last):
+                    self.run_epoch(epoch)
+        except StopTraining as stop:
+            self.stop_early(stop)
+        return self.history
+
+    def run_epoch(self, epoch: int) -> None:
+        """Train for an epoch, or for the rest of the one in whose middle the run resumes."""
+        self.begin_epoch(epoch)
+        for batch in self.batches(epoch):
+            self.train_batch(batch)
+            self.end_batch(epoch, batch)
+        self.end_epoch(epoch)
+        self.validate(epoch)
+        self.rewind()
+        self.save()
+
+    # The steps.
+
+    def prepare(self) -> None:
+        """Bind the module, and give it parameters and an optimizer, where it has none."""
+        module, settings = self.module, self.settings
+        module.batches_per_update = settings.accumulate
+        # A module of a user's own need not know of `grad_req`.
+        bind = module.bind if settings.accumulate == 1 else partial(module.bind, grad_req="add")
+        bind(
+            data_shapes=settings.train_data.provide_data,
+            label_shapes=getattr(settings.train_data, "provide_label", None),
+            for_training=True,
+            force_rebind=settings.force_rebind,
+        )
+        if settings.monitor is not None:
+            module.install_monitor(settings.monitor)
+        values, update = settings.values, settings.optimizer
+        module.init_params(
+            initializer=values.initializer,
+            arg_params=values.arg_params,
+            aux_params=values.aux_params,
+            allow_missing=values.allow_missing,
+            force_init=values.force_init,
+        )
+        module.init_optimizer(
+            kvstore=update.kvstore, optimizer=update.optimizer, optimizer_params=update.optimizer_params
+        )
+
+    def resume(self) -> bool:
+        """Go back to the newest checkpoint, if there is one; return whether the run was stopped there."""
+        settings = self.settings
+        if settings.checkpoint is None:
+            return False
+        self._saved = TrainingRun(
+            settings.checkpoint,
+            self.module,
+            settings.train_data,
+            settings.eval_data,
+            self.metric,
+            self.history,
+            settings.callbacks.all(),
+            settings.last_epoch,
+        )
+        found = self._saved.restore()
+        if found is None:
+            return False
+        self.position, stopped = found
+        return stopped
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Do what comes before an epoch's batches; ``self.position.batch`` of them were done before a kill."""
+        self._epoch_started = time.time()
+        if not self.position.batch:
+            self.metric.reset()
+        self.waiting = self.position.batch % self.settings.accumulate
+        self.bar.begin_epoch(epoch, self.settings.train_data)
+
+    def batches(self, epoch: int) -> Iterator[AnyBatch]:
+        """Yield the batches of the epoch, or the rest of them."""
+        batches = self.settings.train_data if self._saved is None else self._saved.batches()
+        return nonempty(batches, epoch, self.position.batch)
+
+    def train_batch(self, batch: AnyBatch) -> None:
+        """Learn from one batch, and measure it."""
+        module, monitor = self.module, self.settings.monitor
+        if monitor is not None:
+            monitor.tic()
+        module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
+        module.forward_backward(batch)
+        self.waiting += 1
+        if self.waiting == self.settings.accumulate:
+            self.update()
+        module.measure(self.metric, batch)
+        if monitor is not None:
+            monitor.toc_print()
+
+    def update(self) -> None:
+        """Update the parameters by the gradients of the batches that wait."""
+        self.module.update()
+        if self.settings.accumulate > 1:
+            self.module.clear_gradients()
+        self.waiting = 0
+
+    def end_batch(self, epoch: int, batch: AnyBatch) -> None:
+        """Count a batch, call the callbacks, and save the run if that is due."""
+        number = self.position.batch
+        self.position = Position(epoch, number + 1)
+        self.bar.advance(batch, self.metric)
+        record = self.module.batch_record(epoch, number, self.metric, batch)
+        for callback in self.settings.callbacks.batch_end:
+            callback(record)
+        self.save()
+
+    def end_epoch(self, epoch: int) -> None:
+        """Use gradients that are left over, report the training metric, and call the callbacks."""
+        module = self.module
+        if self.waiting:
+            # Fewer batches than `rescale_grad` counts with.
+            with rescaled(module.optimizers(), self.settings.accumulate / self.waiting):
+                self.update()
+        self.bar.end_epoch()
+        module.unify_devices()
+        self.position = Position(epoch + 1, 0)
+        self.report(epoch, "Train", self.metric.get_global_name_value())
+        module.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - self._epoch_started)
+        if callbacks := self.settings.callbacks.epoch_end:
+            params = module.get_params()
+            for callback in callbacks:
+                callback(epoch, module.symbol, *params)
+
+    def validate(self, epoch: int) -> None:
+        """Measure an epoch's parameters; the figures count even if a callback stops the training."""
+        if self.settings.eval_data is None:
+            return
+        try:
+            self.module.score(
+                self.settings.eval_data,
+                self.validation_metric,
+                score_end_callback=self.settings.callbacks.eval_end,
+                batch_end_callback=self.settings.callbacks.eval_batch_end,
+                epoch=epoch,
+            )
+        except StopTraining:
+            self.report(epoch, "Validation", self.validation_metric.get_name_value())
+            raise
+        self.report(epoch, "Validation", self.validation_metric.get_name_value())
+
+    def rewind(self) -> None:
+        """Reset the training data."""
+        if self._saved is not None:
+            self._saved.before_reset()
+        rewind(self.settings.train_data)
+
+    def save(self, *, stopped: bool = False) -> None:
+        """Save the run, if it has a checkpoint and that is due."""
+        if self._saved is not None:
+            self._saved.save(self.position, stopped=stopped)
+
+    def stop_early(self, stop: StopTraining) -> None:
+        """End the run because a callback asks for it."""
+        self.module.logger.info(
+            "Training ends early, after %d epochs and %d batches. %s", *self.position, stop
+        )
+        self.save(stopped=True)
+
+    def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
+        """Log an epoch's figures, and add them to the history."""
+        history = self.history[kind.lower()]
+        for name, value in values:
+            self.module.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
+            history.setdefault(name, []).append(float(value))

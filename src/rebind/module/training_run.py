@@ -1,0 +1,237 @@
+"""A training run that can resume after a kill: what `fit` saves in a checkpoint, and restores from it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, TypedDict, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from .. import generators
+from ..checkpoint import Checkpoint, Position
+from ..errors import StateError
+from ..metric import EvalMetric
+from ..protocols import Batch, Callback, DataSource, StateTree, is_resumable
+from ..symbol import Symbol
+from .batches import rewind
+from .steps import Steps
+
+__all__ = ["History", "TrainingRun"]
+
+#: ``{'train': {metric: [value of each epoch]}, 'validation': {...}}``
+History: TypeAlias = dict[str, dict[str, list[float]]]
+
+
+NumpyState: TypeAlias = tuple[str, npt.NDArray[np.uint32], int, int, float]
+
+
+class RandomState(TypedDict):
+    """The state of everything that random numbers come from."""
+
+    rebind: dict[str, object]
+    numpy: NumpyState
+    python: tuple[object, ...]
+    torch: torch.Tensor
+
+
+class EpochStart(TypedDict):
+    """How an epoch began, for a data source without a state."""
+
+    reset: bool
+    random: RandomState
+
+
+class RunState(TypedDict):
+    """What is in the file of a run."""
+
+    network: str | list[str] | None
+    module: StateTree
+    metric: dict[str, object]
+    history: History
+    random: RandomState
+    train_data: StateTree | None
+    eval_data: StateTree | None
+    epoch_start: EpochStart
+    callbacks: list[StateTree]
+    stopped: bool
+
+
+class TrainingRun:
+    """Everything that a run consists of, and the checkpoint that it is saved in.
+
+    Parameters
+    ----------
+    checkpoint
+        Where and when to save.
+    module
+        What is trained; it has parameters and an optimizer.
+    train_data, eval_data
+        The iterators.
+    metric
+        The training metric.
+    history
+        The figures of the epochs that are finished.
+    callbacks
+        All callbacks; those with `state_dict` and `load_state_dict` are saved and restored.
+    last_epoch
+        The number of epochs of the whole run.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        module: Steps,
+        train_data: DataSource,
+        eval_data: DataSource | None,
+        metric: EvalMetric,
+        history: History,
+        callbacks: Sequence[Callback],
+        last_epoch: int,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.module = module
+        self.train_data, self.eval_data = train_data, eval_data
+        self.metric, self.history = metric, history
+        self.callbacks = [callback for callback in callbacks if is_resumable(callback)]
+        self.last_epoch = last_epoch
+        self._rest: Iterable[Batch] | None = None  # of the epoch in whose middle the run resumes
+        # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
+        self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
+
+    def save(self, position: Position, *, stopped: bool = False) -> None:
+        """Write the run as it is, if that is due."""
+        if stopped or self.checkpoint.is_due(position, self.last_epoch):
+            path = self.checkpoint.save(position, self._state(stopped))
+            self.module.logger.info('Saved the run to "%s"', path)
+
+    def batches(self) -> Iterable[Batch]:
+        """Return the batches of the epoch that begins, or the rest of the one in whose middle the run resumes."""
+        rest, self._rest = self._rest, None
+        return self.train_data if rest is None else rest
+
+    def before_reset(self) -> None:
+        """Note the random state before the training data starts over."""
+        self._epoch_start = {"reset": True, "random": random_state()}
+
+    def _state(self, stopped: bool) -> RunState:
+        return {
+            "network": _networks(self.module.networks),
+            "module": self.module.run_state(),
+            "metric": self.metric.state_dict(),
+            "history": self.history,
+            "random": random_state(),
+            "train_data": _state_of(self.train_data),
+            "eval_data": _state_of(self.eval_data),
+            "epoch_start": self._epoch_start,
+            "callbacks": [callback.state_dict() for callback in self.callbacks],
+            "stopped": stopped,
+        }
+
+    def restore(self) -> tuple[Position, bool] | None:
+        """Go back to the newest whole checkpoint: return its position, and whether the run was stopped there.
+
+        None when there is no checkpoint.
+
+        Raises
+        ------
+        StateError
+            When the checkpoint is of another network or another set of callbacks.
+        """
+        found = self.checkpoint.newest()
+        if found is None:
+            return None
+        position, state = found[0], cast(RunState, found[1])
+        path = self.checkpoint.path(position)
+        if state["network"] != _networks(self.module.networks):
+            raise StateError(
+                f"fit: {path} is a run of another network. Give checkpoint another prefix, or remove the old files "
+                f"({self.checkpoint.prefix}-*.run)."
+            )
+        if len(state["callbacks"]) != len(self.callbacks):
+            raise StateError(
+                f"fit: {path} is a run with {len(state['callbacks'])} callbacks that have a state; got "
+                f"{len(self.callbacks)}. Give the same callbacks, or checkpoint another prefix."
+            )
+        self.module.load_run_state(state["module"])
+        self.metric.load_state_dict(state["metric"])
+        self.history.clear()
+        self.history.update(state["history"])
+        for callback, saved in zip(self.callbacks, state["callbacks"], strict=True):
+            callback.load_state_dict(saved)
+        self._epoch_start = state["epoch_start"]
+        self._resume_data(state["train_data"], position.batch)
+        if state["eval_data"] is not None and is_resumable(self.eval_data):
+            self.eval_data.load_state_dict(state["eval_data"])
+        set_random_state(state["random"])
+        self.module.logger.info('Resuming from "%s"', path)
+        return position, state["stopped"]
+
+    def _resume_data(self, state: StateTree | None, batches: int) -> None:
+        """Resume the training data after so many batches; a source without a state is read up to there."""
+        data = self.train_data
+        if state is not None and is_resumable(data):
+            data.load_state_dict(state)
+            return
+        if not batches and not self._epoch_start["reset"]:
+            return
+        logging.warning(
+            "fit: %s has no state_dict, so that the run resumes by reading %d batches and leaving them out. "
+            "It is the same run only if its reset() gives the same batches for the same random numbers.",
+            type(data).__name__,
+            batches,
+        )
+        set_random_state(self._epoch_start["random"])
+        if self._epoch_start["reset"]:
+            rewind(data)
+        rest = iter(data)
+        for _ in range(batches):
+            next(rest)
+        self._rest = rest
+
+
+def _networks(symbols: Sequence[Symbol]) -> str | list[str] | None:
+    """Return what networks compute as text: of one its text, of none None."""
+    texts = [_text_of(symbol) for symbol in symbols]
+    return texts if len(texts) > 1 else texts[0] if texts else None
+
+
+def _text_of(symbol: Symbol) -> str:
+    """Return what a network computes as text; automatic names of its operators do not count."""
+    content = json.loads(symbol.tojson())
+    for node in content["nodes"]:
+        if node["op"] != "null":
+            node.pop("name")
+    return json.dumps(content)
+
+
+def _state_of(data: DataSource | None) -> StateTree | None:
+    """Return the state of a data source; None when it has none."""
+    if not is_resumable(data):
+        return None
+    try:
+        return data.state_dict()
+    except NotImplementedError:
+        return None
+
+
+def random_state() -> RandomState:
+    """Return the state of everything that random numbers come from."""
+    return {
+        "rebind": generators.state_dict(),
+        "numpy": cast(NumpyState, np.random.get_state()),
+        "python": random.getstate(),
+        "torch": torch.get_rng_state(),
+    }
+
+
+def set_random_state(state: RandomState) -> None:
+    """Go back to a state that `random_state` returned."""
+    generators.load_state_dict(state["rebind"])
+    np.random.set_state(state["numpy"])
+    random.setstate(state["python"])
+    torch.set_rng_state(state["torch"])

@@ -1,0 +1,352 @@
+"""How a module's parameters are updated: by each device (`LocalUpdate`), or by the store (`StoreUpdate`).
+
+A policy owns the optimizer and its states: it updates, saves and loads them, and can continue a saved run. Modules that
+share an optimizer share the policy.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypedDict, TypeVar, cast
+
+from .. import files
+from .. import optimizer as opt
+from ..autograd import pause
+from ..errors import StateError
+from ..kvstore import Key, KVStoreBase
+from ..ndarray import NDArray
+from ..protocols import StateTree
+from ..symbol import Symbol
+from .optimizer_setup import Progress, load_progress, progress_of
+from .parameters import Parameters, Trained, copy_across
+
+__all__ = ["LocalUpdate", "LossScaling", "StoreUpdate", "UpdatePolicy"]
+
+T = TypeVar("T")
+
+# Dicts of an optimizer that are saved by parameter, not by index: the index depends on the number of devices.
+_COUNTS = ("_index_update_count", "_all_index_update_counts")
+
+
+class LossScaling(Protocol):
+    """What scales the losses of a run in float16; `contrib.amp.LossScaler` does."""
+
+    @property
+    def loss_scale(self) -> float:
+        """The scale of the gradients at hand."""
+
+    def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
+        """Return a network with scaled gradients; without `outputs`, those that begin in it only."""
+
+    def update(
+        self,
+        optimizers: Iterable[opt.Optimizer],
+        gradients: Sequence[Sequence[NDArray]],
+        apply: Callable[[], None],
+    ) -> bool:
+        """Call `apply`, which updates by the optimizers, if all gradients are finite; return whether they were."""
+
+    def unscale(self, gradients: Sequence[Sequence[NDArray]]) -> None:
+        """Divide gradients by the scale."""
+
+    def has_overflow(self, params: Iterable[NDArray | Sequence[NDArray]]) -> bool:
+        """Return whether gradients are not all finite, and change the scale accordingly."""
+
+    def state_dict(self) -> StateTree:
+        """Return the scale and the counts."""
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+
+
+class SavedParameter(TypedDict):
+    """The optimizer's states, and the update counts, of one parameter: one, or one for each device."""
+
+    states: list[object]
+    counts: list[int]
+
+
+class UpdateState(TypedDict):
+    """What `UpdatePolicy.state_dict` returns."""
+
+    optimizer: Progress
+    parameters: dict[str, SavedParameter]
+
+
+class UpdatePolicy(ABC):
+    """How gradients change the weights, and where the optimizer's states are.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    names
+        The parameters that it can update.
+    store
+        What sums over devices, and over processes if it spans them.
+    """
+
+    #: Whether the store updates the weights.
+    on_store: bool
+
+    def __init__(self, optimizer: opt.Optimizer, names: Iterable[str], store: KVStoreBase | None) -> None:
+        self.optimizer = optimizer
+        self.names = list(names)
+        self.store = store
+        self._pushed: set[str] = set()
+
+    @property
+    @abstractmethod
+    def updater(self) -> opt.Updater:
+        """The owner of the states. Its optimizer is the one in use: a file may have replaced the first."""
+
+    @abstractmethod
+    def keys(self, name: str) -> list[Key]:
+        """Return the keys of a parameter's states: one, or one for each device."""
+
+    @abstractmethod
+    def update(self, trained: Sequence[Trained]) -> None:
+        """Update weights by their gradients."""
+
+    @abstractmethod
+    def save_states(self, path: str) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all."""
+
+    @abstractmethod
+    def load_states(self, path: str) -> None:
+        """Read the optimizer's states from a file."""
+
+    def start_from(self, parameters: Parameters) -> None:
+        """Start from new weights: the store gets them."""
+        if self.store is not None:
+            for name, arrays in parameters.by_device().items():
+                self.store.put(name, arrays[0])
+
+    def gradient_ready(self, ready: Trained, priority: int = 0) -> bool:
+        """Push one gradient while backward still computes others; return whether it was taken.
+
+        A store that declares `takes_ready_gradients` can send it meanwhile; `update` then pushes the rest. Nothing may
+        be done to the gradient afterwards: not for a batch whose gradients others are added to, nor before the
+        check for an overflow.
+
+        Parameters
+        ----------
+        ready
+            The parameter, whose gradients are computed on all devices.
+        priority
+            The higher, the sooner it is needed: the next forward pass begins with the first layers.
+        """
+        if self.store is None or not self.store.capabilities.takes_ready_gradients:
+            return False
+        self.store.push(ready.name, ready.gradients, priority)
+        self._pushed.add(ready.name)
+        return True
+
+    def _push(self, store: KVStoreBase, trained: Sequence[Trained]) -> None:
+        """Push the gradients that are not in the store yet."""
+        rest = [each for each in trained if each.name not in self._pushed] if self._pushed else trained
+        self._pushed.clear()
+        if rest:
+            store.push([each.name for each in rest], [each.gradients for each in rest])
+
+    # A run that is saved: states and counts by the parameter's name, so that it can continue on other devices.
+
+    def state_dict(self) -> StateTree:
+        """Return the optimizer's states, counts and progress."""
+        updater = self.updater
+        states, counts = dict(updater.states), dict(getattr(self.optimizer, _COUNTS[0], {}))
+        by_name: dict[str, SavedParameter] = {}
+        for name in self.names:
+            keys = self.keys(name)
+            by_name[name] = {
+                "states": [states.pop(key) for key in keys if key in states],
+                "counts": [counts.pop(key) for key in keys if key in counts],
+            }
+        progress = progress_of(self.optimizer)
+        for count in _COUNTS:
+            progress["numbers"].pop(count, None)
+        return {
+            "optimizer": progress,
+            "parameters": by_name,
+            "other states": states,
+            "other counts": counts,
+        }
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned, with an optimizer of the same kind."""
+        saved = cast(UpdateState, state)
+        load_progress(self.optimizer, saved["optimizer"])
+        states = dict(cast(Mapping[Key, object], state["other states"]))
+        counts = dict(cast(Mapping[Key, int], state["other counts"]))
+        for name in self.names:
+            own = saved["parameters"].get(name, SavedParameter(states=[], counts=[]))
+            states.update(_for_each(self.keys(name), own["states"]))
+            counts.update(_for_each(self.keys(name), own["counts"]))
+        updater = self.updater
+        updater.states, updater.states_synced = states, {}
+        in_use = getattr(self.optimizer, _COUNTS[0], None)
+        if in_use is not None:  # a dict that the optimizer may hold in two places
+            in_use.clear()
+            in_use.update(counts)
+
+
+class LocalUpdate(UpdatePolicy):
+    """Each device updates its own weights, after gradients were summed over the devices.
+
+    Parameters
+    ----------
+    optimizer, names, store
+        As for `UpdatePolicy`. Without a store the devices' gradients are summed here.
+    num_devices
+        How many devices there are; with the parameter ``i`` on device ``k`` the optimizer's index is
+        ``first_index + i * num_devices + k``.
+    first_index
+        More than 0 where modules share an optimizer.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> policy = LocalUpdate(mx.optimizer.create("sgd", learning_rate=0.5), ["w"])
+    >>> weight, gradient = mx.nd.array([1.0]), mx.nd.array([1.0])
+    >>> policy.update([Trained("w", [weight], [gradient])])
+    >>> weight.item()
+    0.5
+    """
+
+    on_store = False
+
+    def __init__(
+        self,
+        optimizer: opt.Optimizer,
+        names: Iterable[str],
+        store: KVStoreBase | None = None,
+        *,
+        num_devices: int = 1,
+        first_index: int = 0,
+    ) -> None:
+        super().__init__(optimizer, names, store)
+        self._num_devices = num_devices
+        self._indices = {name: first_index + i * num_devices for i, name in enumerate(self.names)}
+        self._updater = opt.Updater(optimizer)
+
+    @property
+    def updater(self) -> opt.Updater:
+        """The module's own updater."""
+        return self._updater
+
+    def keys(self, name: str) -> list[Key]:
+        """Return the index of a parameter on each device."""
+        return [self._indices[name] + k for k in range(self._num_devices)]
+
+    def update(self, trained: Sequence[Trained]) -> None:
+        """Sum the gradients over the devices, and update each device's weights."""
+        if self.store is not None:
+            self._push(self.store, trained)
+            self.store.pull([each.name for each in trained], [each.gradients for each in trained])
+        elif self._num_devices > 1:
+            for each in trained:
+                _sum_over_devices(each.gradients)
+        first = [self._indices[each.name] for each in trained]
+        for k in range(self._num_devices):
+            self._updater(
+                [index + k for index in first],
+                [each.gradients[k] for each in trained],
+                [each.weights[k] for each in trained],
+            )
+
+    def save_states(self, path: str) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all."""
+        states = self._updater.get_states()
+        with files.atomic_write(path) as file:
+            file.write(states)
+
+    def load_states(self, path: str) -> None:
+        """Read the optimizer's states from a file."""
+        with open(path, "rb") as file:
+            self._updater.set_states(file.read())
+
+
+class StoreUpdate(UpdatePolicy):
+    """The store updates the weights: gradients are pushed, and weights are pulled.
+
+    Parameters
+    ----------
+    optimizer, names, store
+        As for `UpdatePolicy`; the store gets the optimizer.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> store = mx.kv.create("local")
+    >>> weight, gradient = mx.nd.array([1.0]), mx.nd.array([1.0])
+    >>> store.init("w", weight)
+    >>> policy = StoreUpdate(mx.optimizer.create("sgd", learning_rate=0.5), ["w"], store)
+    >>> policy.update([Trained("w", [weight], [gradient])])
+    >>> weight.item()
+    0.5
+    """
+
+    on_store = True
+    store: KVStoreBase
+
+    def __init__(self, optimizer: opt.Optimizer, names: Iterable[str], store: KVStoreBase) -> None:
+        super().__init__(optimizer, names, store)
+        store.set_optimizer(optimizer)
+
+    @property
+    def updater(self) -> opt.Updater:
+        """The store's updater."""
+        updater = self.store.updater
+        if not isinstance(updater, opt.Updater):
+            raise StateError(
+                f"Module: a run can be saved only if an optimizer.Updater updates it; got {updater!r}"
+            )
+        return updater
+
+    def keys(self, name: str) -> list[Key]:
+        """Return the parameter's key in the store."""
+        return [name]
+
+    def start_from(self, parameters: Parameters) -> None:
+        """Start from new weights: the store gets them, and all devices the store's."""
+        for name, arrays in parameters.by_device().items():
+            self.store.put(name, arrays[0])
+            self.store.pull(name, arrays)
+
+    def update(self, trained: Sequence[Trained]) -> None:
+        """Push the gradients, and pull the weights."""
+        self._push(self.store, trained)
+        self.store.pull([each.name for each in trained], [each.weights for each in trained])
+
+    def save_states(self, path: str) -> None:
+        """Let the store write the optimizer's states to a file."""
+        self.store.save_optimizer_states(path)
+
+    def load_states(self, path: str) -> None:
+        """Let the store read the optimizer's states from a file."""
+        self.store.load_optimizer_states(path)
+
+
+def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
+    """Return what each key continues with: its own, or on another number of devices copies of the first one's."""
+    if not saved:
+        return {}
+    return {key: saved[k] if len(saved) == len(keys) else _copied(saved[0]) for k, key in enumerate(keys)}
+
+
+def _copied(state: T) -> T:
+    """Return a state in memory of its own."""
+    if isinstance(state, NDArray):
+        return state.copy()  # type: ignore[return-value]  # a copy is of the same type
+    return type(state)(map(_copied, state)) if isinstance(state, (list, tuple)) else state
+
+
+def _sum_over_devices(gradients: Sequence[NDArray]) -> None:
+    """Write the sum of the devices' gradients into each of them."""
+    home = gradients[0].device
+    with pause():
+        total = gradients[0].copyto(home)
+        for gradient in gradients[1:]:
+            total += gradient.as_in_context(home)
+    copy_across([total] * len(gradients), gradients)
