@@ -9,12 +9,11 @@ from typing import Any, cast
 from .. import checkpoint
 from .. import symbol as symbols
 from ..device import Device
-from ..errors import ArgumentError, ParameterError, StateError
-from ..initializer import Uniform
+from ..errors import ArgumentError, ParameterError
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import ArrayDict, GradReqs, Logger, StateTree
+from ..protocols import GradReqs, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch, whole
 from .bound_module import DeviceGroups
@@ -23,7 +22,7 @@ from .buckets import Buckets, BucketState, NetworkOf
 from .current_bucket import CurrentBucket
 from .descs import Shapes
 from .module import Module
-from .settings import InitializerSpec, OptimizerParams, RowIds, StoreSpec
+from .settings import OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
 
 __all__ = ["BucketingModule"]
@@ -193,49 +192,6 @@ class BucketingModule(CurrentBucket):
         self._bound("install_monitor()")
         self.buckets.install_monitor(mon)
 
-    # Parameters.
-
-    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
-        if not self.params_initialized:
-            raise StateError("BucketingModule.get_params() needs init_params() first")
-        return self.buckets.default.get_params()
-
-    def trained_params(self) -> ArrayDict:
-        """Return the parameters that training changes, as they are on the first device; not copies."""
-        return self.buckets.default.trained_params()
-
-    def init_params(
-        self,
-        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Give the parameters, which all buckets share, their first values; see `Module.init_params`."""
-        self._bound("init_params()")
-        self.buckets.default.init_params(
-            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
-        )
-
-    def set_params(
-        self,
-        arg_params: Mapping[str, NDArray] | None,
-        aux_params: Mapping[str, NDArray] | None,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        """Set parameters and auxiliary states from copies of the given arrays; see `Module.set_params`."""
-        self._bound("set_params()")
-        self.buckets.default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
-
-    def unify_devices(self) -> None:
-        """Give all devices the mean of their auxiliary states."""
-        self.buckets.default.unify_devices()
-
     # Updates.
 
     def init_optimizer(
@@ -253,14 +209,6 @@ class BucketingModule(CurrentBucket):
         for module in self.buckets.others():
             module.batches_per_update = self.batches_per_update
             module.borrow_optimizer(default)
-
-    def optimizers(self) -> list[Optimizer]:
-        """Return the optimizer in use."""
-        return self.buckets.default.optimizers()
-
-    def number_parameters(self, first_index: int) -> int:
-        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next."""
-        return self.buckets.default.number_parameters(first_index)
 
     @property
     def _updated(self) -> Module:
@@ -286,20 +234,6 @@ class BucketingModule(CurrentBucket):
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         self._bound("clear_gradients()").clear_gradients()
         self.buckets.default.clear_gradients()
-
-    def save_optimizer_states(self, fname: str) -> None:
-        """Write the optimizer's states to a file, which appears whole or not at all."""
-        self._need_optimizer("save_optimizer_states()")
-        self.buckets.default.save_optimizer_states(fname)
-
-    def load_optimizer_states(self, fname: str) -> None:
-        """Read the optimizer's states from a file."""
-        self._need_optimizer("load_optimizer_states()")
-        self.buckets.default.load_optimizer_states(fname)
-
-    def _need_optimizer(self, who: str) -> None:
-        if not self.optimizer_initialized:
-            raise StateError(f"BucketingModule.{who} needs init_optimizer() first")
 
     # A batch finds its bucket; what follows is in `CurrentBucket`.
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from ..errors import StateError
 from ..executor import DataParallelExecutorGroup
+from ..initializer import Uniform
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..ndarray import NDArray
-from ..protocols import Logger
+from ..optimizer import Optimizer
+from ..protocols import ArrayDict, Logger
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .buckets import Buckets
 from .module import Module
 from .old_names import OldNames
 from .parameters import Parameters
+from .settings import InitializerSpec
 from .steps import Arrays, HeadGrads, Labels
 from .update import UpdatePolicy
 
@@ -199,3 +202,68 @@ class CurrentBucket(OldNames, BaseModule):
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric."""
         self._ready("update_metric()").update_metric(eval_metric, labels, pre_sliced)
+
+    # Parameters and optimizer, which are the default bucket's.
+
+    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
+        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
+        if not self.params_initialized:
+            raise StateError("BucketingModule.get_params() needs init_params() first")
+        return self._all.default.get_params()
+
+    def trained_params(self) -> ArrayDict:
+        """Return the parameters that training changes, as they are on the first device; not copies."""
+        return self._all.default.trained_params()
+
+    def init_params(
+        self,
+        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give the parameters, which all buckets share, their first values; see `Module.init_params`."""
+        self._bound("init_params()")
+        self._all.default.init_params(
+            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and auxiliary states from copies of the given arrays; see `Module.set_params`."""
+        self._bound("set_params()")
+        self._all.default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+
+    def unify_devices(self) -> None:
+        """Give all devices the mean of their auxiliary states."""
+        self._all.default.unify_devices()
+
+    def optimizers(self) -> list[Optimizer]:
+        """Return the optimizer in use."""
+        return self._all.default.optimizers()
+
+    def number_parameters(self, first_index: int) -> int:
+        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next."""
+        return self._all.default.number_parameters(first_index)
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all."""
+        self._need_optimizer("save_optimizer_states()")
+        self._all.default.save_optimizer_states(fname)
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the optimizer's states from a file."""
+        self._need_optimizer("load_optimizer_states()")
+        self._all.default.load_optimizer_states(fname)
+
+    def _need_optimizer(self, who: str) -> None:
+        if not self.optimizer_initialized:
+            raise StateError(f"BucketingModule.{who} needs init_optimizer() first")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict, cast
+from typing import TypedDict, cast
 
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..initializer import Uniform
-from ..io import DataBatch, DataDesc
+from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -18,20 +18,13 @@ from ..protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch
+from .chain import Chain, Link
 from .descs import Shapes, read_descs
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels
 from .update import LossScaling
 
 __all__ = ["SequentialModule"]
-
-
-class Link(NamedTuple):
-    """A module of the chain, and how it is connected."""
-
-    module: BaseModule
-    takes_labels: bool
-    is_wired: bool
 
 
 class ChainState(TypedDict):
@@ -69,9 +62,8 @@ class SequentialModule(BaseModule):
 
     def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
-        self._links: list[Link] = []
+        self._chain = Chain()
         self._bound_labels: list[DataDesc] | None = None
-        self._scales_outputs = True
 
     def add(self, module: BaseModule, **kwargs: bool) -> SequentialModule:
         """Add a module to the end of the chain, which must be bound anew then; return the chain.
@@ -97,7 +89,7 @@ class SequentialModule(BaseModule):
             raise ArgumentError(
                 f"SequentialModule.add: module must be a BaseModule; got {type(module).__name__}"
             )
-        self._links.append(
+        self._chain.links.append(
             Link(
                 module,
                 bool(kwargs.get(self.META_TAKE_LABELS, False)),
@@ -111,7 +103,7 @@ class SequentialModule(BaseModule):
 
     @property
     def _modules(self) -> list[BaseModule]:
-        return [link.module for link in self._links]
+        return self._chain.modules
 
     @property
     def networks(self) -> list[Symbol]:
@@ -125,18 +117,18 @@ class SequentialModule(BaseModule):
     @property
     def data_names(self) -> list[str]:
         """The names of the first module's inputs."""
-        return self._links[0].module.data_names if self._links else []
+        return self._chain.first.data_names if self._chain.links else []
 
     @property
     def output_names(self) -> list[str]:
         """The names of the last module's outputs."""
-        return self._links[-1].module.output_names if self._links else []
+        return self._chain.last.output_names if self._chain.links else []
 
     @property
     def data_shapes(self) -> Shapes | None:
         """Descriptions of the inputs."""
         self._need_bound("data_shapes")
-        return self._links[0].module.data_shapes
+        return self._chain.first.data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
@@ -148,7 +140,7 @@ class SequentialModule(BaseModule):
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
         """Names and shapes of the last module's outputs."""
         self._need_bound("output_shapes")
-        return self._links[-1].module.output_shapes
+        return self._chain.last.output_shapes
 
     def _need_bound(self, who: str) -> None:
         if not self.binded:
@@ -194,7 +186,7 @@ class SequentialModule(BaseModule):
         grad_req
             ``'write'``, ``'add'`` or ``'null'``, for all modules.
         """
-        if not self._links:
+        if not self._chain.links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
         if self.binded and not force_rebind:
             _warn("bind: already bound", "Set force_rebind=True to bind anew.")
@@ -203,7 +195,6 @@ class SequentialModule(BaseModule):
             raise ParameterError("SequentialModule.bind: inputs_need_grad=True needs for_training=True")
         if shared_module is not None:
             raise ParameterError(f"SequentialModule.bind: shared_module must be None; got {shared_module!r}")
-        self._share_loss_scaler()
         asked = Binding(
             data=read_descs(data_shapes, "data_shapes"),
             labels=read_descs(label_shapes, "label_shapes") or None,
@@ -211,79 +202,15 @@ class SequentialModule(BaseModule):
             inputs_need_grad=inputs_need_grad,
             grad_req=grad_req,
         )
-        for i in range(len(self._links)):
-            given = self._links[i - 1].module.output_descs() if i else asked.data
-            self._bind_link(i, self._wired(i, given), asked)
-        self._bound_labels = asked.labels if any(link.takes_labels for link in self._links) else None
+        self._chain.bind(asked)
+        self._bound_labels = asked.labels if any(link.takes_labels for link in self._chain.links) else None
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.binded = True
 
-    def _bind_link(self, i: int, data: list[DataDesc], asked: Binding) -> None:
-        link = self._links[i]
-        if asked.labels and asked.for_training and not link.takes_labels:
-            self._warn_of_labels(i)
-        names, given = list(link.module.data_names), [desc.name for desc in data]
-        if i and sorted(names) != sorted(given):
-            raise ParameterError(
-                f"SequentialModule.bind: module {i} has the inputs {names}; the outputs before it are {given}. Add it "
-                "with auto_wiring=True to take them by their order."
-            )
-        # Gradients that a module hands to the one before are never added up.
-        grad_req = asked.grad_req
-        if i or not link.module.parameter_names():
-            grad_req = link.module.grad_req_of_parameters(grad_req)
-        link.module.bind(
-            data,
-            asked.labels if link.takes_labels else None,
-            for_training=asked.for_training,
-            # The first module's inputs are the chain's; the others' gradients are for the module before.
-            inputs_need_grad=asked.for_training and (asked.inputs_need_grad or i > 0),
-            force_rebind=True,
-            grad_req=grad_req,
-        )
-
-    def _warn_of_labels(self, i: int) -> None:
-        """Warn of labels of a module that does not take any: they stay zero."""
-        module = self._links[i].module
-        arguments = [] if module.symbol is None else module.symbol.list_arguments()
-        if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:
-            warnings.warn(
-                f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
-                "take_labels=True.",
-                stacklevel=4,
-            )
-
-    def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:
-        """Return what goes into a module, under its names for it."""
-        link = self._links[i]
-        if not link.is_wired:
-            return given
-        names = link.module.data_names
-        if len(names) != len(given):
-            raise ParameterError(
-                f"SequentialModule.bind: module {i} has the inputs {list(names)}; got {len(given)} arrays for them, "
-                f"{[desc.name for desc in given]}"
-            )
-        return [
-            DataDesc(name, desc.shape, desc.dtype, desc.layout)
-            for name, desc in zip(names, given, strict=True)
-        ]
-
-    def _share_loss_scaler(self) -> None:
-        """Let all modules scale by the chain's scaler: gradients of one are those of the one after, multiplied on."""
-        last = len(self._links) - 1
-        for i, module in enumerate(self._modules):
-            if self.loss_scaler is not None and module.networks:
-                module.use_loss_scaler(self.loss_scaler, outputs=i == last and self._scales_outputs)
-            elif self.loss_scaler is None and module.loss_scaler is not None:
-                raise StateError(
-                    f"SequentialModule.bind: module {i} scales its losses by itself, which the others do not know of. "
-                    "Give the whole chain to amp.init_trainer()."
-                )
-
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
         """Scale the losses of all modules from the next `bind` on."""
-        self.loss_scaler, self._scales_outputs = scaler, outputs
+        self.loss_scaler = scaler
+        self._chain.scaler, self._chain.scales_outputs = scaler, outputs
 
     # Parameters.
 
@@ -319,7 +246,7 @@ class SequentialModule(BaseModule):
         if self.params_initialized and not force_init:
             _warn("init_params: the parameters have values already", "Set force_init=True to set them anew.")
             return
-        self._check_names()
+        self._chain.check_names()
         for module in self._modules:
             if module.params_initialized and not force_init:
                 continue
@@ -332,18 +259,6 @@ class SequentialModule(BaseModule):
                 allow_extra=allow_extra,
             )
         self.params_initialized = True
-
-    def _check_names(self) -> None:
-        """Check that no two modules have a parameter of one name, as far as their names are known beforehand."""
-        owners: dict[str, int] = {}
-        for i, module in enumerate(self._modules):
-            for name in module.parameter_names():
-                other = owners.setdefault(name, i)
-                if other != i:
-                    raise ParameterError(
-                        f"SequentialModule.init_params: names of parameters must differ; {name!r} is in module {other} "
-                        f"and in module {i}"
-                    )
 
     def unify_devices(self) -> None:
         """Let the devices of each module agree."""
@@ -399,9 +314,9 @@ class SequentialModule(BaseModule):
         """Resume from what `run_state` returned."""
         self._need_ready("load_run_state()")
         modules = cast(ChainState, state)["modules"]
-        if len(modules) != len(self._links):
+        if len(modules) != len(self._chain.links):
             raise StateError(
-                f"SequentialModule.load_run_state: the run was of {len(modules)} modules; got {len(self._links)}"
+                f"SequentialModule.load_run_state: the run was of {len(modules)} modules; got {len(self._chain.links)}"
             )
         for module, saved in zip(self._modules, modules, strict=True):
             module.load_run_state(saved)
@@ -410,8 +325,8 @@ class SequentialModule(BaseModule):
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get ready for a batch; only the first module sees the batch itself."""
-        if self._links:
-            self._links[0].module.prepare(data_batch, sparse_row_id_fn)
+        if self._chain.links:
+            self._chain.first.prepare(data_batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, module by module; it may have another size than the one before."""
@@ -421,40 +336,14 @@ class SequentialModule(BaseModule):
                 f"SequentialModule.forward: a batch must have data, a list of arrays; got {type(data_batch).__name__}"
             )
         training = self.for_training if is_train is None else bool(is_train)
-        batch: AnyBatch = data_batch
-        for i, module in enumerate(self._modules):
-            if i:
-                batch = DataBatch(
-                    cast(list[NDArray], self._modules[i - 1].get_outputs()),
-                    getattr(data_batch, "label", None),
-                    pad=getattr(data_batch, "pad", None),
-                    index=getattr(data_batch, "index", None),
-                    bucket_key=getattr(data_batch, "bucket_key", None),
-                    provide_label=getattr(data_batch, "provide_label", None),
-                )
-            module.forward(batch, is_train=training)
+        self._chain.forward(data_batch, training)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
         """Compute the gradients for the last batch, from the last module to the first."""
         self._need_ready("backward()")
         if not self.for_training:
             raise StateError("SequentialModule.backward() needs bind(for_training=True)")
-        for i in reversed(range(len(self._links))):
-            module = self._links[i].module
-            module.backward(out_grads=out_grads)
-            if i:
-                gradients = cast(list[NDArray], module.get_input_grads())
-                begins = i == len(self._links) - 1 and not module.networks and self._scales_outputs
-                out_grads = self._scaled(gradients) if begins else gradients
-
-    def _scaled(self, gradients: list[NDArray]) -> list[NDArray]:
-        """Return gradients that begin in a loss in Python, which knows of no scale, with the scale in them."""
-        if self.loss_scaler is None:
-            return gradients
-        scaled = [gradient.copy() for gradient in gradients]
-        for gradient in scaled:
-            gradient *= self.loss_scaler.loss_scale
-        return scaled
+        self._chain.backward(out_grads)
 
     def update(self) -> None:
         """Update the parameters of all modules by the gradients of the last batch.
@@ -481,35 +370,35 @@ class SequentialModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """Return the outputs of the last module."""
         self._need_ready("get_outputs()")
-        return self._links[-1].module.get_outputs(merge_multi_context)
+        return self._chain.last.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Return the gradients of the first module's inputs."""
         self._need_ready("get_input_grads()")
         if not self.inputs_need_grad:
             raise StateError("SequentialModule.get_input_grads() needs bind(inputs_need_grad=True)")
-        return self._links[0].module.get_input_grads(merge_multi_context)
+        return self._chain.first.get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric: the outputs of each module that takes labels."""
         self._need_ready("update_metric()")
-        for link in self._links:
+        for link in self._chain.links:
             if link.takes_labels:
                 link.module.update_metric(eval_metric, labels, pre_sliced)
 
     def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
         """Add the batch that was just computed to a metric, but for its last `pad` samples."""
-        for link in self._links:
+        for link in self._chain.links:
             if link.takes_labels:
                 link.module.measure_without_padding(metric, batch, pad)
 
     def output_descs(self) -> list[DataDesc]:
         """Return descriptions of the last module's outputs."""
-        return self._links[-1].module.output_descs()
+        return self._chain.last.output_descs()
 
     def output_axes(self) -> list[int]:
         """Return the batch axis of each output of the last module."""
-        return self._links[-1].module.output_axes()
+        return self._chain.last.output_axes()
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a monitor watch all modules."""

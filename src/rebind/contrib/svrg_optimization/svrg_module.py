@@ -9,11 +9,10 @@ from typing import Any, TypedDict, cast
 
 import torch
 
-from ... import kvstore
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...module import Module
-from ...module.batches import AnyBatch, padding, rewind
+from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule, DeviceGroups
 from ...module.descs import Shapes
 from ...module.parameters import copy_across
@@ -25,6 +24,7 @@ from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
 from ...symbol import Symbol
+from .full_gradients import share_over_devices, sum_gradients
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -276,7 +276,7 @@ class SVRGModule(Module):
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
-        totals, divisor = self._sum_gradients(train_data)
+        totals, divisor = sum_gradients(self._mod_aux, train_data)
         for _ in range(_TRIES):
             scaler = self.loss_scaler
             sums = [NDArray(total) for each in totals for total in each.values()]
@@ -284,49 +284,13 @@ class SVRGModule(Module):
             if scaler is None or not scaler.has_overflow(sums):
                 break
             start_over()
-            totals, divisor = self._sum_gradients(train_data)
+            totals, divisor = sum_gradients(self._mod_aux, train_data)
         assert self._param_dict is not None  # it is bound for training
         for each, fulls in zip(totals, self._param_dict, strict=True):
             for name, total in each.items():
                 NDArray(total / (divisor * scale)).copyto(fulls[name])
-        self._share_full_grads(self._param_dict)
-
-    def _sum_gradients(self, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
-        """Return, for each device, the sums of the gradients at the snapshot; and what to divide them by."""
-        totals = [
-            {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
-            for grads in self._mod_aux.gradients_by_device()
-        ]
-        batches = pad = 0
-        for batches, batch in enumerate(train_data, 1):  # noqa: B007
-            self._mod_aux.forward_backward(batch)
-            for sums, grads in zip(totals, self._mod_aux.gradients_by_device(), strict=True):
-                if sums:
-                    torch._foreach_add_(list(sums.values()), [grad.tensor for grad in grads.values()])
-            pad = padding(batch)
-        if not batches:
-            raise StateError(
-                "SVRGModule.update_full_grads: train_data gave no batches; does its reset() begin anew?"
-            )
-        group = self._mod_aux.executors
-        assert group is not None  # it is bound
-        return totals, batches - pad / group.batch_size
-
-    def _share_full_grads(self, fulls: Sequence[ArrayDict]) -> None:
-        """Give each device its part of the total over all devices, through the store if there is one."""
         store = None if self.policy is None else self.policy.store
-        names = list(fulls[0])
-        if not names or (store is None and len(fulls) == 1):
-            return
-        keys = [self._full_keys[name] for name in names]
-        arrays = [[full[name] for full in fulls] for name in names]
-        if store is None:
-            store = kvstore.create("device")
-            store.put(keys, [each[0] for each in arrays])
-        store.push(keys, arrays)
-        store.pull(keys, arrays)
-        for full in fulls:
-            torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+        share_over_devices(self._param_dict, self._full_keys, store)
 
     def run_state(self) -> StateTree:
         """Return all that training needs to resume, the snapshot included."""
@@ -475,8 +439,3 @@ def _checked_frequency(given: object) -> int:
 
 def _tensors(arrays: Sequence[NDArray] | NDArray) -> list[torch.Tensor]:
     return [each.tensor.detach() for each in ([arrays] if isinstance(arrays, NDArray) else arrays)]
-
-
-def _summed_in(grad: NDArray) -> torch.dtype:
-    """Return the type that gradients of many batches are added up in."""
-    return torch.promote_types(grad.tensor.dtype, torch.float32)

@@ -1,0 +1,83 @@
+"""The full gradient of SVRG: the sum of the gradients of all batches, and its way over the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+
+from ... import kvstore
+from ...errors import StateError
+from ...kvstore import KVStoreBase
+from ...module import Module
+from ...module.batches import padding
+from ...ndarray import NDArray
+from ...protocols import ArrayDict, Batch
+
+__all__ = ["share_over_devices", "sum_gradients"]
+
+
+def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
+    """Return, for each device, the sums of a module's gradients over all batches; and what to divide them by.
+
+    That is ``batches − pad / batch_size``.
+    """
+    totals = [
+        {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
+        for grads in module.gradients_by_device()
+    ]
+    batches = pad = 0
+    for batches, batch in enumerate(train_data, 1):  # noqa: B007
+        module.forward_backward(batch)
+        for sums, grads in zip(totals, module.gradients_by_device(), strict=True):
+            if sums:
+                torch._foreach_add_(list(sums.values()), [grad.tensor for grad in grads.values()])
+        pad = padding(batch)
+    if not batches:
+        raise StateError(
+            "SVRGModule.update_full_grads: train_data gave no batches; does its reset() begin anew?"
+        )
+    group = module.executors
+    assert group is not None  # it has computed
+    return totals, batches - pad / group.batch_size
+
+
+def share_over_devices(
+    fulls: Sequence[ArrayDict], keys: Mapping[str, str], store: KVStoreBase | None
+) -> None:
+    """Give each device its part of the total over all devices, through the store if there is one.
+
+    Parameters
+    ----------
+    fulls
+        For each device, the full gradients by name.
+    keys
+        The store's key for each of them.
+    store
+        The store of the run.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> fulls = [{"w": mx.nd.array([1.0])}, {"w": mx.nd.array([3.0])}]
+    >>> share_over_devices(fulls, {"w": "w_full"}, None)
+    >>> [full["w"].item() for full in fulls]
+    [2.0, 2.0]
+    """
+    names = list(fulls[0])
+    if not names or (store is None and len(fulls) == 1):
+        return
+    own_keys = [keys[name] for name in names]
+    arrays = [[full[name] for full in fulls] for name in names]
+    if store is None:
+        store = kvstore.create("device")
+        store.put(own_keys, [each[0] for each in arrays])
+    store.push(own_keys, arrays)
+    store.pull(own_keys, arrays)
+    for full in fulls:
+        torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+
+
+def _summed_in(grad: NDArray) -> torch.dtype:
+    """Return the type that gradients of many batches are added up in."""
+    return torch.promote_types(grad.tensor.dtype, torch.float32)

@@ -1,0 +1,190 @@
+"""`Chain`: modules that feed each other; the part of `SequentialModule` that connects them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from ..errors import ParameterError, StateError
+from ..io import DataBatch, DataDesc
+from ..ndarray import NDArray
+from ..protocols import Batch
+from .base_module import BaseModule
+from .batches import AnyBatch
+from .settings import Binding
+from .steps import HeadGrads
+from .update import LossScaling
+
+__all__ = ["Chain", "Link"]
+
+
+class Link(NamedTuple):
+    """A module of the chain, and how it is connected."""
+
+    module: BaseModule
+    takes_labels: bool
+    is_wired: bool
+
+
+class Chain:
+    """Modules, each with the outputs of the one before as its inputs.
+
+    Attributes
+    ----------
+    links
+        The modules, and how they are connected.
+    scaler
+        What scales the losses of all; None for no scaling.
+    scales_outputs
+        Whether gradients begin at the outputs of the last module; otherwise they come in scaled already.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> double = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+    >>> chain = Chain()
+    >>> chain.links = [Link(double, takes_labels=False, is_wired=True)]
+    >>> chain.first is chain.last is double
+    True
+    """
+
+    def __init__(self) -> None:
+        self.links: list[Link] = []
+        self.scaler: LossScaling | None = None
+        self.scales_outputs = True
+
+    @property
+    def modules(self) -> list[BaseModule]:
+        """The modules."""
+        return [link.module for link in self.links]
+
+    @property
+    def first(self) -> BaseModule:
+        """The first module, which takes the batch."""
+        return self.links[0].module
+
+    @property
+    def last(self) -> BaseModule:
+        """The last module, whose outputs are the chain's."""
+        return self.links[-1].module
+
+    def check_names(self) -> None:
+        """Check that no two modules have a parameter of one name, as far as their names are known beforehand."""
+        owners: dict[str, int] = {}
+        for i, module in enumerate(self.modules):
+            for name in module.parameter_names():
+                other = owners.setdefault(name, i)
+                if other != i:
+                    raise ParameterError(
+                        f"SequentialModule.init_params: names of parameters must differ; {name!r} is in module {other} "
+                        f"and in module {i}"
+                    )
+
+    # Shapes.
+
+    def bind(self, asked: Binding) -> None:
+        """Bind all modules, each to the shapes of the outputs of the one before."""
+        self._share_loss_scaler()
+        for i in range(len(self.links)):
+            given = self.links[i - 1].module.output_descs() if i else asked.data
+            self._bind_link(i, self._wired(i, given), asked)
+
+    def _bind_link(self, i: int, data: list[DataDesc], asked: Binding) -> None:
+        link = self.links[i]
+        if asked.labels and asked.for_training and not link.takes_labels:
+            self._warn_of_labels(i)
+        names, given = list(link.module.data_names), [desc.name for desc in data]
+        if i and sorted(names) != sorted(given):
+            raise ParameterError(
+                f"SequentialModule.bind: module {i} has the inputs {names}; the outputs before it are {given}. Add it "
+                "with auto_wiring=True to take them by their order."
+            )
+        # Gradients that a module hands to the one before are never added up.
+        grad_req = asked.grad_req
+        if i or not link.module.parameter_names():
+            grad_req = link.module.grad_req_of_parameters(grad_req)
+        link.module.bind(
+            data,
+            asked.labels if link.takes_labels else None,
+            for_training=asked.for_training,
+            # The first module's inputs are the chain's; the others' gradients are for the module before.
+            inputs_need_grad=asked.for_training and (asked.inputs_need_grad or i > 0),
+            force_rebind=True,
+            grad_req=grad_req,
+        )
+
+    def _warn_of_labels(self, i: int) -> None:
+        """Warn of labels of a module that does not take any: they stay zero."""
+        module = self.links[i].module
+        arguments = [] if module.symbol is None else module.symbol.list_arguments()
+        if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:
+            warnings.warn(
+                f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
+                "take_labels=True.",
+                stacklevel=4,
+            )
+
+    def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:
+        """Return what goes into a module, under its names for it."""
+        link = self.links[i]
+        if not link.is_wired:
+            return given
+        names = link.module.data_names
+        if len(names) != len(given):
+            raise ParameterError(
+                f"SequentialModule.bind: module {i} has the inputs {list(names)}; got {len(given)} arrays for them, "
+                f"{[desc.name for desc in given]}"
+            )
+        return [
+            DataDesc(name, desc.shape, desc.dtype, desc.layout)
+            for name, desc in zip(names, given, strict=True)
+        ]
+
+    def _share_loss_scaler(self) -> None:
+        """Let all modules scale by the chain's scaler: gradients of one are those of the one after, multiplied on."""
+        last = len(self.links) - 1
+        for i, module in enumerate(self.modules):
+            if self.scaler is not None and module.networks:
+                module.use_loss_scaler(self.scaler, outputs=i == last and self.scales_outputs)
+            elif self.scaler is None and module.loss_scaler is not None:
+                raise StateError(
+                    f"SequentialModule.bind: module {i} scales its losses by itself, which the others do not know of. "
+                    "Give the whole chain to amp.init_trainer()."
+                )
+
+    # A batch.
+
+    def forward(self, batch: Batch, is_train: bool) -> None:
+        """Compute the outputs of a batch, module by module."""
+        of_module: AnyBatch = batch
+        for i, module in enumerate(self.modules):
+            if i:
+                of_module = DataBatch(
+                    cast(list[NDArray], self.modules[i - 1].get_outputs()),
+                    getattr(batch, "label", None),
+                    pad=getattr(batch, "pad", None),
+                    index=getattr(batch, "index", None),
+                    bucket_key=getattr(batch, "bucket_key", None),
+                    provide_label=getattr(batch, "provide_label", None),
+                )
+            module.forward(of_module, is_train=is_train)
+
+    def backward(self, out_grads: HeadGrads) -> None:
+        """Compute the gradients for the last batch, from the last module to the first."""
+        for i in reversed(range(len(self.links))):
+            module = self.links[i].module
+            module.backward(out_grads=out_grads)
+            if i:
+                gradients = cast(list[NDArray], module.get_input_grads())
+                begins = module is self.last and not module.networks and self.scales_outputs
+                out_grads = self._scaled(gradients) if begins else gradients
+
+    def _scaled(self, gradients: Sequence[NDArray]) -> Sequence[NDArray]:
+        """Return gradients that begin in a loss in Python, which knows of no scale, with the scale in them."""
+        if self.scaler is None:
+            return gradients
+        scaled = [gradient.copy() for gradient in gradients]
+        for gradient in scaled:
+            gradient *= self.scaler.loss_scale
+        return scaled
