@@ -10,14 +10,15 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
 import torch
 
 from .checkpoint import save_checkpoint
 from .errors import ArgumentError, ParameterError
 from .ndarray import NDArray
-from .protocols import Metric
+from .protocols import ArrayDict, Metric, StateTree
+from .symbol import Symbol
 
 __all__ = [
     "BatchCallback",
@@ -56,7 +57,37 @@ class StopTraining(Exception):
     """Raised by a callback to end `fit`, which then returns the history so far."""
 
 
-def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
+class SavesCheckpoints(Protocol):
+    """A module that can be saved."""
+
+    def save_checkpoint(self, prefix: str, epoch: int, *, save_optimizer_states: bool = False) -> None:
+        """Write the network, the parameters and, if asked, the optimizer's states."""
+
+
+class TrainedModule(Protocol):
+    """The module of a record, as far as callbacks need it."""
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The network."""
+
+    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
+        """Return copies of parameters and auxiliary states."""
+
+    def trained_params(self) -> ArrayDict:
+        """Return the parameters that training changes; not copies."""
+
+
+class EpochEnd(Protocol):
+    """What is called after an epoch."""
+
+    def __call__(
+        self, epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict, /
+    ) -> object:
+        """Take the epoch's number, the network and copies of its parameters."""
+
+
+def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
     """Return an epoch callback that saves a checkpoint every `period` epochs.
 
     Parameters
@@ -72,7 +103,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
     """
     period = max(1, int(period))
 
-    def save(epoch: int, symbol: Any, arg_params: Any, aux_params: Any) -> None:
+    def save(epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
@@ -80,8 +111,8 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
 
 
 def module_checkpoint(
-    mod: Any, prefix: str, period: int = 1, save_optimizer_states: bool = False
-) -> Callable[..., None]:
+    mod: SavesCheckpoints, prefix: str, period: int = 1, save_optimizer_states: bool = False
+) -> EpochEnd:
     """Return an epoch callback that saves a module every `period` epochs.
 
     Parameters
@@ -97,14 +128,19 @@ def module_checkpoint(
     """
     period = max(1, int(period))
 
-    def save(epoch: int, symbol: Any = None, arg_params: Any = None, aux_params: Any = None) -> None:
+    def save(
+        epoch: int,
+        symbol: Symbol | None = None,
+        arg_params: ArrayDict | None = None,
+        aux_params: ArrayDict | None = None,
+    ) -> None:
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
     return save
 
 
-def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
     """Return a batch callback that logs the training metric every `period` batches.
 
     Parameters
@@ -116,7 +152,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
     """
     _check_positive(period, "log_train_metric: period")
 
-    def log(param: Any) -> None:
+    def log(param: BatchEndParam) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
                 logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
@@ -153,7 +189,7 @@ class Speedometer:
         self.last_count = 0
         self.auto_reset = auto_reset
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of a batch."""
         count = param.nbatch
         if self.last_count > count:  # a new epoch
@@ -166,7 +202,7 @@ class Speedometer:
             self._log(param.epoch, count, param.eval_metric)
             self.tic = time.perf_counter()
 
-    def _log(self, epoch: int, count: int, metric: Any) -> None:
+    def _log(self, epoch: int, count: int, metric: Metric | None) -> None:
         if metric is None:
             logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed())
             return
@@ -209,7 +245,7 @@ class ProgressBar:
         self.bar_len = length
         self.total = total
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of a batch."""
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
@@ -220,7 +256,7 @@ class ProgressBar:
 class LogValidationMetricsCallback:
     """Callback after an evaluation that logs its metrics."""
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of the evaluation."""
         if param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
@@ -239,9 +275,11 @@ class _Watch:
         self.best: float | None = None
         self.best_epoch: int | None = None
 
-    def _improves(self, param: Any) -> bool:
-        """Take the record of an evaluation; tell whether it is the best so far."""
-        values = dict(param.eval_metric.get_name_value())
+    def _improves(self, param: BatchEndParam) -> bool:
+        """Take the record of an evaluation; return whether it is the best so far."""
+        values = {} if param.eval_metric is None else dict(param.eval_metric.get_name_value())
+        if not values:
+            return False
         name = next(iter(values)) if self.monitor is None else self.monitor
         if name not in values:
             raise ParameterError(
@@ -257,18 +295,18 @@ class _Watch:
         self.best, self.best_epoch = value, param.epoch
         return True
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateTree:
         """Return what was seen, for `load_state_dict`."""
         return {"best": self.best, "best_epoch": self.best_epoch}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with what `state_dict` returned."""
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
         for name, value in state.items():
             setattr(self, name, value)
 
 
 def _falls(metric: str) -> bool:
-    """Tell whether a metric of this name is better when it is smaller."""
+    """Return whether a metric of this name is better when it is smaller."""
     return any(
         word in metric.lower() for word in ("loss", "error", "entropy", "mae", "mse", "likelihood", "perplex")
     )
@@ -304,7 +342,7 @@ class EarlyStopping(_Watch):
         self.patience = patience
         self.waited = 0
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of an evaluation."""
         if self._improves(param):
             self.waited = 0
@@ -318,7 +356,7 @@ class EarlyStopping(_Watch):
                 else f"The validation gave no number in {self.waited} epochs."
             )
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateTree:
         """Return what was seen, for `load_state_dict`."""
         return {**super().state_dict(), "waited": self.waited}
 
@@ -353,11 +391,18 @@ class BestCheckpoint(_Watch):
         super().__init__(monitor, mode, min_delta)
         self.prefix, self.epoch = prefix, epoch
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of an evaluation."""
         if self._improves(param):
-            module = param.locals["self"]
+            module = _module_of(param)
             save_checkpoint(self.prefix, self.epoch, module.symbol, *module.get_params())
+
+
+class AverageState(TypedDict):
+    """What `ExponentialMovingAverage.state_dict` returns."""
+
+    num_update: int
+    params: ArrayDict
 
 
 class ExponentialMovingAverage:
@@ -369,7 +414,7 @@ class ExponentialMovingAverage:
     Parameters
     ----------
     decay
-        How much of the average goes on, between 0 and 1.
+        How much of the average stays at each update, between 0 and 1.
     warm_up
         Let the average follow more closely at first, ``min(decay, (1 + n) / (10 + n))`` after n batches.
 
@@ -386,9 +431,9 @@ class ExponentialMovingAverage:
         self.num_update = 0
         self.params: dict[str, NDArray] = {}
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Take the record of a batch."""
-        weights = param.locals["self"].trained_params()
+        weights = _module_of(param).trained_params()
         self.num_update += 1
         decay = self.decay
         if self.warm_up:
@@ -400,16 +445,22 @@ class ExponentialMovingAverage:
         with torch.no_grad():
             torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateTree:
         """Return the average, for `load_state_dict`."""
         return {"num_update": self.num_update, "params": self.params}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with what `state_dict` returned."""
-        self.num_update, self.params = state["num_update"], dict(state["params"])
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+        saved = cast(AverageState, state)
+        self.num_update, self.params = saved["num_update"], dict(saved["params"])
 
 
-def _begin_window(metric: Any) -> None:
+def _module_of(param: BatchEndParam) -> TrainedModule:
+    assert param.locals is not None  # `fit` gives them
+    return cast(TrainedModule, param.locals["self"])
+
+
+def _begin_window(metric: Metric) -> None:
     # What is no EvalMetric of ours may know only the older of the two calls.
     getattr(metric, "reset_local", metric.reset)()
 
@@ -420,12 +471,12 @@ def _check_positive(value: int, who: str) -> None:
 
 
 class _StateCallback:
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         if not callable(function):
             raise ArgumentError(f"{type(self).__name__}: function must be callable; got {function!r}")
         self.function = function
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> object:
         """Call the function."""
         return self.function(*arguments)
 

@@ -21,7 +21,7 @@ __all__ = ["Monitor", "NaNMonitor"]
 
 
 def root_mean_square(array: NDArray) -> NDArray:
-    """Return the norm divided by the root of the size: what a monitor shows unless it is told otherwise."""
+    """Return the norm divided by the root of the size: what a monitor shows by default."""
     tensor = array.tensor.detach()
     wide = tensor if tensor.dtype == torch.float64 else tensor.float()
     norm = torch.linalg.vector_norm(wide) / math.sqrt(max(1, tensor.numel()))
@@ -240,7 +240,7 @@ class NaNMonitor(Monitor):
 
 
 def _is_learned(exe: Any, name: str) -> bool:
-    """Tell whether an array may have changed since `forward`: inputs have not."""
+    """Return whether an array may have changed since `forward`: inputs have not."""
     return not isinstance(exe, Executor) or name in exe.aux_dict or exe.grad_dict.get(name) is not None
 
 
@@ -252,8 +252,8 @@ def _count_nonfinite(array: NDArray) -> NDArray:
 def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
     """Return the counts as numbers, waiting once for each device."""
     found: list[Any] = [None] * len(counts)
-    for place in {count.tensor.device for count in counts}:
-        here = [i for i, count in enumerate(counts) if count.tensor.device == place]
+    for device in {count.tensor.device for count in counts}:
+        here = [i for i, count in enumerate(counts) if count.tensor.device == device]
         values = torch.stack([counts[i].tensor for i in here]).tolist()
         for i, (nans, infs) in zip(here, values, strict=True):
             found[i] = (nans, infs)
@@ -270,7 +270,7 @@ def _place(exe: Any, running: bool, name: str, what: str, size: int) -> str:
     operator = exe.operator_of(name)
     if operator is None:
         return f"{what} came in with {where}"
-    # Inputs are told before outputs: one that is seen first was not computed here.
+    # Inputs are reported before outputs: one that is seen first was not computed here.
     if re.search(r"_backward_input\d+$", name):
         return f"{what} came in with the gradient of an output of {operator}: {where}"
     way = "backward" if re.search(r"_backward_output\d*$", name) else "forward"

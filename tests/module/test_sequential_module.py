@@ -348,6 +348,7 @@ def data(rows=10, size=4):
 
 
 def test_fit_score_and_predict():
+    mx.random.seed(1)
     made = chain((body(name="one"), {}), (body(name="two"), {"auto_wiring": True}), (head(), WIRED))
     history = made.fit(
         data(),

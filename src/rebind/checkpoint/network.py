@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from .. import symbol as symbols
 from ..errors import FormatError
 from ..files import atomic_write
 from ..ndarray import NDArray, load, save
+from ..symbol import Symbol
 
 __all__ = [
     "load_checkpoint",
@@ -34,7 +34,7 @@ _KINDS = ("arg", "aux")
 def save_checkpoint(
     prefix: str,
     epoch: int,
-    symbol: Any,
+    symbol: Symbol | None,
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
@@ -46,7 +46,7 @@ def save_checkpoint(
     prefix
         Where the files go, and how their names begin.
     epoch
-        The number of finished epochs; it stands in the file's name.
+        The number of finished epochs; it is in the file's name.
     symbol
         The network; with None only the parameters are written.
     arg_params, aux_params
@@ -113,7 +113,7 @@ def read_params(path: str) -> tuple[Params, Params]:
     return params["arg"], params["aux"]
 
 
-def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, Params, Params]:
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
     """Read a checkpoint.
 
     Returns

@@ -1,4 +1,4 @@
-"""Trees of arrays, numbers and texts in one file, which holds data and nothing that runs.
+"""Trees of arrays, numbers and strings in one file, which holds data and nothing that runs.
 
 A file is a zip archive: ``tree.json`` holds the tree, and refers to the arrays, ``0.npy`` and so on. Every member has a
 checksum, so that a file that is cut short or damaged is known.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from typing import IO, Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 import torch
@@ -22,18 +22,30 @@ from ..ndarray import NDArray
 __all__ = ["read_tree", "write_tree"]
 
 _FORMAT = "rebind-run 1"
+#: What JSON can hold.
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+AnyArray: TypeAlias = NDArray | torch.Tensor | np.ndarray
+
 _PLAIN = (str, int, float, bool, type(None))
 #: Marks what JSON has no form for. A dict with such a key of its own is written as pairs.
 _MARK = "$"
 
 
-def write_tree(file: IO[bytes], tree: Any) -> None:
-    """Write a tree of dicts, lists, tuples, arrays (NDArray, torch, NumPy), bytes, numbers, texts and None.
+class Marked(TypedDict, total=False):
+    """A dict of the file that stands for something else; its kind is under the mark."""
+
+    items: list[Json]  # of a tuple, or of a dict whose keys are not all strings
+    array: int  # the number of the member
+    dtype: str  # of torch's, where NumPy lacks it
+
+
+def write_tree(file: IO[bytes], tree: object) -> None:
+    """Write a tree of dicts, lists, tuples, arrays (NDArray, torch, NumPy), bytes, numbers, strings and None.
 
     Raises
     ------
     ArgumentError
-        For anything else; it names the place in the tree.
+        For anything else; it names the position in the tree.
     """
     arrays: list[np.ndarray] = []
     content = json.dumps({"format": _FORMAT, "tree": _encode(tree, arrays, "state")})
@@ -73,36 +85,37 @@ def read_tree(path: str) -> Any:
         raise FormatError(f"{path}: must be a file of a training run, whole; {error}") from None
 
 
-def _encode(value: Any, arrays: list[np.ndarray], place: str) -> Any:
+def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, (NDArray, torch.Tensor, np.ndarray)):
-        return _encode_array(value, arrays, place)
+        return _encode_array(value, arrays, where)
     if isinstance(value, (bytes, bytearray)):
         arrays.append(np.frombuffer(bytes(value), np.uint8))
         return {_MARK: "bytes", "array": len(arrays) - 1}
     if isinstance(value, Mapping):
         pairs = [
-            (key, _encode(each, arrays, f"{place}[{key!r}]"))
+            (key, _encode(each, arrays, f"{where}[{key!r}]"))
             for key, each in value.items()
             if isinstance(key, (str, int))
         ]
         if len(pairs) < len(value):
-            raise ArgumentError(f"checkpoint: keys of {place} must be texts or ints; got {list(value)[:5]}")
-        if all(isinstance(key, str) for key, _ in pairs) and _MARK not in value:
-            return dict(pairs)
+            raise ArgumentError(f"checkpoint: keys of {where} must be strings or ints; got {list(value)[:5]}")
+        named = {key: each for key, each in pairs if isinstance(key, str)}
+        if len(named) == len(pairs) and _MARK not in value:
+            return named
         return {_MARK: "pairs", "items": [list(pair) for pair in pairs]}
     if isinstance(value, (list, tuple)):
-        items = [_encode(each, arrays, f"{place}[{i}]") for i, each in enumerate(value)]
+        items = [_encode(each, arrays, f"{where}[{i}]") for i, each in enumerate(value)]
         return {_MARK: "tuple", "items": items} if isinstance(value, tuple) else items
     raise ArgumentError(
-        f"checkpoint: {place} must be arrays, numbers, texts, or lists and dicts of those; got {value!r}"
+        f"checkpoint: {where} must be arrays, numbers, strings, or lists and dicts of those; got {value!r}"
     )
 
 
-def _encode_array(value: Any, arrays: list[np.ndarray], place: str) -> dict[str, Any]:
+def _encode_array(value: AnyArray, arrays: list[np.ndarray], where: str) -> dict[str, Json]:
     kind = "numpy"
     if isinstance(value, NDArray):
         kind, value = "nd", value.tensor
@@ -114,12 +127,12 @@ def _encode_array(value: Any, arrays: list[np.ndarray], place: str) -> dict[str,
             dtype, value = "bfloat16", value.view(torch.int16)
         value = value.numpy()
     if value.dtype.hasobject:
-        raise ArgumentError(f"checkpoint: {place} must be an array of numbers; got one of Python objects")
+        raise ArgumentError(f"checkpoint: {where} must be an array of numbers; got one of Python objects")
     arrays.append(np.array(value, order="C"))  # a copy: what follows may write into the original
     return {_MARK: kind, "array": len(arrays) - 1, **({"dtype": dtype} if dtype else {})}
 
 
-def _decode(value: Any, array: Any) -> Any:
+def _decode(value: Json, array: Callable[[int], np.ndarray]) -> Any:
     if isinstance(value, list):
         return [_decode(each, array) for each in value]
     if not isinstance(value, dict):
@@ -127,16 +140,17 @@ def _decode(value: Any, array: Any) -> Any:
     kind = value.get(_MARK)
     if kind is None:
         return {key: _decode(each, array) for key, each in value.items()}
+    marked = cast(Marked, value)
     if kind == "tuple":
-        return tuple(_decode(each, array) for each in value["items"])
+        return tuple(_decode(each, array) for each in marked["items"])
     if kind == "pairs":
-        return {key: _decode(each, array) for key, each in value["items"]}
-    found = array(value["array"])
+        return {key: _decode(each, array) for key, each in cast(list[tuple[str, Json]], marked["items"])}
+    found = array(marked["array"])
     if kind == "bytes":
         return found.tobytes()
     if kind == "numpy":
         return found
     tensor = torch.from_numpy(found)
     if "dtype" in value:
-        tensor = tensor.view(dtypes.torch_dtype(value["dtype"]))
+        tensor = tensor.view(dtypes.torch_dtype(marked["dtype"]))
     return NDArray(tensor) if kind == "nd" else tensor

@@ -136,7 +136,7 @@ class NetworkModel:
     def _first_values(
         self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: InitializerSpec
     ) -> ArrayDict:
-        """Return the arrays that there are and fit; new ones in place of the others."""
+        """Return the arrays that there are and fit, and new ones instead of the others."""
         attributes = self.symbol.attr_dict()
         found = {}
         for name, shape in shapes.items():

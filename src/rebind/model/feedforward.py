@@ -129,7 +129,7 @@ class FeedForward(NetworkModel):
         monitor
             A monitor to install.
         initializer, num_epoch
-            In place of those of the model.
+            Instead of those of the model.
         force_init
             Start from the initializer though there are parameters.
         callbacks

@@ -112,7 +112,7 @@ class Buckets:
         return Module(network, data_names=made[1], label_names=made[2], **settings)
 
     def use_networks(self, networks: Mapping[Hashable, Symbol]) -> None:
-        """Use these networks, by key, in place of those that the user's function gives."""
+        """Use these networks, by key, instead of those that the user's function gives."""
         for key, network in networks.items():
             self.modules[key] = self._make(key, network)
 

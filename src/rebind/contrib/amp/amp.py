@@ -70,8 +70,8 @@ def convert_symbol(
     target_dtype
         ``'float16'`` or ``'bfloat16'``.
     target_dtype_ops, fp32_ops, conditional_fp32_ops
-        Lists that take the place of `list_lp16_ops`, `list_fp32_ops` and `list_conditional_fp32_ops`. An operator that
-        stands in one of them is taken out of the other, usual lists.
+        Lists to use instead of `list_lp16_ops`, `list_fp32_ops` and `list_conditional_fp32_ops`. An operator that
+        is in one of them is taken out of the other, usual lists.
     excluded_sym_names
         Names of operators' nodes that stay as they are.
     data_names

@@ -113,7 +113,7 @@ def make_rules(
     full: Iterable[str] | None,
     conditional: Conditions | None,
 ) -> Rules:
-    """Return rules from the lists, and from those that the caller gives in their place."""
+    """Return rules from the lists, and from those that the caller gives instead."""
     default = _lists(target_dtype, who)
     given = {
         "target_dtype_ops": None if low is None else _names(who, "target_dtype_ops", low),

@@ -415,7 +415,7 @@ class SVRGModule(Module):
         g_curr_batch_special_weight: Sequence[NDArray] | NDArray,
         g_special_weight_all_batch: Sequence[NDArray] | NDArray,
     ) -> Sequence[NDArray] | NDArray:
-        """Put g(w) − g(w̃) + μ in the place of g(w), on one device, and return it."""
+        """Replace g(w) by g(w) − g(w̃) + μ, on one device, and return it."""
         current, snapshot, full = map(
             _tensors, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
         )

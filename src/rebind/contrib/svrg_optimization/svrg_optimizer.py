@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ... import optimizer as opt
 from ...errors import ArgumentError, ParameterError
+from ...kvstore import Key
 from ...ndarray import NDArray
 
 __all__: list[str] = []  # both are helpers of SVRGModule; MXNet's names for them begin with an underscore
@@ -19,7 +20,7 @@ FULL = "_full"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _AssignmentOptimizer(opt.Optimizer):
-    """Puts what is pushed in the place of what is stored."""
+    """Replaces what is stored by what is pushed."""
 
     def step(
         self, weight: Tensor, grad: Tensor, state: None, *, lr: float, wd: float, t: int
@@ -61,20 +62,24 @@ class _SVRGOptimizer(opt.Optimizer):
     __slots__ = ("accumulators", "aux_opt", "default_opt")
 
     def __init__(
-        self, default_optimizer: Any, accumulators: Collection[Any] | None = None, **kwargs: Any
+        self,
+        default_optimizer: str | opt.Optimizer,
+        accumulators: Collection[Key] | None = None,
+        **kwargs: object,
     ) -> None:
-        if isinstance(default_optimizer, str):
-            default_optimizer = opt.create(default_optimizer, **kwargs)
-        elif not isinstance(default_optimizer, opt.Optimizer):
+        made = default_optimizer
+        if isinstance(made, str):
+            made = opt.create(made, **kwargs)
+        elif not isinstance(made, opt.Optimizer):
             raise ArgumentError(
-                f"_SVRGOptimizer: default_optimizer must be a name or an Optimizer; got {default_optimizer!r}"
+                f"_SVRGOptimizer: default_optimizer must be a name or an Optimizer; got {made!r}"
             )
         elif kwargs:
             raise ParameterError(
-                f"_SVRGOptimizer: settings are for an optimizer's name; got {default_optimizer!r} and {sorted(kwargs)}"
+                f"_SVRGOptimizer: settings are for an optimizer's name; got {made!r} and {sorted(kwargs)}"
             )
-        self.__dict__ = vars(default_optimizer)
-        self.default_opt: opt.Optimizer = default_optimizer
+        self.__dict__ = vars(made)
+        self.default_opt: opt.Optimizer = made
         self.aux_opt = _AssignmentOptimizer()
         self.accumulators = frozenset(_full_names(self.idx2name) if accumulators is None else accumulators)
 
@@ -89,11 +94,11 @@ class _SVRGOptimizer(opt.Optimizer):
         """Whether updates take lists; here always."""
         return True
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Key, weight: NDArray) -> object:
         """Return the state of a weight; a full gradient has none."""
         return self._optimizer_of(index).create_state(index, weight)
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Key, weight: NDArray) -> object:
         """Return the state of a weight, with its master copy where it has one."""
         if self._optimizer_of(index) is self.aux_opt:
             return None
@@ -107,7 +112,7 @@ class _SVRGOptimizer(opt.Optimizer):
         """Update weights, those of low precision through their master copies, and assign full gradients."""
         self._pass_on("update_multi_precision", index, weight, grad, state)
 
-    def _optimizer_of(self, index: Any) -> opt.Optimizer:
+    def _optimizer_of(self, index: Key) -> opt.Optimizer:
         full = index in self.accumulators or self.idx2name.get(index) in self.accumulators
         return self.aux_opt if full else self.default_opt
 
@@ -143,6 +148,6 @@ def full_keys(names: Sequence[str]) -> dict[str, str]:
     return keys
 
 
-def _full_names(idx2name: Mapping[Any, str]) -> set[str]:
+def _full_names(idx2name: Mapping[Key, str]) -> set[str]:
     names = set(idx2name.values())
     return {name for name in names if name.endswith(FULL) and name.removesuffix(FULL) in names}
