@@ -10,7 +10,7 @@ A batch, a data source or a metric of one's own need not derive from a class of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, TypeGuard
+from typing import Protocol, TypeAlias, TypeGuard
 
 from .ndarray import NDArray
 
@@ -19,8 +19,6 @@ __all__ = [
     "Batch",
     "Callback",
     "DataSource",
-    "GradReq",
-    "GradReqs",
     "Logger",
     "Metric",
     "Resumable",
@@ -28,12 +26,6 @@ __all__ = [
     "StateTree",
     "is_resumable",
 ]
-
-#: What happens to the gradient of one argument: it replaces what the array holds, is added to it, or is not computed.
-GradReq: TypeAlias = Literal["write", "add", "null"]
-
-#: One request for all arguments, one for each in their order, or one by name.
-GradReqs: TypeAlias = GradReq | Sequence[GradReq] | Mapping[str, GradReq]
 
 #: A name and a shape; an `io.DataDesc` is one that knows type and layout too.
 ShapeSpec: TypeAlias = tuple[str, Sequence[int]]

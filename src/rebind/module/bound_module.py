@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..executor import DataParallelExecutorGroup
+from ..executor import DataParallelExecutorGroup, GradReqs
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..protocols import Batch, GradReqs, Logger
+from ..protocols import Batch, Logger
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch, labels_of, whole

@@ -10,10 +10,11 @@ from .. import checkpoint
 from .. import symbol as symbols
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
+from ..executor import GradReqs
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import GradReqs, Logger, StateTree
+from ..protocols import Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch, whole
 from .bound_module import DeviceGroups

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray, array
 from ..optimizer import Optimizer
-from ..protocols import ArrayDict, GradReqs, Logger, StateTree
+from ..protocols import ArrayDict, Logger, StateTree
 from .base_module import BaseModule
 from .batches import AnyBatch, labels_of, whole
 from .descs import Shapes, read_descs

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict, cast
 
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
+from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
+from ..protocols import ArrayDict, Batch, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch

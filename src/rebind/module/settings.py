@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from ..checkpoint import Checkpoint
 from ..errors import ArgumentError, ParameterError
+from ..executor import GradReqs
 from ..initializer import Initializer
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
@@ -15,7 +16,7 @@ from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import Batch, Callback, DataSource, GradReqs
+from ..protocols import Batch, Callback, DataSource
 from .batches import as_callbacks
 
 __all__ = [

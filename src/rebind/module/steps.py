@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import ParameterError, StateError
+from ..executor import GradReqs
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import ArrayDict, GradReqs, Logger, StateTree
+from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes, read_descs

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from ... import dtypes
+from ...dtypes import DTypeLike
 from ...errors import ArgumentError, DTypeError, NameLookupError, StateError, near_names
 from ...graph.passes import mixed_precision
 from ...module import BucketingModule
@@ -16,7 +17,6 @@ from ...precision import active_rules, set_active_rules
 from ...symbol import Symbol
 from .rules import (
     Conditions,
-    DType,
     list_conditional_fp32_ops,
     list_fp32_ops,
     list_loss_output_functions,
@@ -51,7 +51,7 @@ Params: TypeAlias = Mapping[str, NDArray]
 
 def convert_symbol(
     sym: Symbol,
-    target_dtype: DType = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Conditions | None = None,
@@ -122,7 +122,7 @@ def convert_model(
     sym: Symbol,
     arg_params: Params,
     aux_params: Params,
-    target_dtype: DType = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Conditions | None = None,
@@ -180,7 +180,7 @@ def _in_types_of(symbol: Symbol, params: Params) -> dict[str, NDArray]:
 
 def convert_bucketing_module(
     bucketing_mod: BucketingModule,
-    target_dtype: DType = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Conditions | None = None,
@@ -216,7 +216,7 @@ def convert_bucketing_module(
 
 
 def init(
-    target_dtype: DType = "float16",
+    target_dtype: DTypeLike = "float16",
     target_precision_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Conditions | None = None,
     fp32_ops: Iterable[str] | None = None,

@@ -117,9 +117,7 @@ class LossScaler:
 
         Without `outputs`, gradients that come in through the outputs stay: they hold the scale already.
         """
-        return symbol.with_graph(
-            scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs)
-        )
+        return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
 
     def update(
         self, optimizers: Iterable[Optimizer], gradients: Gradients, apply: Callable[[], None]

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TypeAlias
 
-import numpy.typing as npt
 import torch
 
 from ... import dtypes
+from ...dtypes import DTypeLike
 from ...errors import ArgumentError, DTypeError, NameLookupError, near_names
 from ...ops import OPERATORS, find
 from ...precision import Rules
@@ -18,7 +18,6 @@ from . import lists
 
 __all__ = [
     "Conditions",
-    "DType",
     "list_conditional_fp32_ops",
     "list_fp32_ops",
     "list_loss_output_functions",
@@ -29,13 +28,11 @@ __all__ = [
     "make_rules",
 ]
 
-#: A type, by its name, as NumPy's or as torch's.
-DType: TypeAlias = npt.DTypeLike | torch.dtype
 #: Operators that some values of a parameter make float32: (operator, parameter, values).
 Conditions: TypeAlias = Sequence[tuple[str, str, Sequence[str]]]
 
 
-def list_lp16_ops(target_dtype: DType) -> list[str]:
+def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
     """Return the operators that are computed in 16 bits.
 
     >>> list_lp16_ops("bfloat16")
@@ -44,32 +41,32 @@ def list_lp16_ops(target_dtype: DType) -> list[str]:
     return list(_lists(target_dtype, "list_lp16_ops").LOW)
 
 
-def list_fp32_ops(target_dtype: DType) -> list[str]:
+def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Return the operators that are computed in float32."""
     return list(_lists(target_dtype, "list_fp32_ops").FP32_FUNCS)
 
 
-def list_lp16_fp32_ops(target_dtype: DType) -> list[str]:
+def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Return the operators that are computed in whatever type their inputs have."""
     return list(_lists(target_dtype, "list_lp16_fp32_ops").ANY)
 
 
-def list_conditional_fp32_ops(target_dtype: DType) -> list[tuple[str, str, list[str]]]:
+def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
     """Return the operators that some values of a parameter make float32: (name, parameter, values)."""
     return list(_lists(target_dtype, "list_conditional_fp32_ops").CONDITIONAL_FP32_FUNCS)
 
 
-def list_widest_type_cast(target_dtype: DType) -> list[str]:
+def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
     """Return the operators that are computed in the widest type of their inputs."""
     return list(_lists(target_dtype, "list_widest_type_cast").WIDEST_TYPE_CASTS)
 
 
-def list_loss_output_functions(target_dtype: DType) -> list[str]:
+def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
     """Return the losses whose gradient does not depend on what follows them."""
     return list(_lists(target_dtype, "list_loss_output_functions").LOSS_OUTPUT_FUNCTIONS)
 
 
-def list_lp16_use_fp32_params(target_dtype: DType) -> dict[str, list[str]] | None:
+def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
     """Return, for operators that take 16-bit data with parameters of float32, their inputs ('' for data).
 
     None for float16, as in MXNet: a converted network keeps the parameters of `BatchNorm` in float32 in both types.
@@ -80,7 +77,7 @@ def list_lp16_use_fp32_params(target_dtype: DType) -> dict[str, list[str]] | Non
     return {"BatchNormWithReLU": inputs, "BatchNorm": list(inputs)}
 
 
-def _target(dtype: DType, who: str) -> torch.dtype:
+def _target(dtype: DTypeLike, who: str) -> torch.dtype:
     with contextlib.suppress(DTypeError):
         found = dtypes.torch_dtype(dtype)
         if found in (torch.float16, torch.bfloat16):
@@ -100,7 +97,7 @@ class _Lists:
         self.LOSS_OUTPUT_FUNCTIONS = module.LOSS_OUTPUT_FUNCTIONS
 
 
-def _lists(dtype: DType, who: str) -> _Lists:
+def _lists(dtype: DTypeLike, who: str) -> _Lists:
     if _target(dtype, who) is torch.float16:
         return _Lists(lists.symbol_fp16, "FP16")
     return _Lists(lists.symbol_bf16, "BF16")
@@ -108,7 +105,7 @@ def _lists(dtype: DType, who: str) -> _Lists:
 
 def make_rules(
     who: str,
-    target_dtype: DType,
+    target_dtype: DTypeLike,
     low: Iterable[str] | None,
     full: Iterable[str] | None,
     conditional: Conditions | None,

@@ -11,6 +11,7 @@ import torch
 
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
+from ...executor import GradReqs
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule, DeviceGroups
@@ -22,7 +23,7 @@ from ...module.training_loop import TrainingLoop
 from ...module.update import UpdatePolicy
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
-from ...protocols import ArrayDict, Batch, GradReqs, Logger, StateTree
+from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import share_over_devices, sum_gradients
 from .svrg_optimizer import _SVRGOptimizer, full_keys
