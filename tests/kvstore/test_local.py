@@ -4,10 +4,12 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 import rebind as mx
 from rebind import nd
 from rebind.kvstore import Capabilities, KVStore, KVStoreBase, capabilities_of, choose_store, create, stores
+from rebind.ndarray.storage import Storage
 
 KINDS = ["local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"]
 DEVICES = [mx.cpu(0), mx.cpu(1), mx.cpu(2)]
@@ -278,3 +280,40 @@ def test_a_store_of_ones_own_declares_what_it_can():
         assert choose_store("sums", 2, {"w": ones()})[1] is False
     finally:
         del stores._entries["sums"]
+
+
+class Doubled(Storage):
+    """A storage type that is made up here: it holds twice the numbers."""
+
+    stype, number = "doubled", 91
+
+    def __init__(self, data):
+        super().__init__()
+        self.data = data
+
+    @property
+    def shape(self):
+        return tuple(self.data.shape)
+
+    @classmethod
+    def from_dense(cls, tensor):
+        return cls(2 * tensor)
+
+    def to_dense(self):
+        return self.data / 2
+
+
+def doubled(value):
+    return nd.NDArray(Doubled.from_dense(torch.full((2, 3), float(value))))
+
+
+@pytest.mark.parametrize("optimizer", [None, "sgd"])
+def test_arrays_of_any_storage_go_through(kv, optimizer):
+    if optimizer:
+        kv.set_optimizer(mx.optimizer.create(optimizer, learning_rate=0.5))
+    kv.init("w", doubled(1))
+    kv.push("w", [doubled(2), doubled(4)])
+    out = doubled(0)
+    kv.pull("w", out=[out])
+    assert out.stype == "doubled" and out.asnumpy().tolist() == [[-2.0 if optimizer else 6.0] * 3] * 2
+    assert pulled(kv, "w") == out.asnumpy()[0, 0]

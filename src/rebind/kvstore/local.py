@@ -142,7 +142,7 @@ def _sum(arrays: Sequence[NDArray], device: Device) -> NDArray:
     # In the order of the devices, so that a run gives the same bits each time.
     total = arrays[0].copyto(device)
     for array in arrays[1:]:
-        total += array.as_in_context(device)
+        total.accumulate(array.as_in_context(device))
     return total
 
 

@@ -184,7 +184,4 @@ class Chain:
         """Return gradients that begin in a loss in Python, which knows of no scale, with the scale in them."""
         if self.scaler is None:
             return gradients
-        scaled = [gradient.copy() for gradient in gradients]
-        for gradient in scaled:
-            gradient *= self.scaler.loss_scale
-        return scaled
+        return [gradient * self.scaler.loss_scale for gradient in gradients]

@@ -310,9 +310,13 @@ class Module(BoundModule):
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         group = self._need_group("clear_gradients()")
         found = [*(group.grad_arrays or ()), *(group.input_grad_arrays or ())]
-        tensors = [grad.tensor.detach() for grads in found for grad in grads if grad is not None]
-        if tensors:
-            torch._foreach_zero_(tensors)
+        gradients = [grad for grads in found for grad in grads if grad is not None]
+        dense = [tensor.detach() for grad in gradients if (tensor := grad.storage.tensor) is not None]
+        if dense:
+            torch._foreach_zero_(dense)  # one call for all: this is done for every update
+        for grad in gradients:
+            if grad.storage.tensor is None:
+                grad.write_unrecorded(grad.storage.zeros_like())
 
     # Files.
 

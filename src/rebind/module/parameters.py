@@ -248,7 +248,7 @@ class Parameters:
             )
         if values.initializer is None and self._initialized:  # set_params() over values that are there
             return like
-        value = NDArray(torch.zeros_like(like.tensor, device="cpu"))
+        value = NDArray(like.storage.zeros_like(device=torch.device("cpu")))
         if values.initializer is not None:
             values.initializer(InitDesc(name, attributes), value)
         return value
@@ -333,9 +333,7 @@ class Parameters:
             for name, targets in zip(names, of_devices, strict=True):
                 sources = saved[name]
                 if len(sources) not in (1, len(targets)):
-                    mean = _sum(sources)
-                    mean /= len(sources)
-                    sources = [mean]
+                    sources = [_sum(sources) / len(sources)]
                 copy_across(sources * (len(targets) // len(sources)), targets)
         self._initialized = True
 
@@ -343,7 +341,7 @@ class Parameters:
 def _sum(arrays: Sequence[NDArray]) -> NDArray:
     total = arrays[0].copy()
     for array in arrays[1:]:
-        total += array
+        total.accumulate(array)
     return total
 
 

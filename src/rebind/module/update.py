@@ -348,5 +348,5 @@ def _sum_over_devices(gradients: Sequence[NDArray]) -> None:
     with pause():
         total = gradients[0].copyto(home)
         for gradient in gradients[1:]:
-            total += gradient.as_in_context(home)
+            total.accumulate(gradient.as_in_context(home))
     copy_across([total] * len(gradients), gradients)

@@ -137,7 +137,12 @@ class LossScaler:
     def unscale(self, gradients: Gradients) -> None:
         """Divide gradients by the scale, before the `update` that they are for; a second call does nothing."""
         if not self._unscaled:
-            torch._foreach_mul_([t.detach() for t in _tensors(gradients)], 1.0 / self._loss_scale)
+            arrays = _arrays(gradients)
+            tensors = [array.tensor.detach() for array in arrays]
+            torch._foreach_mul_(tensors, 1.0 / self._loss_scale)
+            for array, tensor in zip(arrays, tensors, strict=True):
+                if array.storage.tensor is None:  # what was multiplied is a dense copy
+                    array.write_unrecorded(tensor)
             self._unscaled = True
 
     def state_dict(self) -> StateTree:
@@ -155,7 +160,7 @@ def _all_finite(params: Gradients) -> bool:
     """Return whether all arrays are finite, with one question to each device."""
     groups: dict[tuple[torch.device, torch.dtype, int], list[Tensor]] = {}
     for param in params:
-        tensors = _tensors([param])
+        tensors = [array.tensor for array in _arrays([param])]
         for tensor in tensors:
             if tensor.is_floating_point() and tensor.numel():
                 groups.setdefault((tensor.device, tensor.dtype, len(tensors)), []).append(tensor.detach())
@@ -167,11 +172,11 @@ def _all_finite(params: Gradients) -> bool:
     return True
 
 
-def _tensors(params: Gradients) -> list[Tensor]:
-    """Return the tensors of arrays, and of lists with an array for each device."""
-    tensors = []
+def _arrays(params: Gradients) -> list[NDArray]:
+    """Return arrays, and those of lists with an array for each device."""
+    arrays = []
     for array in (each for p in params for each in (p if isinstance(p, (list, tuple)) else [p])):
         if not isinstance(array, NDArray):
             raise ArgumentError(f"LossScaler: must be given gradients, which are NDArrays; got {array!r}")
-        tensors.append(array.tensor)
-    return tensors
+        arrays.append(array)
+    return arrays

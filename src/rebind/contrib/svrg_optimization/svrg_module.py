@@ -425,6 +425,10 @@ class SVRGModule(Module):
         torch._foreach_add_(
             current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale
         )
+        arrays = g_curr_batch_curr_weight
+        for array, tensor in zip([arrays] if isinstance(arrays, NDArray) else arrays, current, strict=True):
+            if array.storage.tensor is None:  # what was computed is a dense copy
+                array.write_unrecorded(tensor)
         return g_curr_batch_curr_weight
 
 
