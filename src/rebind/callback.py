@@ -54,7 +54,12 @@ class BatchEndParam(NamedTuple):
 
 
 class StopTraining(Exception):
-    """Raised by a callback to end `fit`, which then returns the history so far."""
+    """Raised by a callback to end `fit`, which then returns the history so far.
+
+    >>> def stop(record):
+    ...     if record.nbatch == 100:
+    ...         raise StopTraining("100 batches are enough.")
+    """
 
 
 class SavesCheckpoints(Protocol):
@@ -125,6 +130,11 @@ def module_checkpoint(
         Epochs from one checkpoint to the next.
     save_optimizer_states
         Whether to save the optimizer's states too.
+
+    Examples
+    --------
+    >>> callback = module_checkpoint(None, "mymodel", period=10)  # fit(..., epoch_end_callback=callback)
+    >>> callback(0, None, {}, {})  # not yet
     """
     period = max(1, int(period))
 
@@ -149,6 +159,10 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
         Batches from one line to the next.
     auto_reset
         Whether to begin the metric's local window anew after each line.
+
+    Examples
+    --------
+    >>> callback = log_train_metric(period=50)  # fit(..., batch_end_callback=callback)
     """
     _check_positive(period, "log_train_metric: period")
 
@@ -254,7 +268,10 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """Callback after an evaluation that logs its metrics."""
+    """Callback after an evaluation that logs its metrics.
+
+    >>> LogValidationMetricsCallback()(BatchEndParam(0, 9, eval_metric=None, locals=None))
+    """
 
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of the evaluation."""

@@ -7,8 +7,8 @@ import logging
 import math
 import re
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -19,9 +19,41 @@ from .ndarray import NDArray
 
 __all__ = ["Monitor", "NaNMonitor"]
 
+#: What a monitor computes of an array.
+Statistic: TypeAlias = "NDArray | np.ndarray | np.generic | float | Sequence[Statistic]"
+
+
+class Watched(Protocol):
+    """What a monitor can watch besides an `Executor`."""
+
+    @property
+    def arg_dict(self) -> Mapping[str, NDArray]:
+        """The arguments."""
+
+    @property
+    def aux_dict(self) -> Mapping[str, NDArray]:
+        """The auxiliary states."""
+
+    @property
+    def grad_dict(self) -> Mapping[str, NDArray | None]:
+        """The gradients."""
+
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], None], monitor_all: bool = False, /
+    ) -> None:
+        """Call `callback` with the name and content of what is computed."""
+
+
+AnyExecutor: TypeAlias = Executor | Watched
+
 
 def root_mean_square(array: NDArray) -> NDArray:
-    """Return the norm divided by the root of the size: what a monitor shows by default."""
+    """Return the norm divided by the root of the size: what a monitor shows by default.
+
+    >>> import rebind as mx
+    >>> round(root_mean_square(mx.nd.array([3, 4])).item(), 3)  # the root of 12.5
+    3.536
+    """
     tensor = array.tensor.detach()
     wide = tensor if tensor.dtype == torch.float64 else tensor.float()
     norm = torch.linalg.vector_norm(wide) / math.sqrt(max(1, tensor.numel()))
@@ -65,7 +97,7 @@ class Monitor:
     def __init__(
         self,
         interval: int,
-        stat_func: Callable[[NDArray], Any] | None = None,
+        stat_func: Callable[[NDArray], Statistic] | None = None,
         pattern: str = ".*",
         sort: bool = False,
         monitor_all: bool = False,
@@ -86,14 +118,14 @@ class Monitor:
         self.activated = False
         self.step = 0
         # Not to keep alive: a module lets go of executors for shapes that have not come for long.
-        self._exes: list[weakref.ref[Any]] = []
-        self.queue: list[tuple[int, str, Any]] = []
+        self._exes: list[weakref.ref[AnyExecutor]] = []
+        self.queue: list[tuple[int, str, Statistic]] = []
 
-    def install(self, exe: Any) -> None:
+    def install(self, exe: AnyExecutor) -> None:
         """Watch an executor."""
         self._watch(exe, self.stat_helper)
 
-    def _watch(self, exe: Any, callback: Callable[[str, NDArray], None]) -> None:
+    def _watch(self, exe: AnyExecutor, callback: Callable[[str, NDArray], None]) -> None:
         if isinstance(exe, Executor):
             exe.set_monitor_callback(callback, self.monitor_all, active=lambda: self.activated)
         else:
@@ -102,13 +134,13 @@ class Monitor:
             self._exes.append(weakref.ref(exe))
 
     @property
-    def exes(self) -> list[Any]:
+    def exes(self) -> list[AnyExecutor]:
         """The executors that are watched, as long as they are in use."""
         self._exes = [each for each in self._exes if each() is not None]
         return [exe for each in self._exes if (exe := each()) is not None]
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Take an array that an executor tells of."""
+        """Take an array that an executor reports."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
@@ -137,9 +169,9 @@ class Monitor:
             logging.info("Batch: %7d %-30s %s", step, name, text)
 
 
-def _held(executors: Sequence[Any]) -> list[tuple[Any, str, NDArray]]:
+def _held(executors: Sequence[AnyExecutor]) -> list[tuple[AnyExecutor, str, NDArray]]:
     """Return the arguments and auxiliary states of executors; those that several share, once."""
-    found: dict[int, tuple[Any, str, NDArray]] = {}
+    found: dict[int, tuple[AnyExecutor, str, NDArray]] = {}
     for exe in executors:
         for name, array in (*exe.arg_dict.items(), *exe.aux_dict.items()):
             if array is not None:
@@ -147,7 +179,7 @@ def _held(executors: Sequence[Any]) -> list[tuple[Any, str, NDArray]]:
     return list(found.values())
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: Statistic) -> str:
     """Return a statistic as text: each of its values, with a tab behind it."""
     texts = []
     for each in value if isinstance(value, (list, tuple)) else [value]:
@@ -196,19 +228,19 @@ class NaNMonitor(Monitor):
         super().__init__(interval, _count_nonfinite, pattern, monitor_all=True)
         self.inf = inf
         self.stop = stop
-        self._seen: list[tuple[Callable[[], Any], bool, str, NDArray, int]] = []
+        self._seen: list[tuple[Callable[[], AnyExecutor | None], bool, str, NDArray, int]] = []
 
-    def install(self, exe: Any) -> None:
+    def install(self, exe: AnyExecutor) -> None:
         """Watch an executor."""
         self._watch(exe, functools.partial(self._see, weakref.ref(exe), True))
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Take an array that an executor tells of."""
+        """Take an array that an executor reports."""
         self._see(lambda: None, True, name, array)
 
-    def _see(self, exe: Callable[[], Any], running: bool, name: str, array: NDArray) -> None:
+    def _see(self, exe: Callable[[], AnyExecutor | None], running: bool, name: str, array: NDArray) -> None:
         if self.activated and self.re_prog.match(name):
-            self._seen.append((exe, running, name, self.stat_func(array), array.size))
+            self._seen.append((exe, running, name, _count_nonfinite(array), array.size))
 
     def tic(self) -> None:
         """Begin a batch."""
@@ -225,10 +257,12 @@ class NaNMonitor(Monitor):
                 self._see(weakref.ref(exe), False, name, array)
         self.activated = False
         seen, self._seen = self._seen, []
-        counts = _read([found for _, _, _, found, _ in seen])
-        for (exe, running, name, _, size), (nans, infs) in zip(seen, counts, strict=True):
+        counts = _read([count for _, _, _, count, _ in seen])
+        for (found, running, name, _, size), (nans, infs) in zip(seen, counts, strict=True):
             if nans or (infs and self.inf):
-                return [(self.step, name, _place(exe(), running, name, f"{nans} NaN and {infs} inf", size))]
+                return [
+                    (self.step, name, _origin(found(), running, name, f"{nans} NaN and {infs} inf", size))
+                ]
         return []
 
     def toc_print(self) -> None:
@@ -239,7 +273,7 @@ class NaNMonitor(Monitor):
             logging.warning("Batch %d: %s", step, text)
 
 
-def _is_learned(exe: Any, name: str) -> bool:
+def _is_learned(exe: AnyExecutor, name: str) -> bool:
     """Return whether an array may have changed since `forward`: inputs have not."""
     return not isinstance(exe, Executor) or name in exe.aux_dict or exe.grad_dict.get(name) is not None
 
@@ -251,7 +285,7 @@ def _count_nonfinite(array: NDArray) -> NDArray:
 
 def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
     """Return the counts as numbers, waiting once for each device."""
-    found: list[Any] = [None] * len(counts)
+    found = [(0, 0)] * len(counts)
     for device in {count.tensor.device for count in counts}:
         here = [i for i, count in enumerate(counts) if count.tensor.device == device]
         values = torch.stack([counts[i].tensor for i in here]).tolist()
@@ -260,7 +294,7 @@ def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
     return found
 
 
-def _place(exe: Any, running: bool, name: str, what: str, size: int) -> str:
+def _origin(exe: AnyExecutor | None, running: bool, name: str, what: str, size: int) -> str:
     """Return where numbers that are not finite were seen first."""
     where = f"{name}, {size} numbers"
     if not running:

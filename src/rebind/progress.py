@@ -6,14 +6,38 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Sized
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol, cast
 
 from . import config
 from .errors import ParameterError
 
 __all__ = ["Progress"]
+
+
+class Shaped(Protocol):
+    """An array, as far as its shape matters."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """The size of each axis."""
+
+
+class HasData(Protocol):
+    """A batch, as far as it is counted."""
+
+    @property
+    def data(self) -> Sequence[Shaped]:
+        """The inputs."""
+
+
+class Figures(Protocol):
+    """A metric, as far as it is shown."""
+
+    def get_global_name_value(self) -> list[tuple[str, float]]:
+        """Return the figures of the epoch so far."""
+
 
 _REFRESH_SECONDS = 0.1  # reading a metric waits for the device, so it is not done for every batch
 
@@ -29,6 +53,12 @@ class Progress:
         How many epochs there will be.
     wanted
         True, False, or None for the option ``REBIND_PROGRESS`` (by default: in a terminal only).
+
+    Examples
+    --------
+    >>> with Progress(epochs=1, wanted=False) as bar:
+    ...     bar.begin_epoch(0, [])
+    ...     bar.end_epoch()
     """
 
     def __init__(self, epochs: int, wanted: bool | None) -> None:
@@ -50,7 +80,7 @@ class Progress:
     def __exit__(self, *_: Any) -> None:
         self._stack.close()
 
-    def begin_epoch(self, epoch: int, data: Any) -> None:
+    def begin_epoch(self, epoch: int, data: object) -> None:
         """Start over for an epoch of `data`."""
         if not self._active:
             return
@@ -61,13 +91,13 @@ class Progress:
         # The last figures of the epoch before stay until there are new ones: nothing flickers.
         self._bar.update(self._task, completed=0, total=self._batches, description=f"Epoch {epoch}")
 
-    def advance(self, batch: Any, metric: Any) -> None:
+    def advance(self, batch: HasData | Sequence[HasData], metric: Figures) -> None:
         """Count one batch."""
         if not self._active:
             return
         self._seen += 1
-        parts = batch if isinstance(batch, list) else [batch]
-        self._samples += sum(_rows(part, self._axis) for part in parts)
+        slices = batch if isinstance(batch, list) else [cast(HasData, batch)]
+        self._samples += sum(_rows(each, self._axis) for each in slices)
         now = time.monotonic()
         if now - self._last < _REFRESH_SECONDS:
             return
@@ -153,14 +183,14 @@ def _handlers_write_above() -> Iterator[None]:
             handler.setStream(stream)
 
 
-def _rows_axis(data: Any) -> int:
+def _rows_axis(data: object) -> int:
     """Return the axis of the first input that counts samples: that of N in its layout."""
     descriptions = getattr(data, "provide_data", None)
     layout = getattr(descriptions[0], "layout", None) if descriptions else None
     return max(layout.find("N"), 0) if layout else 0
 
 
-def _rows(batch: Any, axis: int) -> int:
+def _rows(batch: HasData, axis: int) -> int:
     """Return how many samples a batch holds, without those that only fill it up."""
     if not batch.data:
         return 0
@@ -168,11 +198,9 @@ def _rows(batch: Any, axis: int) -> int:
     return shape[axis] - (getattr(batch, "pad", None) or 0) if len(shape) > axis else 0
 
 
-def _number_of_batches(data: Any) -> int | None:
-    try:
-        return len(data)
-    except TypeError:
-        pass
+def _number_of_batches(data: object) -> int | None:
+    with contextlib.suppress(TypeError):  # what wraps an iterator has a length only if that has one
+        return len(cast(Sized, data))
     rows, batch_size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
     if not (isinstance(rows, int) and isinstance(batch_size, int)):  # not made of arrays in memory
         return None

@@ -97,7 +97,11 @@ class Resumable(Protocol):
 
 
 def is_resumable(found: object) -> TypeGuard[Resumable]:
-    """Return whether something has a state to save and restore; attributes that it hands on count too."""
+    """Return whether something has a state to save and restore; attributes that it hands on count too.
+
+    >>> is_resumable(print)
+    False
+    """
     return hasattr(found, "state_dict") and hasattr(found, "load_state_dict")
 
 

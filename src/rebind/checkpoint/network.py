@@ -53,6 +53,16 @@ def save_checkpoint(
         Parameters and auxiliary states.
     remove_amp_cast
         Whether to leave out the casts that mixed precision put in.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import rebind as mx
+    >>> prefix = os.path.join(tempfile.mkdtemp(), "it")
+    >>> save_checkpoint(prefix, 1, 2 * mx.sym.var("w"), {"w": mx.nd.ones((2,))}, {})
+    >>> symbol, arg_params, aux_params = load_checkpoint(prefix, 1)
+    >>> symbol.list_arguments(), list(arg_params), aux_params
+    (['w'], ['w'], {})
     """
     if symbol is not None:
         with atomic_write(symbol_path(prefix), "w") as file:
@@ -79,7 +89,15 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
 
 
 def write_params(path: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-    """Write parameters and auxiliary states to one file, which appears whole or not at all."""
+    """Write parameters and auxiliary states to one file, which appears whole or not at all.
+
+    >>> import os, tempfile
+    >>> import rebind as mx
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.params")
+    >>> write_params(path, {"w": mx.nd.ones((2,))}, {})
+    >>> read_params(path)[0]["w"].asnumpy().tolist()
+    [1.0, 1.0]
+    """
     save(
         path,
         {
@@ -125,7 +143,11 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
 
 
 def symbol_path(prefix: str) -> str:
-    """Return the name of a checkpoint's file with the network."""
+    """Return the name of a checkpoint's file with the network.
+
+    >>> symbol_path("digits")
+    'digits-symbol.json'
+    """
     return f"{prefix}-symbol.json"
 
 
@@ -139,5 +161,9 @@ def params_path(prefix: str, epoch: int) -> str:
 
 
 def states_path(prefix: str, epoch: int) -> str:
-    """Return the name of a checkpoint's file with the optimizer's states."""
+    """Return the name of a checkpoint's file with the optimizer's states.
+
+    >>> states_path("digits", 10)
+    'digits-0010.states'
+    """
     return f"{prefix}-{epoch:04d}.states"

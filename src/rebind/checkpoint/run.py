@@ -17,7 +17,11 @@ __all__ = ["Checkpoint", "Position"]
 
 
 class Position(NamedTuple):
-    """How far a run is: so many epochs are finished, and so many batches of the next."""
+    """How far a run is: so many epochs are finished, and so many batches of the next.
+
+    >>> Position(epoch=2, batch=0) > Position(1, 500)
+    True
+    """
 
     epoch: int
     batch: int

@@ -46,6 +46,16 @@ def write_tree(file: IO[bytes], tree: object) -> None:
     ------
     ArgumentError
         For anything else; it names the position in the tree.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.run")
+    >>> with open(path, "wb") as file:
+    ...     write_tree(file, {"epoch": 3, "weights": (NDArray(torch.ones(2)),)})
+    >>> tree = read_tree(path)
+    >>> tree["epoch"], tree["weights"][0].asnumpy().tolist()
+    (3, [1.0, 1.0])
     """
     arrays: list[np.ndarray] = []
     content = json.dumps({"format": _FORMAT, "tree": _encode(tree, arrays, "state")})

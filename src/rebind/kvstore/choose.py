@@ -63,6 +63,11 @@ def choose_store(
 
 
 def has_big_array(params: Mapping[str, Sized]) -> bool:
-    """Return whether an array has more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements."""
+    """Return whether an array has more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements.
+
+    >>> import rebind as mx
+    >>> has_big_array({"w": mx.nd.ones((2, 3))})
+    False
+    """
     largest = max((array.size for array in params.values()), default=0)
     return largest > config.get("MXNET_KVSTORE_BIGARRAY_BOUND")

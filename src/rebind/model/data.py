@@ -118,13 +118,21 @@ def _only_name(arguments: Sequence[str], end: str, usual: str) -> str:
 
 
 def described(data: DataSource) -> tuple[list[DataDesc], list[DataDesc]]:
-    """Return descriptions of an iterator's data and labels."""
+    """Return descriptions of an iterator's data and labels.
+
+    >>> [desc.name for desc in described(NDArrayIter(np.ones((2, 1)), np.ones(2)))[1]]
+    ['softmax_label']
+    """
     labels = getattr(data, "provide_label", None)
     return read_descs(data.provide_data, "provide_data"), read_descs(labels, "provide_label")
 
 
 def rows_of(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
-    """Return a batch's arrays without the `pad` rows that only fill it up."""
+    """Return a batch's arrays without the `pad` rows that only fill it up.
+
+    >>> rows_of([np.arange(3)], [DataDesc("data", (3,))], pad=1)
+    [array([0, 1])]
+    """
     rows = []
     for value, axis in zip(arrays or (), axes_of(descs), strict=False):
         value = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
@@ -133,12 +141,20 @@ def rows_of(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) ->
 
 
 def axes_of(descs: Sequence[DataDesc]) -> list[int]:
-    """Return the batch axis of each array."""
+    """Return the batch axis of each array.
+
+    >>> axes_of([DataDesc("data", (5, 2, 3), layout="TNC")])
+    [1]
+    """
     return [max(batch_axis(desc.layout), 0) for desc in descs]
 
 
 def join(batches: Sequence[Sequence[np.ndarray]], axes: Sequence[int]) -> Joined:
-    """Join the arrays of all batches: one array, a list of several, or None for none."""
+    """Join the arrays of all batches: one array, a list of several, or None for none.
+
+    >>> join([[np.ones(2)], [np.zeros(1)]], axes=[0])
+    array([1., 1., 0.])
+    """
     joined = [
         np.concatenate(parts, axis) for parts, axis in zip(zip(*batches, strict=True), axes, strict=False)
     ]

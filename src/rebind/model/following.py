@@ -51,6 +51,11 @@ class TrainingState:
         Batches since the start of `fit`.
     batch_size
         Rows in a batch.
+
+    Examples
+    --------
+    >>> TrainingState(curr_epoch=1, curr_batch=0, curr_iter=0, batch_size=8).curr_epoch
+    1
     """
 
     curr_epoch: int
@@ -213,13 +218,22 @@ class ScheduleByEpoch:
 
 
 class AllreduceStore(KVStore):
-    """A store that sums gradients and leaves the updates to the devices: for large arrays."""
+    """A store that sums gradients and leaves the updates to the devices: for large arrays.
+
+    >>> AllreduceStore("local_allreduce_cpu").is_capable("optimizer")
+    False
+    """
 
     capabilities = Capabilities(updates_weights=False)
 
 
 class CountedFromOne:
-    """A batch callback that is given batches' numbers from 1; in all else it is the callback."""
+    """A batch callback that is given batches' numbers from 1; in all else it is the callback.
+
+    >>> counted = CountedFromOne(lambda record: print(record.nbatch))
+    >>> counted(BatchEndParam(epoch=0, nbatch=0, eval_metric=None, locals=None))
+    1
+    """
 
     def __init__(self, callback: Callable[[BatchEndParam], object]) -> None:
         self._callback = callback

@@ -33,22 +33,42 @@ T = TypeVar("T")
 
 
 def is_cut(batch: AnyBatch) -> TypeGuard[Sequence[Batch]]:
-    """Return whether this is a list with a batch for each device; a batch itself may be a tuple that has `data`."""
+    """Return whether this is a list with a batch for each device; a batch itself may be a tuple that has `data`.
+
+    >>> from rebind.io import DataBatch
+    >>> is_cut(DataBatch([])), is_cut([DataBatch([]), DataBatch([])])
+    (False, True)
+    """
     return isinstance(batch, (list, tuple)) and not hasattr(batch, "data")
 
 
 def whole(batch: AnyBatch) -> Batch | None:
-    """Return the batch itself; None for a list with a batch for each device."""
+    """Return the batch itself; None for a list with a batch for each device.
+
+    >>> from rebind.io import DataBatch
+    >>> whole([DataBatch([]), DataBatch([])]) is None
+    True
+    """
     return None if is_cut(batch) else cast(Batch, batch)
 
 
 def labels_of(batch: Batch) -> Sequence[NDArray]:
-    """Return the labels of a batch; none where it has no `label`."""
+    """Return the labels of a batch; none where it has no `label`.
+
+    >>> from collections import namedtuple
+    >>> labels_of(namedtuple("Batch", "data")([]))
+    ()
+    """
     return getattr(batch, "label", None) or ()
 
 
 def padding(batch: AnyBatch) -> int:
-    """Return how many samples at the end of a batch only fill it up."""
+    """Return how many samples at the end of a batch only fill it up.
+
+    >>> from rebind.io import DataBatch
+    >>> padding(DataBatch([], pad=3)), padding(DataBatch([]))
+    (3, 0)
+    """
     return getattr(batch, "pad", None) or 0
 
 
@@ -59,7 +79,11 @@ def rewind(data: Iterable[Batch]) -> None:
 
 
 def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[T]:
-    """Yield the rest of an epoch's batches from number `resumed_at`; an error when the epoch has none at all."""
+    """Yield the rest of an epoch's batches from number `resumed_at`; an error when the epoch has none at all.
+
+    >>> list(nonempty("ab", epoch=0))
+    ['a', 'b']
+    """
     found = resumed_at > 0
     for batch in batches:
         found = True
@@ -84,7 +108,12 @@ def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
 
 
 def rows_per_sample(output: NDArray, axis: int, batch_size: int) -> int:
-    """Return how many rows of an output a sample has: more than one where time steps have become rows."""
+    """Return how many rows of an output a sample has: more than one where time steps have become rows.
+
+    >>> from rebind import nd
+    >>> rows_per_sample(nd.ones((20, 4)), axis=0, batch_size=5)
+    4
+    """
     rows = output.shape[axis] if axis >= 0 and output.shape else 0
     return rows // batch_size if batch_size and rows % batch_size == 0 else 1
 
@@ -104,7 +133,11 @@ def without_padding(value: NDArray | Sequence[float], pad: int, axis: int) -> ND
 
 
 def made_up_descs(count: int) -> list[DataDesc]:
-    """Return descriptions for labels of which nothing is known."""
+    """Return descriptions for labels of which nothing is known.
+
+    >>> made_up_descs(2)[1].name
+    'label1'
+    """
     return [DataDesc(f"label{i}", ()) for i in range(count)]
 
 

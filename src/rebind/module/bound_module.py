@@ -41,9 +41,9 @@ class BoundModule(OldNames, BaseModule):
     Examples
     --------
     >>> import rebind as mx
-    >>> module = BoundModule(mx.sym.square(mx.sym.var("data")), label_names=None)
+    >>> module = BoundModule(mx.sym.square(mx.sym.var("data"), name="sq"), label_names=None)
     >>> module.data_names, module.output_names, module.binded
-    (['data'], ['square0_output'], False)
+    (['data'], ['sq_output'], False)
     """
 
     _symbol: Symbol

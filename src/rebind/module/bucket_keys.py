@@ -23,6 +23,14 @@ def write_keys(path: str, keys: Sequence[Hashable]) -> None:
     ------
     ParameterError
         For a key that is no number, string or tuple of those.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.buckets")
+    >>> write_keys(path, [5, 10])
+    >>> read_keys(path)
+    [5, 10]
     """
     for key in keys:
         if not _is_plain(key):

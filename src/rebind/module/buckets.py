@@ -64,9 +64,9 @@ class Buckets:
     --------
     >>> import rebind as mx
     >>> def network(length):
-    ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+    ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), ["data"], None
     >>> mx.mod.BucketingModule(network, default_bucket_key=8).buckets.default.output_names
-    ['sum0_output']
+    ['total_output']
     """
 
     def __init__(self, network_of: NetworkOf, default_key: Hashable, settings: ModuleSettings) -> None:

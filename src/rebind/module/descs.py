@@ -44,7 +44,10 @@ def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
 
 
 def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: bool) -> None:
-    """Raise an error (or, without `must`, warn) for names that the symbol does not have."""
+    """Raise an error (or, without `must`, warn) for names that the symbol does not have.
+
+    >>> check_names(["data"], ["data", "fc_weight"], "Module: data_names", must=True)
+    """
     known = list(known)
     for name in names:
         if name not in known:
@@ -55,14 +58,24 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
 
 
 def have_shapes(arrays: Sequence[HasShape], descs: Sequence[DataDesc] | None) -> bool:
-    """Return whether arrays have the shapes that were described."""
+    """Return whether arrays have the shapes that were described.
+
+    >>> import rebind as mx
+    >>> have_shapes([mx.nd.ones((2, 3))], [DataDesc("data", (2, 3))])
+    True
+    """
     if descs is None:
         return False
     return all(tuple(value.shape) == desc.shape for value, desc in zip(arrays, descs, strict=False))
 
 
 def described(arrays: Sequence[HasShape], like: Sequence[DataDesc], own: Shapes | None) -> list[DataDesc]:
-    """Return descriptions of a batch's arrays: its `own` if it has some, else `like` with the arrays' shapes."""
+    """Return descriptions of a batch's arrays: its `own` if it has some, else `like` with the arrays' shapes.
+
+    >>> import rebind as mx
+    >>> described([mx.nd.ones((2, 3))], [DataDesc("data", (8, 3))], None)[0].shape
+    (2, 3)
+    """
     if own:
         return read_descs(own, "provide_data and provide_label")
     return [

@@ -93,7 +93,12 @@ def rescaled(optimizers: Iterable[opt.Optimizer], factor: float) -> Iterator[Non
 
 
 def progress_of(optimizer: opt.Optimizer) -> Progress:
-    """Return how far an optimizer has come: its counts and running numbers, and its schedule's."""
+    """Return how far an optimizer has come: its counts and running numbers, and its schedule's.
+
+    >>> from rebind.optimizer import create
+    >>> progress_of(create("sgd", learning_rate=0.5))["numbers"]["lr"]
+    0.5
+    """
     schedule = getattr(optimizer, "lr_scheduler", None)
     return {
         "numbers": _numbers_of(optimizer),
@@ -102,7 +107,14 @@ def progress_of(optimizer: opt.Optimizer) -> Progress:
 
 
 def load_progress(optimizer: opt.Optimizer, progress: Progress) -> None:
-    """Continue from what `progress_of` returned."""
+    """Continue from what `progress_of` returned.
+
+    >>> from rebind.optimizer import create
+    >>> optimizer = create("sgd")
+    >>> load_progress(optimizer, progress_of(create("sgd", learning_rate=0.5)))
+    >>> optimizer.lr
+    0.5
+    """
     for name, value in progress["numbers"].items():
         old = getattr(optimizer, name, None)
         if isinstance(old, dict) and isinstance(value, dict):  # others may hold the very dict

@@ -48,7 +48,12 @@ class DeviceArrays(Protocol):
 
 
 class Trained(NamedTuple):
-    """A parameter that has gradients: its arrays, and its gradients, on each device."""
+    """A parameter that has gradients: its arrays, and its gradients, on each device.
+
+    >>> from rebind import nd
+    >>> Trained("w", weights=[nd.ones((1,))], gradients=[nd.zeros((1,))]).name
+    'w'
+    """
 
     name: str
     weights: Sequence[NDArray]
@@ -346,7 +351,14 @@ def _sum(arrays: Sequence[NDArray]) -> NDArray:
 
 
 def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
-    """Copy each array into the one that belongs to it."""
+    """Copy each array into the one that belongs to it.
+
+    >>> from rebind import nd
+    >>> target = nd.zeros((2,))
+    >>> copy_across([nd.ones((2,))], [target])
+    >>> target.asnumpy().tolist()
+    [1.0, 1.0]
+    """
     for source, target in zip(sources, targets, strict=True):
         source.copyto(target)
 

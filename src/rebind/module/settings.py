@@ -56,6 +56,11 @@ class Binding:
         Descriptions of inputs and labels; None for no labels.
     for_training, inputs_need_grad, grad_req
         As for `Module.bind`.
+
+    Examples
+    --------
+    >>> Binding(data=[DataDesc("data", (2, 3))], labels=None).grad_req
+    'write'
     """
 
     data: list[DataDesc]
@@ -67,7 +72,11 @@ class Binding:
 
 @dataclass(frozen=True, kw_only=True)
 class InitialValues:
-    """Where the first values of parameters come from; see `Module.init_params`."""
+    """Where the first values of parameters come from; see `Module.init_params`.
+
+    >>> InitialValues(allow_missing=True).force_init
+    False
+    """
 
     initializer: InitializerSpec = None
     arg_params: Mapping[str, NDArray] | None = None
@@ -79,7 +88,11 @@ class InitialValues:
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """What updates the parameters; see `Module.init_optimizer`."""
+    """What updates the parameters; see `Module.init_optimizer`.
+
+    >>> OptimizerSettings("device", "adam").kvstore
+    'device'
+    """
 
     kvstore: StoreSpec = "local"
     optimizer: str | Optimizer = "sgd"
@@ -89,7 +102,11 @@ class OptimizerSettings:
 
 @dataclass(frozen=True)
 class Callbacks:
-    """The functions that a training run calls."""
+    """The functions that a training run calls.
+
+    >>> Callbacks.read(print, None, None, None).epoch_end == [print]
+    True
+    """
 
     epoch_end: list[Callback] = field(default_factory=list)
     batch_end: list[Callback] = field(default_factory=list)

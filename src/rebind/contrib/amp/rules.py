@@ -42,27 +42,47 @@ def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Return the operators that are computed in float32."""
+    """Return the operators that are computed in float32.
+
+    >>> "softmax" in list_fp32_ops("float16")
+    True
+    """
     return list(_lists(target_dtype, "list_fp32_ops").FP32_FUNCS)
 
 
 def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Return the operators that are computed in whatever type their inputs have."""
+    """Return the operators that are computed in whatever type their inputs have.
+
+    >>> "Flatten" in list_lp16_fp32_ops("float16")
+    True
+    """
     return list(_lists(target_dtype, "list_lp16_fp32_ops").ANY)
 
 
 def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
-    """Return the operators that some values of a parameter make float32: (name, parameter, values)."""
+    """Return the operators that some values of a parameter make float32: (name, parameter, values).
+
+    >>> list_conditional_fp32_ops("float16")[0]
+    ('Activation', 'act_type', ['softrelu'])
+    """
     return list(_lists(target_dtype, "list_conditional_fp32_ops").CONDITIONAL_FP32_FUNCS)
 
 
 def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
-    """Return the operators that are computed in the widest type of their inputs."""
+    """Return the operators that are computed in the widest type of their inputs.
+
+    >>> "Concat" in list_widest_type_cast("float16")
+    True
+    """
     return list(_lists(target_dtype, "list_widest_type_cast").WIDEST_TYPE_CASTS)
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Return the losses whose gradient does not depend on what follows them."""
+    """Return the losses whose gradient does not depend on what follows them.
+
+    >>> "SoftmaxOutput" in list_loss_output_functions("float16")
+    True
+    """
     return list(_lists(target_dtype, "list_loss_output_functions").LOSS_OUTPUT_FUNCTIONS)
 
 
@@ -70,6 +90,9 @@ def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] |
     """Return, for operators that take 16-bit data with parameters of float32, their inputs ('' for data).
 
     None for float16, as in MXNet: a converted network keeps the parameters of `BatchNorm` in float32 in both types.
+
+    >>> list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
+    ['', 'gamma', 'beta', 'moving_mean', 'moving_var']
     """
     if _target(target_dtype, "list_lp16_use_fp32_params") is torch.float16:
         return None
@@ -110,7 +133,11 @@ def make_rules(
     full: Iterable[str] | None,
     conditional: Conditions | None,
 ) -> Rules:
-    """Return rules from the lists, and from those that the caller gives instead."""
+    """Return rules from the lists, and from those that the caller gives instead.
+
+    >>> make_rules("convert_symbol", "bfloat16", None, None, None).target
+    torch.bfloat16
+    """
     default = _lists(target_dtype, who)
     given = {
         "target_dtype_ops": None if low is None else _names(who, "target_dtype_ops", low),
