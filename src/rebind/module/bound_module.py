@@ -6,11 +6,11 @@ import dataclasses
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs
+from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
 from ..metric import EvalMetric
@@ -27,10 +27,7 @@ from .settings import Binding, RowIds
 from .steps import Arrays, HeadGrads, Labels
 from .update import LossScaling
 
-__all__ = ["BoundModule", "DeviceGroups"]
-
-#: The device of each ``ctx_group``: a dict, or a list with a dict for each device of the module.
-DeviceGroups: TypeAlias = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]] | None
+__all__ = ["BoundModule"]
 
 
 class BoundModule(OldNames, BaseModule):
@@ -58,7 +55,7 @@ class BoundModule(OldNames, BaseModule):
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: DeviceGroups = None,
+        group2ctxs: GroupDevices = None,
         compression_params: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(logger)

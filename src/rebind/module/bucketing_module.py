@@ -11,13 +11,13 @@ from .. import symbol as symbols
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
+from ..executor.group.replicas import GroupDevices
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch, whole
-from .bound_module import DeviceGroups
 from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
 from .current_bucket import CurrentBucket
@@ -87,7 +87,7 @@ class BucketingModule(CurrentBucket):
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: DeviceGroups = None,
+        group2ctxs: GroupDevices = None,
         compression_params: Mapping[str, object] | None = None,
     ) -> None:
         if not callable(sym_gen):

@@ -9,6 +9,7 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, ParameterError, StateError
 from ..executor import DataParallelExecutorGroup
+from ..executor.group.replicas import GroupDevices
 from ..io import DataDesc
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -16,7 +17,6 @@ from ..protocols import Batch, Logger
 from ..scope import NameManager
 from ..symbol import Symbol
 from .batches import AnyBatch, is_cut, labels_of
-from .bound_module import DeviceGroups
 from .descs import HasShape, Shapes
 from .module import Module
 from .parameters import copy_across
@@ -35,7 +35,7 @@ class ModuleSettings(TypedDict):
     work_load_list: Sequence[float] | None
     fixed_param_names: Sequence[str] | None
     state_names: Sequence[str] | None
-    group2ctxs: DeviceGroups
+    group2ctxs: GroupDevices
     compression_params: Mapping[str, object] | None
 
 

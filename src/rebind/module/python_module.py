@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -195,8 +196,8 @@ class PythonModule(BaseModule):
                 f"{type(self).__name__}.update_metric: pre_sliced must be False; it is on one device only"
             )
         eval_metric.update_dict(
-            dict(zip(self._label_names or (), labels or (), strict=False)),
-            dict(zip(self._output_names, self.get_outputs(), strict=True)),
+            dict(zip(self._label_names or (), cast(Sequence[NDArray], labels or ()), strict=False)),
+            dict(zip(self._output_names, cast(list[NDArray], self.get_outputs()), strict=True)),
         )
 
 

@@ -12,7 +12,7 @@ from ..executor import GradReqs
 from ..initializer import Initializer
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
-from ..metric import EvalMetric
+from ..metric.base import Source as MetricSource
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -36,7 +36,7 @@ __all__ = [
 #: What gives arrays their first values: ``initializer(name, array)``.
 InitializerSpec: TypeAlias = Initializer | Callable[[str, NDArray], object] | None
 #: What `metric.create` takes.
-MetricSpec: TypeAlias = "str | EvalMetric | type[EvalMetric] | Callable[..., object] | Sequence[MetricSpec]"
+MetricSpec: TypeAlias = MetricSource
 #: A name, a store, or None for no store.
 StoreSpec: TypeAlias = str | KVStoreBase | None
 SomeCallbacks: TypeAlias = Callback | Sequence[Callback] | None

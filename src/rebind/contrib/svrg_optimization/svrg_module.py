@@ -12,9 +12,10 @@ import torch
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...executor import GradReqs
+from ...executor.group.replicas import GroupDevices
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
-from ...module.bound_module import BoundModule, DeviceGroups
+from ...module.bound_module import BoundModule
 from ...module.descs import Shapes
 from ...module.parameters import copy_across
 from ...module.settings import FitSettings, OptimizerSettings, RowIds
@@ -110,7 +111,7 @@ class SVRGModule(Module):
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: DeviceGroups = None,
+        group2ctxs: GroupDevices = None,
         compression_params: Mapping[str, object] | None = None,
         update_freq: int | None = None,
     ) -> None:

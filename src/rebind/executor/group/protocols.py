@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import DTypeLike
 from ...ndarray import NDArray
+from ...protocols import Logger
 from ...shapes import Shape
 from ..executor import Executor
 
@@ -62,13 +63,3 @@ class MonitorLike(Protocol):
 
     def install(self, exe: Executor, /) -> None:
         """Watch an executor."""
-
-
-class Logger(Protocol):
-    """What messages go to: a `logging.Logger`, or the module `logging` itself."""
-
-    def info(self, msg: str, /, *args: object) -> None:
-        """Write a message of progress."""
-
-    def warning(self, msg: str, /, *args: object) -> None:
-        """Write a warning."""

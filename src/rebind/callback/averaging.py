@@ -1,0 +1,71 @@
+"""`ExponentialMovingAverage`: parameters, averaged over the updates."""
+
+from __future__ import annotations
+
+from typing import TypedDict, cast
+
+import torch
+
+from ..errors import ParameterError
+from ..ndarray import NDArray
+from ..protocols import ArrayDict, StateTree
+from .records import BatchEndParam, module_of
+
+__all__ = ["ExponentialMovingAverage"]
+
+
+class AverageState(TypedDict):
+    """What `ExponentialMovingAverage.state_dict` returns."""
+
+    num_update: int
+    params: ArrayDict
+
+
+class ExponentialMovingAverage:
+    """Averages the parameters over the updates; give it as `batch_end_callback`.
+
+    ``average = decay * average + (1 - decay) * parameter`` after each batch. Auxiliary states are not averaged. With
+    several devices the first one's parameters count, which are those of all.
+
+    Parameters
+    ----------
+    decay
+        How much of the average stays at each update, between 0 and 1.
+    warm_up
+        Let the average follow more closely at first, ``min(decay, (1 + n) / (10 + n))`` after n batches.
+
+    Examples
+    --------
+    >>> average = ExponentialMovingAverage(0.999)  # fit(..., batch_end_callback=average)
+    >>> # module.set_params(average.params, module.get_params()[1])
+    """
+
+    def __init__(self, decay: float = 0.999, warm_up: bool = False) -> None:
+        if not 0 <= decay < 1:
+            raise ParameterError(f"ExponentialMovingAverage: decay must be in [0, 1); got {decay}")
+        self.decay, self.warm_up = decay, warm_up
+        self.num_update = 0
+        self.params: dict[str, NDArray] = {}
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of a batch."""
+        weights = module_of(param).trained_params()
+        self.num_update += 1
+        decay = self.decay
+        if self.warm_up:
+            decay = min(decay, (1 + self.num_update) / (10 + self.num_update))
+        if not self.params:
+            self.params = {name: value.copy() for name, value in weights.items()}
+            return
+        averages = [value.tensor for value in self.params.values()]
+        with torch.no_grad():
+            torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
+
+    def state_dict(self) -> StateTree:
+        """Return the average, for `load_state_dict`."""
+        return {"num_update": self.num_update, "params": self.params}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+        saved = cast(AverageState, state)
+        self.num_update, self.params = saved["num_update"], dict(saved["params"])

@@ -1,0 +1,86 @@
+"""What callbacks are given, and what they may raise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, cast
+
+from ..errors import ParameterError
+from ..protocols import ArrayDict, Metric
+from ..symbol import Symbol
+
+__all__ = [
+    "BatchEndParam",
+    "EpochEnd",
+    "StopTraining",
+    "TrainedModule",
+    "begin_window",
+    "check_positive",
+    "module_of",
+]
+
+
+class BatchEndParam(NamedTuple):
+    """What a batch callback is given.
+
+    `locals` is a small mapping with the names that MXNet's scripts read: ``self``, ``data_batch``, ``eval_metric``,
+    ``epoch``, ``nbatch``.
+
+    >>> BatchEndParam(epoch=0, nbatch=3, eval_metric=None, locals=None).nbatch
+    3
+    """
+
+    epoch: int
+    nbatch: int
+    eval_metric: Metric | None
+    locals: Mapping[str, Any] | None  # whatever `fit` is working on: its types are those of the names
+
+
+class StopTraining(Exception):
+    """Raised by a callback to end `fit`, which then returns the history so far.
+
+    >>> def stop(record):
+    ...     if record.nbatch == 100:
+    ...         raise StopTraining("100 batches are enough.")
+    """
+
+
+class TrainedModule(Protocol):
+    """The module of a record, as far as callbacks need it."""
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The network."""
+
+    def get_params(self) -> tuple[ArrayDict, ArrayDict]:
+        """Return copies of parameters and auxiliary states."""
+
+    def trained_params(self) -> ArrayDict:
+        """Return the parameters that training changes; not copies."""
+
+
+class EpochEnd(Protocol):
+    """What is called after an epoch."""
+
+    def __call__(
+        self, epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict, /
+    ) -> object:
+        """Take the epoch's number, the network and copies of its parameters."""
+
+
+def module_of(param: BatchEndParam) -> TrainedModule:
+    """Return the module that a record is of."""
+    assert param.locals is not None  # `fit` gives them
+    return cast(TrainedModule, param.locals["self"])
+
+
+def begin_window(metric: Metric) -> None:
+    """Begin the local window of a metric again."""
+    # What is no EvalMetric of ours may know only the older of the two calls.
+    getattr(metric, "reset_local", metric.reset)()
+
+
+def check_positive(value: int, who: str) -> None:
+    """Require a positive setting."""
+    if value < 1:
+        raise ParameterError(f"{who} must be >= 1; got {value}")

@@ -1,0 +1,143 @@
+"""Callbacks that log figures."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable
+
+from ..protocols import Metric
+from .records import BatchEndParam, begin_window, check_positive
+
+__all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "log_train_metric"]
+
+
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
+    """Return a batch callback that logs the training metric every `period` batches.
+
+    Parameters
+    ----------
+    period
+        Batches from one line to the next.
+    auto_reset
+        Whether to begin the metric's local window anew after each line.
+
+    Examples
+    --------
+    >>> callback = log_train_metric(period=50)  # fit(..., batch_end_callback=callback)
+    """
+    check_positive(period, "log_train_metric: period")
+
+    def log(param: BatchEndParam) -> None:
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                begin_window(param.eval_metric)
+
+    return log
+
+
+class Speedometer:
+    """Batch callback that logs the speed, and the metric, every `frequent` batches.
+
+    Parameters
+    ----------
+    batch_size
+        Samples in a batch.
+    frequent
+        Batches from one line to the next.
+    auto_reset
+        Whether the metric in a line is that of the batches since the last line; otherwise since the epoch began.
+        The figures of the epoch stay right either way.
+
+    Examples
+    --------
+    >>> callback = Speedometer(batch_size=64, frequent=10)  # fit(..., batch_end_callback=callback)
+    """
+
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+        check_positive(frequent, "Speedometer: frequent")
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.init = False
+        self.tic = 0.0
+        self.last_count = 0
+        self.auto_reset = auto_reset
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of a batch."""
+        count = param.nbatch
+        if self.last_count > count:  # a new epoch
+            self.init = False
+        self.last_count = count
+        if not self.init:
+            self.init = True
+            self.tic = time.perf_counter()
+        elif count % self.frequent == 0:
+            self._log(param.epoch, count, param.eval_metric)
+            self.tic = time.perf_counter()
+
+    def _log(self, epoch: int, count: int, metric: Metric | None) -> None:
+        if metric is None:
+            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed())
+            return
+        # Read before the clock: the value waits for the device, and so belongs to the time of these batches.
+        pairs = metric.get_name_value()
+        first = count - self.frequent if self.auto_reset else 0
+        if self.auto_reset:
+            begin_window(metric)
+        logging.info(
+            "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(pairs),
+            epoch,
+            first,
+            count,
+            self._speed(),
+            *(each for pair in pairs for each in pair),
+        )
+
+    def _speed(self) -> float:
+        seconds = time.perf_counter() - self.tic
+        return self.frequent * self.batch_size / seconds if seconds > 0 else math.inf
+
+
+class ProgressBar:
+    """Batch callback that logs a bar.
+
+    Parameters
+    ----------
+    total
+        Batches in an epoch.
+    length
+        Characters of the bar.
+
+    Examples
+    --------
+    >>> callback = ProgressBar(total=100)  # fit(..., batch_end_callback=callback)
+    """
+
+    def __init__(self, total: int, length: int = 80) -> None:
+        check_positive(total, "ProgressBar: total")
+        self.bar_len = length
+        self.total = total
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of a batch."""
+        done = param.nbatch / self.total
+        filled = round(self.bar_len * done)
+        bar = "=" * filled + "-" * (self.bar_len - filled)
+        logging.info("[%s] %s%s\r", bar, math.ceil(100 * done), "%")
+
+
+class LogValidationMetricsCallback:
+    """Callback after an evaluation that logs its metrics.
+
+    >>> LogValidationMetricsCallback()(BatchEndParam(0, 9, eval_metric=None, locals=None))
+    """
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of the evaluation."""
+        if param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -1,0 +1,77 @@
+"""Callbacks that save checkpoints."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..checkpoint import save_checkpoint
+from ..protocols import ArrayDict
+from ..symbol import Symbol
+from .records import EpochEnd
+
+__all__ = ["do_checkpoint", "module_checkpoint"]
+
+
+class SavesCheckpoints(Protocol):
+    """A module that can be saved."""
+
+    def save_checkpoint(self, prefix: str, epoch: int, *, save_optimizer_states: bool = False) -> None:
+        """Write the network, the parameters and, if asked, the optimizer's states."""
+
+
+def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
+    """Return an epoch callback that saves a checkpoint every `period` epochs.
+
+    Parameters
+    ----------
+    prefix
+        Where the files go, and how their names begin.
+    period
+        Epochs from one checkpoint to the next.
+
+    Examples
+    --------
+    >>> callback = do_checkpoint("mymodel", period=10)  # fit(..., epoch_end_callback=callback)
+    """
+    period = max(1, int(period))
+
+    def save(epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
+        if (epoch + 1) % period == 0:
+            save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
+
+    return save
+
+
+def module_checkpoint(
+    mod: SavesCheckpoints, prefix: str, period: int = 1, save_optimizer_states: bool = False
+) -> EpochEnd:
+    """Return an epoch callback that saves a module every `period` epochs.
+
+    Parameters
+    ----------
+    mod
+        The module, which has `save_checkpoint`.
+    prefix
+        Where the files go, and how their names begin.
+    period
+        Epochs from one checkpoint to the next.
+    save_optimizer_states
+        Whether to save the optimizer's states too.
+
+    Examples
+    --------
+    >>> callback = module_checkpoint(None, "mymodel", period=10)  # fit(..., epoch_end_callback=callback)
+    >>> callback(0, None, {}, {})  # not yet
+    """
+    period = max(1, int(period))
+
+    def save(
+        epoch: int,
+        symbol: Symbol | None = None,
+        arg_params: ArrayDict | None = None,
+        aux_params: ArrayDict | None = None,
+    ) -> None:
+        if (epoch + 1) % period == 0:
+            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
+
+    return save

@@ -1,0 +1,147 @@
+"""Callbacks that watch a validation metric."""
+
+from __future__ import annotations
+
+import math
+
+from ..checkpoint import save_checkpoint
+from ..errors import ParameterError
+from ..protocols import StateTree
+from .records import BatchEndParam, StopTraining, check_positive, module_of
+
+__all__ = ["BestCheckpoint", "EarlyStopping"]
+
+
+class _Watch:
+    """Keeps the best value of a validation metric."""
+
+    def __init__(self, monitor: str | None, mode: str, min_delta: float) -> None:
+        if mode not in ("max", "min", "auto"):
+            raise ParameterError(
+                f"{type(self).__name__}: mode must be one of 'max', 'min', 'auto'; got {mode!r}"
+            )
+        self.monitor, self.mode, self.min_delta = monitor, mode, min_delta
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+
+    def _improves(self, param: BatchEndParam) -> bool:
+        """Take the record of an evaluation; return whether it is the best so far."""
+        values = {} if param.eval_metric is None else dict(param.eval_metric.get_name_value())
+        if not values:
+            return False
+        name = next(iter(values)) if self.monitor is None else self.monitor
+        if name not in values:
+            raise ParameterError(
+                f"{type(self).__name__}: monitor must be one of {', '.join(map(repr, values))}; got {name!r}"
+            )
+        value = float(values[name])
+        larger = self.mode == "max" or (self.mode == "auto" and not _falls(name))
+        gain = -math.inf if math.isnan(value) else math.inf
+        if self.best is not None and not math.isnan(value):
+            gain = value - self.best if larger else self.best - value
+        if gain <= self.min_delta:
+            return False
+        self.best, self.best_epoch = value, param.epoch
+        return True
+
+    def state_dict(self) -> StateTree:
+        """Return what was seen, for `load_state_dict`."""
+        return {"best": self.best, "best_epoch": self.best_epoch}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def _falls(metric: str) -> bool:
+    """Return whether a metric of this name is better when it is smaller."""
+    return any(
+        word in metric.lower() for word in ("loss", "error", "entropy", "mae", "mse", "likelihood", "perplex")
+    )
+
+
+class EarlyStopping(_Watch):
+    """Ends `fit` when the validation has not become better for some epochs; give it as `eval_end_callback`.
+
+    Parameters
+    ----------
+    monitor
+        The validation metric to watch; by default the first.
+    patience
+        How many epochs in a row may be no better.
+    mode
+        ``'max'``: larger is better; ``'min'``: smaller is; ``'auto'`` takes 'min' for losses, errors, entropies and
+        perplexities, else 'max'.
+    min_delta
+        By how much a value must be better to count.
+
+    Examples
+    --------
+    >>> stopping = EarlyStopping(
+    ...     "accuracy", patience=5
+    ... )  # fit(..., eval_data=..., eval_end_callback=stopping)
+    """
+
+    def __init__(
+        self, monitor: str | None = None, patience: int = 3, mode: str = "auto", min_delta: float = 0.0
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        check_positive(patience, "EarlyStopping: patience")
+        self.patience = patience
+        self.waited = 0
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of an evaluation."""
+        if self._improves(param):
+            self.waited = 0
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            raise StopTraining(
+                f"The validation was best in epoch {self.best_epoch} ({self.best:g}) and no better in the "
+                f"{self.waited} since."
+                if self.best is not None
+                else f"The validation gave no number in {self.waited} epochs."
+            )
+
+    def state_dict(self) -> StateTree:
+        """Return what was seen, for `load_state_dict`."""
+        return {**super().state_dict(), "waited": self.waited}
+
+
+class BestCheckpoint(_Watch):
+    """Saves the network and its parameters whenever the validation is the best so far; an `eval_end_callback`.
+
+    The files are ``prefix-symbol.json`` and ``prefix-0000.params``, each replaced when it is whole.
+
+    Parameters
+    ----------
+    prefix
+        Where the files go, and how their names begin.
+    monitor, mode, min_delta
+        As of `EarlyStopping`.
+    epoch
+        The number in the file's name.
+
+    Examples
+    --------
+    >>> best = BestCheckpoint("digits-best", "accuracy")  # fit(..., eval_data=..., eval_end_callback=best)
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        monitor: str | None = None,
+        mode: str = "auto",
+        min_delta: float = 0.0,
+        epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.prefix, self.epoch = prefix, epoch
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of an evaluation."""
+        if self._improves(param):
+            module = module_of(param)
+            save_checkpoint(self.prefix, self.epoch, module.symbol, *module.get_params())
