@@ -103,6 +103,10 @@ class Parameters:
         self._arrays: DeviceArrays | None = None
         self._waiting: tuple[ArrayDict, ArrayDict] | None = None
         self._initialized = False
+        self._trained: list[Trained] = []
+        self._trained_of: Sequence[Sequence[NDArray | None]] | None = (
+            None  # the lists that they were found in
+        )
 
     # What there is.
 
@@ -156,11 +160,13 @@ class Parameters:
         elif self._initialized:
             arrays.set_params(*self.copies(), allow_extra=True)
         self._arrays, self._waiting = arrays, None
+        self._trained, self._trained_of = [], None
 
     def detach(self) -> None:
         """Let go of the devices' arrays; values that are there wait for the next bind."""
         self._waiting = self.copies() if self._initialized else None
         self._arrays = None
+        self._trained, self._trained_of = [], None
 
     def hold(
         self,
@@ -285,15 +291,18 @@ class Parameters:
             When the network is not bound for training.
         """
         arrays = self._bound()
-        if arrays.grad_arrays is None:
+        gradients = arrays.grad_arrays
+        if gradients is None:
             raise StateError("Module.update() needs bind(for_training=True)")
-        return [
-            Trained(name, weights, gradients)  # type: ignore[arg-type]  # one device has none only when all have none
-            for name, weights, gradients in zip(
-                self.names, arrays.param_arrays, arrays.grad_arrays, strict=True
-            )
-            if gradients[0] is not None
-        ]
+        # Every update asks, and the lists are the same until the network is bound or its shapes change.
+        if self._trained_of is not gradients:
+            self._trained = [
+                Trained(name, weights, of_devices)  # type: ignore[arg-type]  # one device has none only when all have none
+                for name, weights, of_devices in zip(self.names, arrays.param_arrays, gradients, strict=True)
+                if of_devices[0] is not None
+            ]
+            self._trained_of = gradients
+        return self._trained
 
     def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
         """Return the gradients of all parameters, to save those that are being added up over batches."""
