@@ -64,7 +64,7 @@ class NetworkModel:
         if allow_extra_params:
             self._drop_extra(self.arg_params, symbol.list_arguments())
             self._drop_extra(self.aux_params, symbol.list_auxiliary_states())
-        # Each fit makes an optimizer of its own, whose schedule begins where this one stands now.
+        # Each fit makes an optimizer of its own, whose schedule begins where this one is now.
         schedule = kwargs.get("lr_scheduler")
         self._schedule_start = schedule.state_dict() if isinstance(schedule, LRScheduler) else None
 
@@ -100,7 +100,7 @@ class NetworkModel:
 
         Notes
         -----
-        An array whose shape does not fit is made anew, with a warning; one that the network does not have is dropped.
+        An array whose shape does not fit is made again, with a warning; one that the network does not have is dropped.
         """
         return self.give_values(
             initializer, overwrite, {name: tuple(shape) for name, shape in input_shapes.items()}
@@ -143,7 +143,7 @@ class NetworkModel:
             value = have.get(name)
             if value is not None and value.shape != shape:
                 warnings.warn(
-                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; it is made anew",
+                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; it is made again",
                     stacklevel=4,
                 )
                 value = None

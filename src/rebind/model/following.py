@@ -257,7 +257,7 @@ class EpochsState(TypedDict):
 
 
 class Epochs:
-    """The batches of an iterator, which begins anew by itself: at its end, before the validation, as in MXNet.
+    """The batches of an iterator, which starts over by itself: at its end, before the validation, as in MXNet.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class Epochs:
         while self.size is None or self._taken < self.size:
             batch = next(self._rest, None)
             if batch is None:
-                self._begin_anew()
+                self._start_over()
                 batch = None if self.size is None else next(self._rest, None)
                 if batch is None:  # the end of the epoch; or no batches at all, which `fit` says
                     break
@@ -292,7 +292,7 @@ class Epochs:
             yield batch
         self._taken = 0
 
-    def _begin_anew(self) -> None:
+    def _start_over(self) -> None:
         if hasattr(self.data, "reset"):
             self.data.reset()
         self._rest = iter(self.data)

@@ -76,7 +76,7 @@ class Predictor:
         if _shapes(data) != self.shapes:
             raise ShapeError(
                 f"FeedForward.{who}: with overwrite=False the shapes must be those of the bound predictor, "
-                f"{_spelled(self.shapes)}; got {_spelled(_shapes(data))}. Leave overwrite=False out to bind anew."
+                f"{_spelled(self.shapes)}; got {_spelled(_shapes(data))}. Leave overwrite=False out to bind again."
             )
 
     def set_params(self, who: str, arg_params: Params, aux_params: Params, *, allow_extra: bool) -> None:

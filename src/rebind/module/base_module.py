@@ -132,7 +132,7 @@ class BaseModule(Evaluation):
         initializer, arg_params, aux_params, allow_missing, force_init
             The first values of the parameters; see `init_params`.
         force_rebind
-            Bind anew though the module is bound.
+            Bind again though the module is bound.
         begin_epoch, num_epoch
             The first epoch's number, and the number before which to stop. To continue from ``prefix-0003.params``,
             which is written after the third epoch, give ``begin_epoch=3``.

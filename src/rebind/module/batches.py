@@ -89,7 +89,7 @@ def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[
         found = True
         yield batch
     if not found:
-        raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() begin anew?")
+        raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() start over?")
 
 
 def first(batches: Iterable[T], count: int | None) -> Iterator[T]:

@@ -209,7 +209,7 @@ class BoundModule(OldNames, BaseModule):
         inputs_need_grad
             Whether the inputs get gradients too.
         force_rebind
-            Bind anew; otherwise a second `bind` changes nothing and warns.
+            Bind again; otherwise a second `bind` changes nothing and warns.
         shared_module
             A bound module whose parameter arrays, and optimizer, are used.
         grad_req
@@ -310,7 +310,7 @@ class BoundModule(OldNames, BaseModule):
         wanted = [*asked.data, *(asked.labels or ())]
         shapes = f"; it is bound to {have}, and asked for were {wanted}" if have != wanted else ""
         warnings.warn(
-            f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind anew.",
+            f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind again.",
             stacklevel=3,
         )
 

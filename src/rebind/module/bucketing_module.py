@@ -42,8 +42,8 @@ class BucketingModule(CurrentBucket):
     Parameters
     ----------
     sym_gen
-        A function from a bucket's key to its ``(symbol, data_names, label_names)``. Automatic names of layers start
-        anew in each call, so that they are the same in all buckets.
+        A function from a bucket's key to its ``(symbol, data_names, label_names)``. Automatic names of layers
+        start over in each call, so that they are the same in all buckets.
     default_bucket_key
         The key of the bucket that `bind` binds; usually the largest.
     logger
@@ -140,7 +140,7 @@ class BucketingModule(CurrentBucket):
         inputs_need_grad
             Whether the inputs get gradients too.
         force_rebind
-            Bind anew, and forget what is bound for other buckets; otherwise a second `bind` changes nothing and warns.
+            Bind again, and forget what is bound for other buckets; otherwise a second `bind` changes nothing and warns.
         shared_module
             A bound module whose parameter arrays, and optimizer, are used.
         grad_req

@@ -130,7 +130,7 @@ class Buckets:
             module.install_monitor(monitor)
 
     def install_monitors_again(self) -> None:
-        """Let the monitors watch the default bucket, which was bound anew."""
+        """Let the monitors watch the default bucket, which was bound again."""
         for monitor in self._monitors:
             self.default.install_monitor(monitor)
 

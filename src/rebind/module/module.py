@@ -136,7 +136,7 @@ class Module(BoundModule):
         allow_missing
             Let the initializer fill what `arg_params` and `aux_params` lack.
         force_init
-            Set the values anew; otherwise a second call changes nothing and warns.
+            Set the values again; otherwise a second call changes nothing and warns.
         allow_extra
             Accepted.
 
@@ -154,7 +154,7 @@ class Module(BoundModule):
             allow_extra=allow_extra,
         )
         if self.params_initialized and not force_init:
-            _warn("init_params: the parameters have values already", "Set force_init=True to set them anew.")
+            _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._need_group("init_params()")
         self._parameters.initialize(values, self._symbol.attr_dict())
@@ -214,12 +214,12 @@ class Module(BoundModule):
         optimizer, optimizer_params
             A name and its settings, or an optimizer. `rescale_grad` is 1 / batch size unless it is given.
         force_init
-            Start anew; otherwise a second call changes nothing and warns.
+            Start over; otherwise a second call changes nothing and warns.
         """
         if not self.binded or not self.params_initialized:
             raise StateError("Module.init_optimizer() needs bind() and init_params() first")
         if self._policy is not None and not force_init:
-            _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start anew.")
+            _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
         policy = self._make_policy(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
         if self._preload_opt_states is not None:

@@ -67,7 +67,7 @@ class SequentialModule(BaseModule):
         self._bound_labels: list[DataDesc] | None = None
 
     def add(self, module: BaseModule, **kwargs: bool) -> SequentialModule:
-        """Add a module to the end of the chain, which must be bound anew then; return the chain.
+        """Add a module to the end of the chain, which must be bound again then; return the chain.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class SequentialModule(BaseModule):
         inputs_need_grad
             Whether the inputs of the first module get gradients too.
         force_rebind
-            Bind anew; otherwise a second `bind` changes nothing and warns.
+            Bind again; otherwise a second `bind` changes nothing and warns.
         shared_module
             Must be None.
         grad_req
@@ -190,7 +190,7 @@ class SequentialModule(BaseModule):
         if not self._chain.links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
         if self.binded and not force_rebind:
-            _warn("bind: already bound", "Set force_rebind=True to bind anew.")
+            _warn("bind: already bound", "Set force_rebind=True to bind again.")
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("SequentialModule.bind: inputs_need_grad=True needs for_training=True")
@@ -245,7 +245,7 @@ class SequentialModule(BaseModule):
         """
         self._need_bound("init_params()")
         if self.params_initialized and not force_init:
-            _warn("init_params: the parameters have values already", "Set force_init=True to set them anew.")
+            _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._chain.check_names()
         for module in self._modules:
@@ -281,7 +281,7 @@ class SequentialModule(BaseModule):
         """
         self._need_ready("init_optimizer()")
         if self.optimizer_initialized and not force_init:
-            _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start anew.")
+            _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
         index = 0
         for module in self._modules:

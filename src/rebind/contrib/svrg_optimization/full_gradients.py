@@ -35,7 +35,7 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
         pad = padding(batch)
     if not batches:
         raise StateError(
-            "SVRGModule.update_full_grads: train_data gave no batches; does its reset() begin anew?"
+            "SVRGModule.update_full_grads: train_data gave no batches; does its reset() start over?"
         )
     group = module.executors
     assert group is not None  # it has computed

@@ -49,7 +49,7 @@ WIDEST = tuple(
 #: An operator, one of its parameters, and the values of that for which float32 is used.
 CONDITIONAL = (("Activation", "act_type", ("softrelu",)), ("LeakyReLU", "act_type", ("elu", "selu")))
 
-#: Losses that do not look at what stands behind them.
+#: Losses whose gradient does not depend on what follows them.
 LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
 
 
