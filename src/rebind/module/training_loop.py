@@ -184,9 +184,10 @@ class TrainingLoop:
         number = self.position.batch
         self.position = Position(epoch, number + 1)
         self.bar.advance(batch, self.metric)
-        record = self.module.batch_record(epoch, number, self.metric, batch)
-        for callback in self.settings.callbacks.batch_end:
-            callback(record)
+        if callbacks := self.settings.callbacks.batch_end:
+            record = self.module.batch_record(epoch, number, self.metric, batch)
+            for callback in callbacks:
+                callback(record)
         self.save()
 
     def end_epoch(self, epoch: int) -> None:
