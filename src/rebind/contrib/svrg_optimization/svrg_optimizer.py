@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ... import optimizer as opt
 from ...errors import ArgumentError, ParameterError
-from ...kvstore import Key
 from ...ndarray import NDArray
 
 __all__: list[str] = []  # both are helpers of SVRGModule; MXNet's names for them begin with an underscore
@@ -64,7 +63,7 @@ class _SVRGOptimizer(opt.Optimizer):
     def __init__(
         self,
         default_optimizer: str | opt.Optimizer,
-        accumulators: Collection[Key] | None = None,
+        accumulators: Collection[Hashable] | None = None,
         **kwargs: object,
     ) -> None:
         made = default_optimizer
@@ -94,11 +93,11 @@ class _SVRGOptimizer(opt.Optimizer):
         """Whether updates take lists; here always."""
         return True
 
-    def create_state(self, index: Key, weight: NDArray) -> object:
+    def create_state(self, index: Hashable, weight: NDArray) -> object:
         """Return the state of a weight; a full gradient has none."""
         return self._optimizer_of(index).create_state(index, weight)
 
-    def create_state_multi_precision(self, index: Key, weight: NDArray) -> object:
+    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> object:
         """Return the state of a weight, with its master copy where it has one."""
         if self._optimizer_of(index) is self.aux_opt:
             return None
@@ -112,7 +111,7 @@ class _SVRGOptimizer(opt.Optimizer):
         """Update weights, those of low precision through their master copies, and assign full gradients."""
         self._pass_on("update_multi_precision", index, weight, grad, state)
 
-    def _optimizer_of(self, index: Key) -> opt.Optimizer:
+    def _optimizer_of(self, index: Hashable) -> opt.Optimizer:
         full = index in self.accumulators or self.idx2name.get(index) in self.accumulators
         return self.aux_opt if full else self.default_opt
 
@@ -123,11 +122,11 @@ class _SVRGOptimizer(opt.Optimizer):
         owners = [self._optimizer_of(i) for i in index]
         for optimizer in (self.default_opt, self.aux_opt):
             own = [k for k, owner in enumerate(owners) if owner is optimizer]
-            parts = [[part[k] for k in own] for part in (index, *arrays)]
+            own_arrays = [[each[k] for k in own] for each in (index, *arrays)]
             if own and optimizer.takes_lists:
-                getattr(optimizer, method)(*parts)
+                getattr(optimizer, method)(*own_arrays)
             elif own:
-                for each in zip(*parts, strict=True):
+                for each in zip(*own_arrays, strict=True):
                     getattr(optimizer, method)(*each)
 
 
@@ -148,6 +147,6 @@ def full_keys(names: Sequence[str]) -> dict[str, str]:
     return keys
 
 
-def _full_names(idx2name: Mapping[Key, str]) -> set[str]:
+def _full_names(idx2name: Mapping[Hashable, str]) -> set[str]:
     names = set(idx2name.values())
     return {name for name in names if name.endswith(FULL) and name.removesuffix(FULL) in names}
