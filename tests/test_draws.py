@@ -28,6 +28,23 @@ def seeded(number: int) -> draws.Source:
     return source
 
 
+# From the known-answer tests of the authors' library, Random123: key, counter, words.
+KNOWN_ANSWERS = [
+    ((0, 0), (0, 0), (0x6B20_0159, 0x99BA_4EFE)),
+    ((0xFFFF_FFFF, 0xFFFF_FFFF), (0xFFFF_FFFF, 0xFFFF_FFFF), (0x1CB9_96FC, 0xBB00_2BE7)),
+    ((0x1319_8A2E, 0x0370_7344), (0x243F_6A88, 0x85A3_08D3), (0xC492_3A9C, 0x483D_F7A0)),
+]
+
+
+@pytest.mark.parametrize(("key", "counter", "words"), KNOWN_ANSWERS)
+def test_the_cipher(key: tuple[int, int], counter: tuple[int, int], words: tuple[int, int]) -> None:
+    def word(number: int) -> Tensor:
+        return torch.tensor(number, dtype=torch.int64).to(torch.int32)
+
+    found = draws._threefry(draws.Seed(*map(word, key)), *map(word, counter))
+    assert tuple(int(each) & 0xFFFF_FFFF for each in found) == words
+
+
 @each_draw
 @pytest.mark.parametrize("number", [0, 1, 2**62, -5])
 def test_distributions(name: str, number: int) -> None:

@@ -5,9 +5,9 @@ traces a step, the order in which operators run is its own, and a generator cann
 draws from a `Seed` of its own, derived from one seed that is an input of the step: the same seed gives the same
 numbers, whatever the compiler does.
 
-The numbers of a seed are those of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators,
-2014) in counter mode: element ``i`` is a hash of ``seed + (i + 1) * gamma``, so that all elements are computed at once,
-in operations that any compiler fuses.
+The numbers of a seed are those of Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, Parallel Random
+Numbers: As Easy as 1, 2, 3, 2011), which JAX uses too: element ``i`` is the counter ``i``, encrypted with the seed as
+the key. All elements are computed at once, in additions, rotations and exclusive ors of int32 that any compiler fuses.
 """
 
 from __future__ import annotations
@@ -23,56 +23,64 @@ __all__ = ["Seed", "Source", "bernoulli", "derive", "integers", "normal", "unifo
 
 
 class Seed(NamedTuple):
-    """What random numbers follow from: an int64 tensor without axes."""
+    """What random numbers follow from: two int32 tensors without axes, the key of the cipher."""
 
-    value: Tensor
+    low: Tensor
+    high: Tensor
 
 
-#: Where random numbers come from. None is torch's own generator.
+#: Where random numbers come from: a generator; a seed as it enters a step, an int64 tensor without axes; or what
+#: `derive` makes of that for one use. None is torch's own generator.
 Source: TypeAlias = torch.Generator | Seed | Tensor
 
-# The constants of SplitMix64, as signed numbers.
-_GAMMA = 0x9E37_79B9_7F4A_7C15 - 2**64
-_FIRST, _SECOND = 0xBF58_476D_1CE4_E5B9 - 2**64, 0x94D0_49BB_1331_11EB - 2**64
-_STREAM = 0x632B_E59B_D9B4_E019  # an odd number, so that no two uses of a seed coincide
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD1_1BDA
 #: How many random bits a type's fraction holds.
 _BITS = {torch.float64: 53, torch.float32: 24, torch.bfloat16: 24, torch.float16: 24}
 
 
 def derive(source: Source | None, number: int) -> Source | None:
-    """Return a source of its own for the use `number`; a generator is itself, since it moves on by use.
+    """Return a source of its own for the use `number`, at least 0; a generator is itself, since drawing advances it.
 
     >>> first, second = (derive(torch.tensor(7), number) for number in (1, 2))
-    >>> bool(first.value == second.value)
+    >>> bool(first.low == second.low)
     False
     """
     if source is None or isinstance(source, torch.Generator):
         return source
-    value = source.value if isinstance(source, Seed) else source
-    return Seed(_hash(value + _wrapped(number * _STREAM)))
+    if isinstance(source, Tensor):
+        source = Seed((source % 2**31).to(torch.int32), ((source >> 31) % 2**31).to(torch.int32))
+    # Elements of arrays count in the first word, and uses in the second, so that none of them meet.
+    return Seed(*_threefry(source, torch.zeros_like(source.low), torch.full_like(source.low, number + 1)))
 
 
-def _wrapped(number: int) -> int:
-    """Return the int64 number that a whole number wraps around to."""
-    return (number + 2**63) % 2**64 - 2**63
+def _threefry(key: Seed, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two words of 32 random bits for each pair of counters; overflow of int32 wraps around, as it is to."""
+    keys = (key.low, key.high, key.low ^ key.high ^ _PARITY)
+    first, second = first + keys[0], second + keys[1]
+    for block in range(5):
+        for bits in _ROTATIONS[block % 2]:
+            first = first + second
+            second = ((second << bits) | _shifted(second, 32 - bits)) ^ first
+        first = first + keys[(block + 1) % 3]
+        second = second + keys[(block + 2) % 3] + (block + 1)
+    return first, second
 
 
-def _hash(value: Tensor) -> Tensor:
-    """Return 64 well-mixed bits for each of int64 numbers; overflow wraps around, as it is to."""
-    value = (value ^ _shifted(value, 30)) * _FIRST
-    value = (value ^ _shifted(value, 27)) * _SECOND
-    return value ^ _shifted(value, 31)
-
-
-def _shifted(value: Tensor, bits: int) -> Tensor:
+def _shifted(word: Tensor, bits: int) -> Tensor:
     """Return the bits shifted to the right, with zeros from the left: torch's own shift copies the sign."""
-    return (value >> bits) & ((1 << (64 - bits)) - 1)
+    return (word >> bits) & ((1 << (32 - bits)) - 1)
 
 
-def _bits(seed: Seed, shape: Sequence[int], device: torch.device, count: int) -> Tensor:
-    """Return `count` random bits for each element of an array, as int64 numbers."""
-    numbers = torch.arange(1, math.prod(shape) + 1, dtype=torch.int64, device=device).reshape(tuple(shape))
-    return _shifted(_hash(numbers * _GAMMA + seed.value.to(device)), 64 - count)
+def _fractions(seed: Seed, shape: Sequence[int], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return numbers from [0, 1) with all the bits that the type holds, in float64 or float32."""
+    count = math.prod(shape)
+    key = Seed(seed.low.to(device), seed.high.to(device))
+    elements = torch.arange(count, dtype=torch.int32, device=device).reshape(tuple(shape))
+    first, second = _threefry(key, elements, torch.zeros_like(elements))
+    if _BITS[dtype] == 53:
+        return (_shifted(first, 5).double() * 2.0**26 + _shifted(second, 6).double()) * 2.0**-53
+    return _shifted(first, 8).float() * 2.0**-24
 
 
 def uniform(
@@ -95,10 +103,7 @@ def uniform(
         return torch.empty(tuple(shape), dtype=dtype, device=device).uniform_(
             low, high, generator=_generator(source)
         )
-    count = _BITS[dtype]
-    wide = torch.float64 if dtype is torch.float64 else torch.float32
-    share = _bits(source, shape, torch.device(device), count).to(wide) * 2.0**-count
-    return (share * (high - low) + low).to(dtype)
+    return (_fractions(source, shape, torch.device(device), dtype) * (high - low) + low).to(dtype)
 
 
 def normal(
@@ -161,8 +166,9 @@ def integers(
     if not isinstance(source, Seed):
         generator = _generator(source)
         return torch.randint(low, high, tuple(shape), generator=generator, dtype=dtype, device=device)
-    # 62 bits stay positive; the bias of the remainder is below one in 2**62 / (high - low).
-    return (_bits(source, shape, torch.device(device), 62) % (high - low) + low).to(dtype)
+    # A fraction has 53 bits: one number is more likely than another by less than one in 2**53 / (high - low).
+    share = _fractions(source, shape, torch.device(device), torch.float64)
+    return ((share * (high - low)).floor() + low).to(dtype)
 
 
 def _generator(source: Source | None) -> torch.Generator | None:

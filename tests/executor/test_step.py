@@ -11,10 +11,13 @@ import pytest
 import torch
 from benchmarks.networks import ROWS, initial_value
 from torch import Tensor
+from torch._dynamo.testing import CompileCounter
 
 import rebind as mx
 from rebind.executor import Step, Target, compiled, make_step
 from rebind.graph import Facts, Graph, infer_shapes, infer_types
+from rebind.optimizer import Optimizer
+from rebind.optimizer.step import StateTree, UpdatePart
 
 S = mx.sym
 
@@ -115,6 +118,15 @@ class Prepared:
     def step(self, traced: bool) -> Step:
         return make_step(self.graph, Target(self.training, traced=traced), self.wanted, self.facts)
 
+    def update(self, optimizer: Optimizer) -> tuple[UpdatePart, list[StateTree]]:
+        """Return the update part of an optimizer, and the states of the weights."""
+        weights = [mx.nd.array(self.arguments[i].numpy()) for i in self.wanted]
+        states = [
+            optimizer.step_state(i, weight, optimizer.create_state_multi_precision(i, weight))
+            for i, weight in zip(self.wanted, weights, strict=True)
+        ]
+        return optimizer.update_part(self.wanted), states
+
     def executor(self) -> Any:
         def arrays(tensors: Sequence[Tensor]) -> list[Any]:
             return [mx.nd.array(tensor.numpy()) for tensor in tensors]
@@ -166,30 +178,98 @@ def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
 
 @each_case
 @each_mode
-def test_forward_and_backward_are_compiled_whole(name: str, training: bool) -> None:
+def test_forward_backward_and_update_are_compiled_whole(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)
     inputs = (prepared.arguments, prepared.auxiliary)
+    optimizer = mx.optimizer.create("sgd", **OPTIMIZERS["sgd"])
+    update, states = prepared.update(optimizer)
+    rates = optimizer.rates(prepared.wanted)
     for part, more in (
         (step.forward, (prepared.seed,)),
         (step.forward_backward, (prepared.head_grads, prepared.seed)),
+        (step, (update, states, rates, prepared.head_grads, prepared.seed)),
     ):
         torch._dynamo.reset()
         found = compiled(part, backend="aot_eager")(*inputs, *more)
-        for one, other in zip(found, part(*inputs, *more), strict=True):
+        wanted = part(*inputs, *more)
+        for one, other in zip(found[:4], wanted[:4], strict=True):
             close(one, other)
+
+
+OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "sgd": {"momentum": 0.9, "wd": 1e-3, "clip_gradient": 1.0},
+    "adam": {"wd": 1e-3},
+}
+each_optimizer = pytest.mark.parametrize("rule", OPTIMIZERS)
+
+
+@each_case
+@each_mode
+@each_optimizer
+def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, rule: str) -> None:
+    prepared = Prepared(name, training)
+    step = prepared.step(traced=True)
+    optimizer = mx.optimizer.create(rule, learning_rate=0.05, **OPTIMIZERS[rule])
+    part, states = prepared.update(optimizer)
+    rates = optimizer.rates(prepared.wanted)
+    inputs = (prepared.arguments, prepared.auxiliary)
+    found = step(*inputs, part, states, rates, prepared.head_grads, prepared.seed)
+    gradients = step.forward_backward(*inputs, prepared.head_grads, prepared.seed).gradients
+    weights = [mx.nd.array(prepared.arguments[i].numpy()) for i in prepared.wanted]
+    updater = mx.optimizer.get_updater(mx.optimizer.create(rule, learning_rate=0.05, **OPTIMIZERS[rule]))
+    for i, weight, gradient in zip(prepared.wanted, weights, gradients, strict=True):
+        grad = mx.nd.zeros(weight.shape) if gradient is None else mx.nd.array(gradient.numpy())
+        updater(i, grad, weight)
+    close(found.new_weights, [weight.tensor for weight in weights])
+
+
+@each_case
+@each_mode
+def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, training: bool) -> None:
+    prepared = Prepared(name, training)
+    step = prepared.step(traced=True)
+    optimizer = mx.optimizer.create("sgd", **OPTIMIZERS["sgd"])
+    part, states = prepared.update(optimizer)
+    counter = CompileCounter()
+    torch._dynamo.reset()
+    fast = compiled(step, backend=counter)
+    for k in range(10):
+        optimizer.set_learning_rate(0.1 / (k + 1))
+        rates = optimizer.rates(prepared.wanted)
+        inputs = (
+            prepared.arguments,
+            prepared.auxiliary,
+            part,
+            states,
+            rates,
+            prepared.head_grads,
+            prepared.seed,
+        )
+        found = fast(*inputs)
+        if k in (0, 9):
+            close(found.new_weights, step(*inputs).new_weights)
+    assert counter.frame_count == 1
 
 
 @pytest.mark.slow
 @each_case
 @each_mode
-def test_inductor_compiles_forward_and_backward(name: str, training: bool) -> None:
+def test_inductor_compiles_a_whole_step(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)
-    more = (prepared.head_grads, prepared.seed)
+    optimizer = mx.optimizer.create("sgd", **OPTIMIZERS["sgd"])
+    update, states = prepared.update(optimizer)
+    rates = optimizer.rates(prepared.wanted)
+    inputs = (
+        prepared.arguments,
+        prepared.auxiliary,
+        update,
+        states,
+        rates,
+        prepared.head_grads,
+        prepared.seed,
+    )
     torch._dynamo.reset()
-    found = compiled(step.forward_backward)(prepared.arguments, prepared.auxiliary, *more)
-    for one, other in zip(
-        found, step.forward_backward(prepared.arguments, prepared.auxiliary, *more), strict=True
-    ):
+    for one, other in zip(compiled(step)(*inputs)[:4], step(*inputs)[:4], strict=True):
         close(one, other)
