@@ -96,7 +96,7 @@ def test_a_watch_that_is_not_active_costs_nothing():
     told, exe = run(S.exp(X, name="e"), head=[mx.nd.array([1.0])], active=lambda: False, x=[0.0])
     assert told == []
     assert exe.grad_dict["x"].asnumpy().tolist() == [1]
-    assert exe._tapped is None
+    assert not exe._plans.has_watched
 
 
 def test_errors_of_a_callback_come_through():

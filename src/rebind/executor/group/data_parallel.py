@@ -12,8 +12,9 @@ from ...ndarray import NDArray
 from ...shapes import Shape
 from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
+from ..head_grads import HeadGrads
 from .binding_cache import BindingCache
-from .outputs import HeadGrads, Outputs, merged, output_axes, update_metric
+from .outputs import Outputs, merged, output_axes, update_metric
 from .protocols import Batch, InputDesc, Labels, Logger, MetricLike, MonitorLike
 from .replicas import (
     Devices,

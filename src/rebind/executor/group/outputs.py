@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ...errors import ShapeError
 from ...graph import Graph
 from ...ndarray import NDArray
 from ...shapes import Shape
 from ..executor import Executor
+from ..head_grads import HeadGrads
 from .protocols import Labels, MetricLike
 from .routing import Inputs
 from .split import Split, batch_axis, join
 
-__all__ = ["HeadGrads", "Outputs", "merged", "output_axes", "update_metric"]
-
-#: Gradients of the outputs, for a whole batch: one array, a list, or a dict from output name to array.
-HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None"
+__all__ = ["Outputs", "merged", "output_axes", "update_metric"]
 
 
 def output_axes(graph: Graph) -> list[int]:
