@@ -31,23 +31,43 @@ Backward: TypeAlias = Callable[[Sequence[Tensor], Sequence[bool]], Sequence["Ten
 
 
 def is_recording() -> bool:
-    """Return whether operations are being recorded."""
+    """Return whether operations are being recorded.
+
+    >>> with record():
+    ...     is_recording()
+    True
+    """
     return mode.recording
 
 
 def is_training() -> bool:
-    """Return whether operations run in training mode."""
+    """Return whether operations run in training mode.
+
+    >>> with train_mode():
+    ...     is_training()
+    True
+    """
     return mode.training
 
 
 def set_recording(is_record: bool) -> bool:
-    """Switch recording on or off; return what it was."""
+    """Switch recording on or off; return what it was.
+
+    >>> before = set_recording(True)
+    >>> before, set_recording(before)
+    (False, True)
+    """
     before, mode.recording = mode.recording, bool(is_record)
     return before
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switch training mode on or off; return what it was."""
+    """Switch training mode on or off; return what it was.
+
+    >>> before = set_training(True)
+    >>> before, set_training(before)
+    (False, True)
+    """
     before, mode.training = mode.training, bool(train_mode)
     return before
 
@@ -79,17 +99,35 @@ def record(train_mode: bool = True) -> AbstractContextManager[None]:
 
 
 def pause(train_mode: bool = False) -> AbstractContextManager[None]:
-    """Do not record in the ``with`` block."""
+    """Do not record in the ``with`` block.
+
+    >>> with record():
+    ...     with pause():
+    ...         is_recording()
+    False
+    """
     return _state(False, train_mode)
 
 
 def train_mode() -> AbstractContextManager[None]:
-    """Run in training mode in the ``with`` block."""
+    """Run in training mode in the ``with`` block.
+
+    >>> import rebind as mx
+    >>> with train_mode():
+    ...     bool((mx.nd.Dropout(mx.nd.ones((100,))).asnumpy() == 0).any())
+    True
+    """
     return _state(None, True)
 
 
 def predict_mode() -> AbstractContextManager[None]:
-    """Run in inference mode in the ``with`` block."""
+    """Run in inference mode in the ``with`` block.
+
+    >>> import rebind as mx
+    >>> with record(), predict_mode():
+    ...     bool((mx.nd.Dropout(mx.nd.ones((100,))).asnumpy() == 0).any())
+    False
+    """
     return _state(None, False)
 
 
@@ -145,6 +183,17 @@ def backward(
         Keep what was recorded, so that `backward` can be called again.
     train_mode
         Accepted; the mode is that of the recording.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.array([3.0])
+    >>> x.attach_grad()
+    >>> with record():
+    ...     y, z = x * 2, x * 5
+    >>> backward([y, z], [None, mx.nd.array([10.0])])
+    >>> x.grad.item()
+    52.0
     """
     given = [head_grads] if isinstance(head_grads, NDArray) else head_grads
     run_backward(_listed(heads), given, retain_graph)
@@ -362,6 +411,14 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
         From the outputs' gradients, and which inputs need one, to the inputs' gradients.
     tensors
         The inputs.
+
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> (y,) = run_user_code(lambda inputs: [inputs[0] * 2], lambda grads, needed: [grads[0] * 7], [x])
+    >>> y.backward()
+    >>> y.item(), x.grad.item()
+    (6.0, 7.0)
     """
     if not torch.is_grad_enabled():
         return tuple(_outputs(forward, tensors))

@@ -33,6 +33,14 @@ def bind(
     ------
     ParameterError
         When an array is missing; it names all that are.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2,))
+    >>> exe = bind(mx.sym.exp(mx.sym.var("x")), mx.cpu(), {"x": x})
+    >>> exe.arg_dict["x"] is x
+    True
     """
     names = [node.name for node in symbol.graph.arguments]
     aux_names = [node.name for node in symbol.graph.auxiliary]

@@ -43,7 +43,13 @@ class Slot:
     nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's stead during backward
 
     def tensor(self) -> Tensor:
-        """Return the tensor to run on."""
+        """Return the tensor to run on.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> Slot(x).tensor() is x.tensor, Slot(x, "write", grad=mx.nd.zeros((2,))).tensor().requires_grad
+        (True, True)
+        """
         assert self.array is not None
         current = self.array.storage.tensor
         if current is None:
@@ -82,7 +88,14 @@ class Slot:
         return None
 
     def take_gradient(self, found: Tensor | None) -> None:
-        """Show what backward computed, or zeros where nothing came."""
+        """Show what backward computed, or zeros where nothing came.
+
+        >>> import rebind as mx
+        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)))
+        >>> slot.take_gradient(torch.tensor([3.0, 4.0]))
+        >>> slot.grad.asnumpy().tolist()
+        [3.0, 4.0]
+        """
         assert self.grad is not None
         if self.request == "add":
             if found is not None and found is not self.grad.storage.tensor:
@@ -138,7 +151,12 @@ class BoundArrays:
 
     @property
     def missing(self) -> str:
-        """The names of arrays that are not there yet, as text."""
+        """The names of arrays that are not there yet, as text.
+
+        >>> import rebind as mx
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), {}, {}, {"x": "null"}, {}).missing
+        "'x'"
+        """
         names = [name for name, slot in self.slots.items() if slot.array is None]
         names += [name for name, state in self.aux.items() if state is None]
         return ", ".join(map(repr, names))
@@ -155,7 +173,13 @@ class BoundArrays:
         return {name: value for name, value in {**args, **self.aux}.items() if value is not None}
 
     def infer(self) -> Facts:
-        """Return all shapes, types and storage types that follow; a contradiction is an error that names the node."""
+        """Return all shapes, types and storage types that follow; a contradiction is an error that names the node.
+
+        >>> import rebind as mx
+        >>> graph, args = mx.sym.exp(mx.sym.var("x"), name="e").graph, {"x": mx.nd.ones((2, 3))}
+        >>> BoundArrays(graph, mx.cpu(), args, {}, {"x": "null"}, {}).infer()[graph.outputs[0]].shape
+        (2, 3)
+        """
         types = infer_types(self.graph, self.types())
         shapes = {name: value.shape for name, value in self.present.items()}
         stypes = {name: value.stype for name, value in self.present.items() if value.stype != DENSE}
@@ -167,13 +191,25 @@ class BoundArrays:
         return {name: value.storage.dtype for name, value in self.present.items()}
 
     def tensors(self) -> list[Tensor]:
-        """Return what a plan runs on: arguments, then auxiliary states."""
+        """Return what a plan runs on: arguments, then auxiliary states.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.ones((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).tensors()
+        [tensor([1., 1.])]
+        """
         tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
     @property
     def nbytes(self) -> int:
-        """The memory of all arrays, gradients too, in bytes."""
+        """The memory of all arrays, gradients too, in bytes.
+
+        >>> import rebind as mx
+        >>> args, grads = {"x": mx.nd.ones((2,))}, {"x": mx.nd.zeros((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, grads, {"x": "write"}, {}).nbytes
+        16
+        """
         arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
         return sum(each.storage.nbytes for each in arrays if each is not None)
 
@@ -197,6 +233,16 @@ class BoundArrays:
             For a name that is no argument.
         ShapeError
             When an array's shape is not the one that was bound.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).take_inputs(
+        ...     {"x": np.ones(2)}
+        ... )
+        >>> args["x"].asnumpy().tolist()
+        [1.0, 1.0]
         """
         for slot, value in [(self._slot(name), self._read(name, inputs[name])) for name in inputs]:
             if slot.array is None:
@@ -262,7 +308,14 @@ class BoundArrays:
     def reshaped(
         self, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
     ) -> BoundArrays:
-        """Return the arrays for other shapes of inputs; what keeps its shape is shared. As `Executor.reshape`."""
+        """Return the arrays for other shapes of inputs; what keeps its shape is shared. As `Executor.reshape`.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((4,))}
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {})
+        >>> arrays.reshaped({"x": (2,)}, partial_shaping=False, allow_up_sizing=False).slots["x"].array.shape
+        (2,)
+        """
         for name in wanted:
             if name not in self.slots:
                 raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self.slots)}")

@@ -225,6 +225,13 @@ class Executor:
             For a keyword that is no argument.
         ShapeError
             When an array's shape is not the one that was bound.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = (mx.sym.var("x") * 2).simple_bind(mx.cpu(), x=(2,))
+        >>> exe.forward(x=mx.nd.array([1, 2]))[0].asnumpy().tolist()
+        [2.0, 4.0]
         """
         if kwargs:
             self._arrays.take_inputs(kwargs)
@@ -287,6 +294,14 @@ class Executor:
         ------
         StateError
             When an output that is no loss is given no gradient.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = (mx.sym.var("x") * 2).simple_bind(mx.cpu(), x=(2,))
+        >>> exe.backward(mx.nd.array([1, 10]))
+        >>> exe.grad_dict["x"].asnumpy().tolist()
+        [2.0, 20.0]
         """
         if self._last is None:
             if self._handles is None and self._arrays.missing:
@@ -365,6 +380,13 @@ class Executor:
             Allow inputs to get larger; they get new arrays.
         **kwargs
             The new shapes by name of argument.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(4,))
+        >>> exe.reshape(x=(2,)).outputs[0].shape
+        (2,)
         """
         wanted = {name: tuple(shape) for name, shape in kwargs.items()}
         arrays = self._arrays.reshaped(wanted, partial_shaping, allow_up_sizing)
@@ -406,6 +428,14 @@ class Executor:
             gradients of its inputs those of its outputs (``fc1_backward_input0``).
         active
             Asked before each `forward`; when it returns False, the network runs unwatched, at full speed.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(1,))
+        >>> exe.set_monitor_callback(lambda name, array: print(name, array.item()))
+        >>> _ = exe.forward()
+        e_output 1.0
         """
         self._monitor = None if callback is None else Watch(callback, monitor_all, active, self._device)
 

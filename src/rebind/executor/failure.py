@@ -49,7 +49,17 @@ def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, Fr
 
 
 def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
-    """Return `error`, which a plan's code raised, as one that names the node that failed and its inputs."""
+    """Return `error`, which a plan's code raised, as one that names the node that failed and its inputs.
+
+    >>> import torch, rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> plan = lower(mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product").graph, Target())
+    >>> try:
+    ...     plan(None, [torch.ones(2, 3), torch.ones(2, 3)])
+    ... except Exception as error:
+    ...     print(str(failure_of(plan.code, error)).partition(":")[0])
+    dot 'product'
+    """
     failed = failed_step(code, error)
     if failed is None:
         return error

@@ -77,7 +77,16 @@ class Plan:
         return run(source, *tensors) if self.draws else run(*tensors)
 
     def explain(self, error: Exception) -> Exception:
-        """Return `error`, which a run raised, as one that names the node that failed and its inputs."""
+        """Return `error`, which a run raised, as one that names the node that failed and its inputs.
+
+        >>> import torch, rebind as mx
+        >>> plan = lower(mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product").graph, Target())
+        >>> try:
+        ...     plan(None, [torch.ones(2, 3), torch.ones(2, 3)])
+        ... except Exception as error:
+        ...     print(str(plan.explain(error)).partition(":")[0])
+        dot 'product'
+        """
         return failure_of(self.code, error)
 
 

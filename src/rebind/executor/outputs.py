@@ -60,7 +60,15 @@ class OutputHandles:
         return self._handles
 
     def show(self, values: Sequence[Tensor]) -> list[NDArray]:
-        """Show new values through the handles, and return these."""
+        """Show new values through the handles, and return these.
+
+        >>> import rebind as mx
+        >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
+        >>> taken = handles.arrays[0]
+        >>> _ = handles.show([torch.tensor(5.0)])
+        >>> taken.item()
+        5.0
+        """
         arrays = self.arrays
         for handle, value in zip(arrays, values, strict=True):
             handle.exchange(value)

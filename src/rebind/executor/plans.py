@@ -60,6 +60,11 @@ class Plans:
         """Return the plan for a mode; a watched run goes node by node, as the user wrote the network.
 
         A watched plan has the results of all nodes as further outputs.
+
+        >>> import rebind as mx
+        >>> plans = Plans(mx.sym.exp(mx.sym.var("x")).graph, mx.cpu(), {})
+        >>> len(plans.get(is_train=False).outputs), len(plans.get(is_train=False, watched=True).outputs)
+        (1, 3)
         """
         key = (bool(is_train), watched)
         plan = self._plans.get(key)
@@ -72,7 +77,12 @@ class Plans:
         return plan
 
     def target(self, is_train: bool, backend: str = "default") -> Target:
-        """Return what the graph is lowered for: mode, devices and list of passes."""
+        """Return what the graph is lowered for: mode, devices and list of passes.
+
+        >>> import rebind as mx
+        >>> Plans(mx.sym.var("x").graph, mx.cpu(), {}).target(is_train=True).training
+        True
+        """
         return Target.at(self.device, is_train, self.groups, backend)
 
     @property

@@ -108,6 +108,13 @@ class Step:
             In the order of ``list_arguments()`` and ``list_auxiliary_states()``.
         seed
             For a step that draws: an int64 tensor without axes. All that is drawn follows from it.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> step = make_step((mx.sym.var("x") * 2).graph, Target())
+        >>> step.forward([torch.ones(2)]).outputs
+        (tensor([2., 2.]),)
         """
         with grad_mode(False):
             outputs, new_aux, _ = self.forward_part(seed, [*arguments, *auxiliary])
@@ -124,6 +131,11 @@ class Step:
         """Return outputs, the gradients of the arguments at `wanted`, and new auxiliary states.
 
         `head_grads` and `added_to` are those of `Backward`.
+
+        >>> import rebind as mx
+        >>> step = make_step((mx.sym.var("x") ** 2).graph, Target(training=True), wanted=[0])
+        >>> step.forward_backward([torch.tensor([3.0])], head_grads=[torch.ones(1)]).gradients
+        (tensor([6.]),)
         """
         tensors = list(arguments)
         with grad_mode(True):
@@ -184,6 +196,13 @@ def make_step(graph: Graph, target: Target, wanted: Sequence[int] = (), facts: F
         The positions of the arguments that get gradients.
     facts
         Shapes and types, for the passes that use them.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> step = make_step(mx.sym.MakeLoss(mx.sym.var("x")).graph, Target(training=True), wanted=[0])
+    >>> step.forward_backward([torch.tensor([3.0])]).gradients
+    (tensor([1.]),)
     """
     plan = lower(graph, target, facts)
     return Step(plan, Backward.of(plan), tuple(wanted))

@@ -41,7 +41,15 @@ class Watch:
     device: Device
 
     def is_active(self) -> bool:
-        """Whether the next run is to be watched."""
+        """Whether the next run is to be watched.
+
+        >>> import rebind as mx
+        >>> (
+        ...     Watch(print, False, None, mx.cpu()).is_active(),
+        ...     Watch(print, False, lambda: False, mx.cpu()).is_active(),
+        ... )
+        (True, False)
+        """
         return self.active is None or bool(self.active())
 
     def run(self, plan: Plan, source: Source | None, tensors: Sequence[Tensor]) -> Values:
@@ -49,11 +57,26 @@ class Watch:
         return _WatchedRun(plan.code, self).run(*([source] if plan.draws else []), *tensors)
 
     def report(self, name: str, tensor: Tensor) -> None:
-        """Call the callback with a tensor as an array."""
+        """Call the callback with a tensor as an array.
+
+        >>> import rebind as mx
+        >>> Watch(lambda name, array: print(name, array.shape), False, None, mx.cpu()).report(
+        ...     "fc", torch.ones(2)
+        ... )
+        fc (2,)
+        """
         self.callback(name, NDArray(tensor.detach(), self.device))
 
     def report_gradient_of(self, tensor: Tensor, name: str) -> None:
-        """Report the gradient of a tensor when `backward` has it; zeros where the operator's rule gives none."""
+        """Report the gradient of a tensor when `backward` has it; zeros where the operator's rule gives none.
+
+        >>> import rebind as mx
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> watch = Watch(lambda name, array: print(name, array.item()), False, None, mx.cpu())
+        >>> watch.report_gradient_of(x, "x_grad")
+        >>> (x * 2).backward()
+        x_grad 2.0
+        """
         shape, nothing = tensor.shape, tensor.detach().new_zeros(())
 
         def report(gradient: Tensor | None) -> None:

@@ -82,17 +82,32 @@ class ArrayBase:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The size of each axis."""
+        """The size of each axis.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).shape
+        (2, 3)
+        """
         return tuple(self.storage.shape)
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16)."""
+        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16).
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).dtype
+        <class 'numpy.float32'>
+        """
         return dtypes.numpy_type(self.storage.dtype)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).size
+        6
+        """
         return prod(self.storage.shape)
 
     @property
@@ -102,7 +117,12 @@ class ArrayBase:
 
     @property
     def context(self) -> Device:
-        """The device that the array is on: an older name of `device`, as is `ctx`."""
+        """The device that the array is on: an older name of `device`, as is `ctx`.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2,), mx.cpu(1)).ctx
+        cpu(1)
+        """
         return self.device
 
     ctx = context
@@ -121,7 +141,14 @@ class ArrayBase:
 
     @property
     def recorded_tensor(self) -> Tensor:
-        """The tensor by which a record of gradients knows the array: its `leaf`, else its content."""
+        """The tensor by which a record of gradients knows the array: its `leaf`, else its content.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> x.recorded_tensor is x.leaf, x.recorded_tensor is x.tensor
+        (True, False)
+        """
         leaf = self.leaf
         if leaf is None:
             return self.tensor
@@ -133,12 +160,30 @@ class ArrayBase:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether gradients pass to it: it has one itself, or was computed from arrays that have."""
+        """Whether gradients pass to it: it has one itself, or was computed from arrays that have.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * 2
+        >>> y.is_recorded, y.detach().is_recorded
+        (True, False)
+        """
         tensor = self.storage.tensor
         return self.leaf is not None or (tensor is not None and tensor.requires_grad)
 
     def source(self) -> Tensor:
-        """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content."""
+        """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     recorded = x.source()
+        >>> recorded.requires_grad, x.source().requires_grad
+        (True, False)
+        """
         if mode.recording:
             return self.recorded_tensor
         tensor = self.tensor
@@ -199,7 +244,14 @@ class ArrayBase:
         )
 
     def write_unrecorded(self, value: Tensor | Storage) -> None:
-        """Copy `value`, of the same shape, into the array outside of any record: auxiliary states, gradients."""
+        """Copy `value`, of the same shape, into the array outside of any record: auxiliary states, gradients.
+
+        >>> import rebind as mx
+        >>> mean = mx.nd.zeros((2,))
+        >>> mean.write_unrecorded(torch.ones(2))
+        >>> mean.asnumpy().tolist()
+        [1.0, 1.0]
+        """
         self.storage.write(DenseStorage(value) if isinstance(value, Tensor) else value)
 
     def accumulate(self, value: Tensor | ArrayBase) -> None:
@@ -243,7 +295,14 @@ class ArrayBase:
 
     @property
     def is_shared(self) -> bool:
-        """Whether somebody may hold a view of the memory, so that it cannot be exchanged."""
+        """Whether somebody may hold a view of the memory, so that it cannot be exchanged.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2, 2))
+        >>> before, row = x.is_shared, x[0]
+        >>> before, x.is_shared
+        (False, True)
+        """
         return self.storage.shared
 
     def alias(self, tensor: Tensor) -> NDArray:
@@ -267,6 +326,14 @@ class ArrayBase:
         ------
         ArgumentError
             When the storage is not dense: it has no one tensor to write into. `write` takes any.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> _ = x.writable_tensor().fill_(7)
+        >>> x.asnumpy().tolist()
+        [7.0, 7.0]
         """
         if self.storage.tensor is None:
             raise ArgumentError(
@@ -314,12 +381,20 @@ class ArrayBase:
 
 
 def wrap(storage: Storage, device: Device | None = None) -> NDArray:
-    """Return the array around a storage, of the class that its kind has."""
+    """Return the array around a storage, of the class that its kind has.
+
+    >>> wrap(DenseStorage(torch.ones(2))).device
+    cpu(0)
+    """
     return storage.array_class(storage, device)
 
 
 def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
-    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for results of operators."""
+    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for results of operators.
+
+    >>> wrap_tensor(torch.ones(2), Device("cpu", 1)).device
+    cpu(1)
+    """
     storage = _new(DenseStorage)
     storage.tensor = tensor
     storage.shared = False

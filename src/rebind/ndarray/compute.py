@@ -40,6 +40,12 @@ def compute(
     The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
     form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
     A kernel for other storage types returns storages.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> op = find("clip")
+    >>> compute(op, [mx.nd.array([1, 5])], op.parse({"a_min": 0, "a_max": 2}), None, recording=False)
+    ([tensor([1., 2.])], cpu(0))
     """
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None

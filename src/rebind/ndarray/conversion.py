@@ -41,7 +41,12 @@ class Conversions(ArrayBase):
         return bool(self.asscalar())
 
     def asnumpy(self) -> np.ndarray:
-        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly."""
+        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly.
+
+        >>> import rebind as mx
+        >>> mx.nd.array([1, 2]).asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         tensor = self.tensor.detach()
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.float()
@@ -59,7 +64,12 @@ class Conversions(ArrayBase):
         return self.asnumpy().reshape(-1)[0]
 
     def item(self) -> Scalar:
-        """Return the only element as a Python number."""
+        """Return the only element as a Python number.
+
+        >>> import rebind as mx
+        >>> mx.nd.array([[3]], dtype="int32").item()
+        3
+        """
         return self.asscalar().item()
 
     def __float__(self) -> float:
@@ -100,7 +110,14 @@ class Conversions(ArrayBase):
         return self.tensor.__dlpack_device__()
 
     def to_dlpack_for_read(self) -> CapsuleType:
-        """Return a DLPack capsule that shares the memory."""
+        """Return a DLPack capsule that shares the memory.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> _ = torch.from_dlpack(x.to_dlpack_for_read()).fill_(1)
+        >>> x.asnumpy().tolist()
+        [1.0, 1.0]
+        """
         return torch.utils.dlpack.to_dlpack(self.to_torch())
 
     to_dlpack_for_write = to_dlpack_for_read

@@ -98,7 +98,11 @@ def zeros(
 def ones(
     shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, **kwargs: Unpack[Out]
 ) -> NDArray:
-    """Return an array of ones; float32 by default."""
+    """Return an array of ones; float32 by default.
+
+    >>> ones((2,), dtype="int32").asnumpy()
+    array([1, 1], dtype=int32)
+    """
     return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
 
 
@@ -109,14 +113,22 @@ def full(
     dtype: DTypeLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Return an array in which every element is `val`; float32 by default."""
+    """Return an array in which every element is `val`; float32 by default.
+
+    >>> full((2,), 7).asnumpy().tolist()
+    [7.0, 7.0]
+    """
     return _filled("nd.full", shape, ctx, dtype, val, out)
 
 
 def empty(
     shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, stype: str | None = None
 ) -> NDArray:
-    """Return an array whose content is arbitrary; here zeros, so that runs can be repeated."""
+    """Return an array whose content is arbitrary; here zeros, so that runs can be repeated.
+
+    >>> empty((2,)).asnumpy().tolist()
+    [0.0, 0.0]
+    """
     return zeros(shape, ctx, dtype, stype)
 
 
@@ -146,14 +158,25 @@ def linspace(
     ctx: Device | None = None,
     dtype: DTypeLike = "float32",
 ) -> NDArray:
-    """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false."""
+    """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false.
+
+    >>> linspace(0, 1, 5).asnumpy().tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> linspace(0, 4, 4, endpoint=False).asnumpy().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
     device = as_device(ctx, "nd.linspace: ctx")
     values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
     return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:
-    """Return ones on the `k`-th diagonal of an N x M array (M = 0: square)."""
+    """Return ones on the `k`-th diagonal of an N x M array (M = 0: square).
+
+    >>> eye(2, 3, k=1).asnumpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
     return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})
 
@@ -193,12 +216,22 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
 
 
 def from_dlpack(dlpack: SupportsDLPack | CapsuleType) -> NDArray:
-    """Return an array that shares the memory of an object or capsule of the DLPack protocol."""
+    """Return an array that shares the memory of an object or capsule of the DLPack protocol.
+
+    >>> t = torch.zeros(2)
+    >>> from_dlpack(t)[:] = 1
+    >>> t
+    tensor([1., 1.])
+    """
     return from_torch(torch.from_dlpack(dlpack))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Join arrays along an axis; with ``always_copy=False`` a single array is returned as it is."""
+    """Join arrays along an axis; with ``always_copy=False`` a single array is returned as it is.
+
+    >>> concatenate([zeros((1, 2)), ones((2, 2))]).shape
+    (3, 2)
+    """
     if not arrays:
         raise ShapeError("nd.concatenate: needs at least one array; got none")
     if len(arrays) == 1 and not always_copy:
@@ -225,7 +258,11 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
 
 
 def as_tuple(value: int | Sequence[int]) -> tuple[int, ...]:
-    """Return an int, or several, as a tuple."""
+    """Return an int, or several, as a tuple.
+
+    >>> as_tuple(3), as_tuple([3, 4])
+    ((3,), (3, 4))
+    """
     return (value,) if isinstance(value, int) else tuple(value)
 
 
@@ -241,7 +278,13 @@ def split_v2(
 
 
 def to_dlpack_for_read(data: NDArray) -> CapsuleType:
-    """Return a DLPack capsule that shares the memory of an array."""
+    """Return a DLPack capsule that shares the memory of an array.
+
+    >>> x = zeros((2,))
+    >>> _ = torch.from_dlpack(to_dlpack_for_read(x)).fill_(1)
+    >>> x.asnumpy().tolist()
+    [1.0, 1.0]
+    """
     return data.to_dlpack_for_read()
 
 
@@ -249,7 +292,12 @@ to_dlpack_for_write = to_dlpack_for_read
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write the one-hot rows of `indices` into `out`."""
+    """Write the one-hot rows of `indices` into `out`.
+
+    >>> onehot_encode(array([2, 0]), zeros((2, 3))).asnumpy()
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
 
 

@@ -29,7 +29,15 @@ class Gradients(ArrayBase):
 
     @property
     def grad(self) -> NDArray | None:
-        """The gradient, after `attach_grad()`."""
+        """The gradient, after `attach_grad()`.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> before = x.grad
+        >>> x.attach_grad()
+        >>> before, x.grad.asnumpy().tolist()
+        (None, [0.0, 0.0])
+        """
         return self._grad
 
     def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
@@ -61,7 +69,17 @@ class Gradients(ArrayBase):
         self.mark(wrap(zeros, self.device), grad_req)
 
     def mark(self, grad: NDArray | None, grad_req: GradReq) -> None:
-        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array."""
+        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array.
+
+        >>> import rebind as mx
+        >>> x, gradient = mx.nd.array([3]), mx.nd.zeros((1,))
+        >>> x.mark(gradient, "write")
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> gradient.item()
+        6.0
+        """
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
         if not self.storage.dtype.is_floating_point and grad_req != "null":
@@ -91,6 +109,17 @@ class Gradients(ArrayBase):
             Keep what was recorded, so that `backward` can be called again.
         train_mode
             Accepted; the mode is that of the recording.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward(mx.nd.array([1, 10]))
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 40.0]
         """
         run_backward([self], None if out_grad is None else [out_grad], retain_graph)
 
@@ -117,7 +146,17 @@ def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
 def run_backward(
     heads: Sequence[ArrayBase], head_grads: Sequence[ArrayBase | None] | None, retain_graph: bool
 ) -> None:
-    """Run backward from `heads`; without gradients for them, ones."""
+    """Run backward from `heads`; without gradients for them, ones.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.array([3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y, z = x * 2, x * 5
+    >>> run_backward([y, z], None, retain_graph=False)
+    >>> x.grad.item()
+    7.0
+    """
     head_grads = [None] * len(heads) if head_grads is None else head_grads
     if len(head_grads) != len(heads):
         raise ArgumentError(
@@ -135,7 +174,12 @@ def run_backward(
 
 
 def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
-    """Return the tensor of a gradient for `head`; ShapeError when it has another shape."""
+    """Return the tensor of a gradient for `head`; ShapeError when it has another shape.
+
+    >>> import rebind as mx
+    >>> head_gradient(torch.zeros(2), mx.nd.ones((2,)))
+    tensor([1., 1.])
+    """
     if not isinstance(gradient, ArrayBase):
         raise ArgumentError(f"backward: a head gradient must be an NDArray or None; got {gradient!r}")
     if gradient.shape != tuple(head.shape):

@@ -44,7 +44,13 @@ Source: TypeAlias = tuple[Step, int]  # and the number of its output
 
 
 def source_of(array: ArrayBase) -> Source:
-    """Return the step that computed an array; for one that none did, a beginning."""
+    """Return the step that computed an array; for one that none did, a beginning.
+
+    >>> import rebind as mx
+    >>> step, output = source_of(mx.nd.ones((2,)))
+    >>> step.operator, output
+    (None, 0)
+    """
     if array.history is None:
         array.history = (Step(marked=array.leaf is not None), 0)
     return array.history
@@ -53,7 +59,16 @@ def source_of(array: ArrayBase) -> Source:
 def remember(
     op: Operator, p: Params, arrays: Sequence[ArrayBase | None], results: Sequence[ArrayBase]
 ) -> None:
-    """Note that `op` computed `results` from `arrays`."""
+    """Note that `op` computed `results` from `arrays`.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> x, y = mx.nd.ones((2,)), mx.nd.ones((2,))
+    >>> remember(find("exp"), Params(), [x], [y])
+    >>> step, output = source_of(y)
+    >>> step.operator.name, step.sources == (source_of(x),)
+    ('exp', True)
+    """
     step = Step(op, p, tuple([source_of(array) for array in arrays if array is not None]))
     for i, result in enumerate(results):
         result.history = (step, i)

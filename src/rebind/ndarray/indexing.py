@@ -27,7 +27,11 @@ Bounds: TypeAlias = "Sequence[int | None]"
 
 
 def torch_key(key: Key, device: torch.device) -> TorchKey:
-    """Return `key` with arrays and lists in it as tensors on `device`; indices of floats become whole numbers."""
+    """Return `key` with arrays and lists in it as tensors on `device`; indices of floats become whole numbers.
+
+    >>> torch_key((slice(0, 2), [1, 0]), torch.device("cpu"))
+    (slice(0, 2, None), tensor([1, 0]))
+    """
     if isinstance(key, tuple):
         return tuple(_part(part, device) for part in key)
     return _part(key, device)
@@ -60,7 +64,11 @@ def _plain_slice(part: slice) -> slice:
 
 
 def is_basic(key: TorchKey) -> bool:
-    """Return whether a key holds no arrays: such a key selects a regular part, which can share memory."""
+    """Return whether a key holds no arrays: such a key selects a regular part, which can share memory.
+
+    >>> is_basic((slice(0, 2), 1)), is_basic(torch.tensor([1, 0]))
+    (True, False)
+    """
     parts = key if isinstance(key, tuple) else (key,)
     return not any(isinstance(part, Tensor) for part in parts)
 
@@ -107,6 +115,11 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     ------
     BoundsError
         When an index is outside of its axis.
+
+    Examples
+    --------
+    >>> read(torch.arange(4), slice(None, None, -1))
+    tensor([3, 2, 1, 0])
     """
     flips, key = _without_negative_steps(tensor, key)
     try:
@@ -117,7 +130,13 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
 
 
 def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
-    """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts."""
+    """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts.
+
+    >>> values = torch.zeros(4)
+    >>> write(values, slice(None, None, -2), torch.tensor([1.0, 2.0]))
+    >>> values
+    tensor([0., 2., 0., 1.])
+    """
     try:
         flips, forward = _without_negative_steps(tensor, key)
         if flips and isinstance(value, Tensor):

@@ -61,17 +61,39 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 
     @property
     def T(self) -> NDArray:
-        """A copy with the axes in reverse order."""
+        """A copy with the axes in reverse order.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).T.shape
+        (3, 2)
+        """
         return invoke_by_name("transpose", self)
 
     def detach(self) -> NDArray:
-        """Return an array that shares the memory and takes no part in recorded operations."""
+        """Return an array that shares the memory and takes no part in recorded operations.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.array([3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x.detach()
+        >>> y.backward()
+        >>> x.grad.item()
+        3.0
+        """
         if self.storage.tensor is None:
             return wrap(self.storage, self.device)
         return self.alias(self.storage.tensor.detach())
 
     def copy(self) -> NDArray:
-        """Return a copy on the same device."""
+        """Return a copy on the same device.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.copy()[:] = 5
+        >>> x.asnumpy().tolist()
+        [1.0, 1.0]
+        """
         if self._is_plain_stored():
             return wrap(self.storage.copy(), self.device)
         return invoke_by_name("_copy", self)
@@ -106,7 +128,13 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
         return other
 
     def as_in_context(self, context: Device) -> NDArray:
-        """Return this array itself if it is on `context`, else a copy there."""
+        """Return this array itself if it is on `context`, else a copy there.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,), mx.cpu(0))
+        >>> x.as_in_context(mx.cpu(1)).device, x.as_in_context(mx.cpu(0)) is x
+        (cpu(1), True)
+        """
         if as_device(context, "NDArray.as_in_context") == self.device:
             return self
         return self.copyto(context)

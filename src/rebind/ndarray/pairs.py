@@ -90,10 +90,20 @@ def isinf(data: NDArray) -> NDArray:
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`."""
+    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`.
+
+    >>> import rebind as mx
+    >>> isfinite(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    array([1., 0., 0.], dtype=float32)
+    """
     return combine(SIGNS["lt"], abs(data), float("inf"))
 
 
 def isnan(data: NDArray) -> NDArray:
-    """Return 1 where an element is nan, else 0, in the type of `data`."""
+    """Return 1 where an element is nan, else 0, in the type of `data`.
+
+    >>> import rebind as mx
+    >>> isnan(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    array([0., 0., 1.], dtype=float32)
+    """
     return combine(SIGNS["ne"], data, data)

@@ -114,18 +114,33 @@ class Selections(ArrayBase):
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> NDArray | list[NDArray]:
-        """Split the array into so many equal sections, or before each of some indices."""
+        """Split the array into so many equal sections, or before each of some indices.
+
+        >>> import rebind as mx
+        >>> [each.asnumpy().tolist() for each in mx.nd.arange(4).split_v2((1, 3))]
+        [[0.0], [1.0, 2.0], [3.0]]
+        """
         return invoke_by_name("_split_v2", self, **split_parameters(indices_or_sections, axis, squeeze_axis))
 
     def slice_assign(self, rhs: NDArray, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
-        """Write `rhs` into the part between `begin` and `end`; return this array."""
+        """Write `rhs` into the part between `begin` and `end`; return this array.
+
+        >>> import rebind as mx
+        >>> mx.nd.zeros((4,)).slice_assign(mx.nd.ones((2,)), begin=(1,), end=(3,)).asnumpy().tolist()
+        [0.0, 1.0, 1.0, 0.0]
+        """
         self[indexing.slices(begin, end, step)] = rhs
         return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
 
     def slice_assign_scalar(
         self, value: float, begin: Bounds, end: Bounds, step: Bounds | None = None
     ) -> NDArray:
-        """Write a number into the part between `begin` and `end`; return this array."""
+        """Write a number into the part between `begin` and `end`; return this array.
+
+        >>> import rebind as mx
+        >>> mx.nd.zeros((4,)).slice_assign_scalar(7, begin=(1,), end=(3,)).asnumpy().tolist()
+        [0.0, 7.0, 7.0, 0.0]
+        """
         self[indexing.slices(begin, end, step)] = float(value)
         return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
 
@@ -168,7 +183,12 @@ class Selections(ArrayBase):
         return self.alias(self.tensor.reshape(target))
 
     def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
-        """Return a copy, broadcast to `shape`, which may have more axes in front."""
+        """Return a copy, broadcast to `shape`, which may have more axes in front.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((3,)).broadcast_to((2, 3)).shape
+        (2, 3)
+        """
         target = shapes.as_shape(shape, "NDArray.broadcast_to: shape")
         missing = len(target) - self.ndim
         source = self.reshape((1,) * missing + self.shape) if missing > 0 else self

@@ -107,7 +107,11 @@ class Storage(ABC):
 
     @classmethod
     def from_members(cls, shape: Sequence[int], members: Sequence[Tensor]) -> Self:
-        """Return a storage around tensors in the order of `members`; overridden where they do not tell the shape."""
+        """Return a storage around tensors in the order of `members`; overridden where they do not tell the shape.
+
+        >>> DenseStorage.from_members((2,), [torch.ones(2)]).tensor
+        tensor([1., 1.])
+        """
         return cls(*members)
 
     @classmethod
@@ -115,12 +119,20 @@ class Storage(ABC):
         """Return `source` itself if it is of this kind, else its numbers in this kind, by way of dense.
 
         All conversions between kinds go through here.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> DenseStorage.from_storage(dense) is dense
+        True
         """
         return source if isinstance(source, cls) else cls.from_dense(source.to_dense())
 
     @classmethod
     def zeros(cls, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Self:
-        """Return a storage of zeros."""
+        """Return a storage of zeros.
+
+        >>> DenseStorage.zeros((2,), torch.int32, torch.device("cpu")).tensor
+        tensor([0, 0], dtype=torch.int32)
+        """
         return cls.from_dense(torch.zeros(tuple(shape), dtype=dtype, device=device))
 
     def zeros_like(
@@ -129,7 +141,11 @@ class Storage(ABC):
         dtype: torch.dtype | None = None,
         device: torch.device | None = None,
     ) -> Self:
-        """Return zeros in the same kind, and in the same shape, type and device where nothing else is given."""
+        """Return zeros in the same kind, and in the same shape, type and device where nothing else is given.
+
+        >>> DenseStorage(torch.ones(2)).zeros_like(dtype=torch.int32).tensor
+        tensor([0, 0], dtype=torch.int32)
+        """
         return self.zeros(
             self.shape if shape is None else shape,
             dtype or self.dtype,
@@ -138,7 +154,11 @@ class Storage(ABC):
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors by name, the numbers first."""
+        """The tensors by name, the numbers first.
+
+        >>> DenseStorage(torch.ones(2)).tensors
+        {'data': tensor([1., 1.])}
+        """
         return {name: getattr(self, name) for name in self.members}
 
     @property
@@ -153,13 +173,21 @@ class Storage(ABC):
 
     @property
     def nbytes(self) -> int:
-        """The memory of all tensors, in bytes."""
+        """The memory of all tensors, in bytes.
+
+        >>> DenseStorage(torch.ones(2)).nbytes
+        8
+        """
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
     def to(
         self, device: torch.device | None = None, dtype: torch.dtype | None = None, copy: bool = False
     ) -> Self:
-        """Return the storage on a device and with numbers of a type; itself where nothing changes, unless `copy`."""
+        """Return the storage on a device and with numbers of a type; itself where nothing changes, unless `copy`.
+
+        >>> DenseStorage(torch.ones(2)).to(dtype=torch.int32).tensor
+        tensor([1, 1], dtype=torch.int32)
+        """
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         if not copy and device == self.device and dtype is self.dtype:
@@ -172,7 +200,12 @@ class Storage(ABC):
         return self.from_members(self.shape, found)
 
     def copy(self) -> Self:
-        """Return a copy with memory of its own."""
+        """Return a copy with memory of its own.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.copy().tensor is dense.tensor
+        False
+        """
         return self.to(copy=True)
 
     def write(self, source: Storage) -> None:
@@ -190,6 +223,10 @@ class Storage(ABC):
 
         It is not where somebody may hold a view of the old memory, or where kind or type differ: `write` serves then.
         Nobody else may write into `source` afterwards.
+
+        >>> old, new = DenseStorage(torch.ones(2)), DenseStorage(torch.zeros(2))
+        >>> old.exchange(new), old.tensor is new.tensor
+        (True, True)
         """
         if self.shared or type(source) is not type(self) or source.dtype is not self.dtype:
             return False
@@ -201,11 +238,20 @@ class Storage(ABC):
             setattr(self, name, getattr(source, name))
 
     def rows(self, indices: Tensor) -> Tensor:
-        """Return rows of the first axis, in the order of `indices`, as a dense tensor."""
+        """Return rows of the first axis, in the order of `indices`, as a dense tensor.
+
+        >>> DenseStorage(torch.eye(3)).rows(torch.tensor([2, 0]))
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
+        """
         return self.to_dense().detach().index_select(0, indices.to(self.device))
 
     def retain(self, indices: Tensor) -> Self:
-        """Return a storage of the same shape and kind in which only the rows `indices` are there; others are 0."""
+        """Return a storage of the same shape and kind in which only the rows `indices` are there; others are 0.
+
+        >>> DenseStorage(torch.ones(3, 1)).retain(torch.tensor([2, 0])).tensor.flatten()
+        tensor([1., 0., 1.])
+        """
         dense = self.to_dense().detach()
         found = torch.zeros_like(dense)
         where = indices.to(self.device)
@@ -261,16 +307,33 @@ class DenseStorage(Storage):
         return cls(tensor)
 
     def to_dense(self) -> Tensor:
-        """Return the tensor itself."""
+        """Return the tensor itself.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.to_dense() is dense.tensor
+        True
+        """
         return self.tensor
 
     def write(self, source: Storage) -> None:
-        """Copy the numbers of `source`, converted to this type, into the memory."""
+        """Copy the numbers of `source`, converted to this type, into the memory.
+
+        >>> dense = DenseStorage(torch.zeros(2))
+        >>> dense.write(DenseStorage(torch.tensor([3, 4])))
+        >>> dense.tensor
+        tensor([3., 4.])
+        """
         with grad_mode(False):
             self.tensor.detach().copy_(source.to_dense())
 
     def accumulate(self, source: Storage) -> None:
-        """Add the numbers of `source` in place."""
+        """Add the numbers of `source` in place.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.accumulate(DenseStorage(torch.tensor([3, 4])))
+        >>> dense.tensor
+        tensor([4., 5.])
+        """
         added = source.to_dense().to(self.tensor.device)
         with grad_mode(False):
             if added.dtype is self.tensor.dtype:
@@ -309,7 +372,11 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
 
 
 def storage_kind_by_number(number: int) -> type[Storage] | None:
-    """Return the kind of storage with a number in files; None where none is registered."""
+    """Return the kind of storage with a number in files; None where none is registered.
+
+    >>> storage_kind_by_number(0).__name__
+    'DenseStorage'
+    """
     return _KINDS.get(storage_name(number) or "")
 
 

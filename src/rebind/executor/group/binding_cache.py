@@ -34,6 +34,11 @@ class BindingCache:
         """Return the executors for `shapes`, which `bind` makes when there are none; they are current from then on.
 
         Those that were current give up their intermediate results: nobody runs `backward` on them any more.
+
+        >>> cache = BindingCache(limit=2)
+        >>> first = cache.switch((8, 3), lambda: [])
+        >>> len(cache)
+        1
         """
         found = self._by_shapes.pop(shapes, None) or bind()
         for exe in self.current:

@@ -164,7 +164,15 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Desc], label_shapes: Sequence[Desc] | None) -> None:
-        """Switch to other shapes; parameters, gradients and states of the network stay what they are."""
+        """Switch to other shapes; parameters, gradients and states of the network stay what they are.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (4,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], False, False)
+        >>> group.reshape([mx.io.DataDesc("x", (6,))], None)
+        >>> group.get_outputs()[0].shape
+        (6,)
+        """
         if list(data_shapes) == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)
@@ -207,7 +215,15 @@ class DataParallelExecutorGroup(Generic[Desc]):
         aux_params: Mapping[str, NDArray] | None,
         allow_extra: bool = False,
     ) -> None:
-        """Copy parameters to all devices."""
+        """Copy parameters to all devices.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * mx.sym.var("w"), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, ["w"], False, False)
+        >>> group.set_params({"w": mx.nd.array([3, 4])}, None)
+        >>> group.param_arrays[0][0].asnumpy().tolist()
+        [3.0, 4.0]
+        """
         for exe in self.execs:
             exe.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
@@ -241,7 +257,16 @@ class DataParallelExecutorGroup(Generic[Desc]):
             exe.forward(training)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes."""
+        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], True, True)
+        >>> group.forward(mx.io.DataBatch([mx.nd.ones((2,))]))
+        >>> group.backward([mx.nd.array([1, 10])])
+        >>> group.get_input_grads()[0].asnumpy().tolist()
+        [2.0, 20.0]
+        """
         if not self.for_training:
             raise StateError("backward: the module must be bound with for_training=True")
         for exe, own in zip(self.execs, self._outputs.head_grads_for(out_grads), strict=True):
@@ -250,11 +275,29 @@ class DataParallelExecutorGroup(Generic[Desc]):
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[NDArray] | list[list[NDArray]]:
-        """Return the outputs: joined over the devices, or for each output the list of the devices' arrays."""
+        """Return the outputs: joined over the devices, or for each output the list of the devices' arrays.
+
+        >>> import rebind as mx
+        >>> descs = [mx.io.DataDesc("x", (4,))]
+        >>> group = DataParallelExecutorGroup(
+        ...     mx.sym.var("x") * 2, [mx.cpu(0), mx.cpu(1)], None, descs, None, [], False, False
+        ... )
+        >>> group.get_outputs()[0].shape, [each.shape for each in group.get_outputs(False)[0]]
+        ((4,), [(2,), (2,)])
+        """
         return merged(self._outputs.arrays(begin, end), self.output_layouts[begin:end], merge_multi_context)
 
     def get_output_shapes(self) -> list[tuple[str, Shape]]:
-        """Return names and shapes of the outputs for the whole batch."""
+        """Return names and shapes of the outputs for the whole batch.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.exp(mx.sym.var("x"), name="e"), [mx.io.DataDesc("x", (4, 3))]
+        >>> group = DataParallelExecutorGroup(
+        ...     net, [mx.cpu(0), mx.cpu(1)], None, descs, None, [], False, False
+        ... )
+        >>> group.get_output_shapes()
+        [('e_output', (4, 3))]
+        """
         return self._outputs.shapes()
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[NDArray] | list[list[NDArray]]:

@@ -64,13 +64,26 @@ class Outputs:
     executors: Sequence[Executor]
 
     def arrays(self, begin: int = 0, end: int | None = None) -> list[list[NDArray]]:
-        """Return for each output the devices' arrays."""
+        """Return for each output the devices' arrays.
+
+        >>> import rebind as mx
+        >>> exes = [mx.sym.var("x").simple_bind(mx.cpu(), x=(n, 2)) for n in (1, 3)]
+        >>> found = Outputs(["x"], [0], Split((slice(0, 1), slice(1, 4))), exes).arrays()
+        >>> [[array.shape for array in each] for each in found]
+        [[(1, 2), (3, 2)]]
+        """
         # One pass over `outputs` a device: it is a property, and this runs once a batch.
         by_device = [exe.outputs[begin:end] for exe in self.executors]
         return [list(each) for each in zip(*by_device, strict=True)]
 
     def shapes(self) -> list[tuple[str, Shape]]:
-        """Return names and shapes of the outputs for the whole batch."""
+        """Return names and shapes of the outputs for the whole batch.
+
+        >>> import rebind as mx
+        >>> exes = [mx.sym.var("x").simple_bind(mx.cpu(), x=(n, 2)) for n in (1, 3)]
+        >>> Outputs(["x"], [0], Split((slice(0, 1), slice(1, 4))), exes).shapes()
+        [('x', (4, 2))]
+        """
         found = []
         for name, axis, arrays in zip(self.names, self.axes, self.arrays(), strict=True):
             shape = list(arrays[0].shape)
@@ -80,7 +93,13 @@ class Outputs:
         return found
 
     def head_grads_for(self, out_grads: HeadGrads) -> list[HeadGrads]:
-        """Return for each device its slices of the outputs' gradients, in a form that `Executor.backward` takes."""
+        """Return for each device its slices of the outputs' gradients, in a form that `Executor.backward` takes.
+
+        >>> import rebind as mx
+        >>> outputs = Outputs(["out"], [0], Split((slice(0, 1), slice(1, 3))), [None, None])
+        >>> [own["out"].asnumpy().tolist() for own in outputs.head_grads_for(mx.nd.array([1, 2, 3]))]
+        [[1.0], [2.0, 3.0]]
+        """
         if out_grads is None or self.split.is_whole:
             return [out_grads] * len(self.executors)
         if isinstance(out_grads, Mapping):

@@ -56,7 +56,12 @@ class Network:
         grad_req: GradReqs,
         with_gradient: set[str],
     ) -> Network:
-        """Read MXNet's arguments; `with_gradient` get one unless `grad_req` has another word for them."""
+        """Read MXNet's arguments; `with_gradient` get one unless `grad_req` has another word for them.
+
+        >>> import rebind as mx
+        >>> Network.read(mx.sym.var("x") * mx.sym.var("w"), ["w"], [], "write", {"w"}).requests
+        {'x': 'null', 'w': 'write'}
+        """
         names = [node.name for node in symbol.graph.arguments]
         requests = read_requests(grad_req, names, with_gradient)
         return cls(symbol, tuple(param_names), tuple(state_names), requests)
@@ -105,12 +110,22 @@ class Devices:
     def read(
         cls, devices: Sequence[Device], work_loads: Sequence[float] | None = None, groups: GroupDevices = None
     ) -> Devices:
-        """Read the arguments `contexts`, `workload` and `group2ctxs` of MXNet's interface."""
+        """Read the arguments `contexts`, `workload` and `group2ctxs` of MXNet's interface.
+
+        >>> import rebind as mx
+        >>> Devices.read([mx.cpu(0), mx.cpu(1)]).work_loads
+        (1.0, 1.0)
+        """
         loads = [1.0] * len(devices) if work_loads is None else work_loads
         return cls(tuple(devices), tuple(loads), tuple(groups_per_device(groups, len(devices))))
 
     def split(self, batch_size: int) -> Split:
-        """Return which slice of a batch each device gets."""
+        """Return which slice of a batch each device gets.
+
+        >>> import rebind as mx
+        >>> Devices.read([mx.cpu(0), mx.cpu(1)]).split(5).sizes
+        (2, 3)
+        """
         return Split(tuple(split_batch(batch_size, self.work_loads)))
 
 

@@ -38,12 +38,20 @@ class Split:
 
     @property
     def batch_size(self) -> int:
-        """How many samples all slices have together."""
+        """How many samples all slices have together.
+
+        >>> Split((slice(0, 2), slice(2, 6))).batch_size
+        6
+        """
         return self.slices[-1].stop
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many samples each device gets."""
+        """How many samples each device gets.
+
+        >>> Split((slice(0, 2), slice(2, 6))).sizes
+        (2, 4)
+        """
         return tuple(each.stop - each.start for each in self.slices)
 
     @property
@@ -52,18 +60,31 @@ class Split:
         return len(self.slices) == 1
 
     def only(self, device: int) -> Split:
-        """Return the split for one of the devices, which is handed its own samples already."""
+        """Return the split for one of the devices, which is handed its own samples already.
+
+        >>> Split((slice(0, 2), slice(2, 6))).only(1)
+        Split(slices=(slice(2, 6, None),))
+        """
         return Split((self.slices[device],))
 
     def shape_of(self, desc: InputDesc, device: int) -> Shape:
-        """Return the shape of one device's slice of the array that `desc` describes."""
+        """Return the shape of one device's slice of the array that `desc` describes.
+
+        >>> from rebind.io import DataDesc
+        >>> Split((slice(0, 2), slice(2, 6))).shape_of(DataDesc("steps", (7, 6), layout="TN"), 1)
+        (7, 4)
+        """
         axis = batch_axis(desc.layout)
         if self.is_whole or axis < 0 or not desc.shape:
             return tuple(desc.shape)
         return (*desc.shape[:axis], self.sizes[device], *desc.shape[axis + 1 :])
 
     def take(self, whole: Tensor, device: int, axis: int, what: str) -> Tensor:
-        """Return one device's slice of a whole batch's tensor, without a copy; `what` names it in errors."""
+        """Return one device's slice of a whole batch's tensor, without a copy; `what` names it in errors.
+
+        >>> Split((slice(0, 2), slice(2, 6))).take(torch.arange(6), 1, axis=0, what="labels")
+        tensor([2, 3, 4, 5])
+        """
         if self.is_whole or axis < 0:
             return whole
         if whole.ndim <= axis or whole.shape[axis] != self.batch_size:
@@ -73,7 +94,13 @@ class Split:
         return whole.narrow(axis, self.slices[device].start, self.sizes[device])
 
     def take_array(self, whole: A, device: int, axis: int, what: str) -> A | NDArray:
-        """Return the same for an array; it stays what it is where nothing is to be taken out of it."""
+        """Return the same for an array; it stays what it is where nothing is to be taken out of it.
+
+        >>> import rebind as mx
+        >>> split = Split((slice(0, 1), slice(1, 3)))
+        >>> split.take_array(mx.nd.array([7, 8, 9]), 1, axis=0, what="labels").asnumpy().tolist()
+        [8.0, 9.0]
+        """
         if self.is_whole or axis < 0:
             return whole
         source = whole if isinstance(whole, NDArray) else array(whole)
