@@ -271,7 +271,7 @@ def test_a_function_of_several_arrays() -> None:
 def test_mistakes_in_a_function_are_named() -> None:
     function = Sigmoid()
     function(mx.nd.ones((2,)))
-    with pytest.raises(StateError, match=r"Sigmoid: an instance of autograd\.Function stands for one call"):
+    with pytest.raises(StateError, match=r"Sigmoid: an instance of autograd\.Function is for one call"):
         function(mx.nd.ones((2,)))
     with pytest.raises(ArgumentError, match="Sigmoid: takes NDArrays; got 3"):
         Sigmoid()(3)

@@ -12,7 +12,7 @@ from torch import Tensor
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Application, Entry, Node, Variable, depth_first
 from .ndarray import NDArray
-from .ndarray.gradients import GradReq, again_is_an_error, head_gradient, run_backward
+from .ndarray.gradients import GradReq, explain_second_backward, head_gradient, run_backward
 from .ndarray.history import Step, source_of
 from .ndarray.mode import mode
 from .params import format_value
@@ -154,7 +154,7 @@ def mark_variables(
     >>> gradient.item()
     6.0
     """
-    variables, gradients = _listed(variables), _listed(gradients)
+    variables, gradients = _as_list(variables), _as_list(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(requests):
         raise ArgumentError(
@@ -178,9 +178,9 @@ def backward(
     heads
         An array, or a list of them.
     head_grads
-        Their gradients; None stands for ones.
+        Their gradients; None means ones.
     retain_graph
-        Keep what was recorded, so that `backward` can be called again.
+        Whether to leave the record in memory, so that `backward` can be called again.
     train_mode
         Accepted; the mode is that of the recording.
 
@@ -196,7 +196,7 @@ def backward(
     52.0
     """
     given = [head_grads] if isinstance(head_grads, NDArray) else head_grads
-    run_backward(_listed(heads), given, retain_graph)
+    run_backward(_as_list(heads), given, retain_graph)
 
 
 def grad(
@@ -220,7 +220,7 @@ def grad(
     12.0
     """
     several = not isinstance(variables, NDArray)
-    heads, variables = _listed(heads), _listed(variables)
+    heads, variables = _as_list(heads), _as_list(variables)
     if head_grads is None:
         head_grads = [None] * len(heads)
     elif isinstance(head_grads, NDArray):
@@ -239,7 +239,7 @@ def grad(
         torch.ones_like(output) if given is None else head_gradient(output, given)
         for output, given in zip(outputs, head_grads, strict=True)
     ]
-    with again_is_an_error():
+    with explain_second_backward():
         found = torch.autograd.grad(
             outputs,
             leaves,
@@ -256,20 +256,20 @@ def grad(
     return arrays if several else arrays[0]
 
 
-def _listed(arrays: Arrays) -> Sequence[NDArray]:
+def _as_list(arrays: Arrays) -> Sequence[NDArray]:
     return [arrays] if isinstance(arrays, NDArray) else list(arrays)
 
 
 def get_symbol(x: NDArray) -> Symbol:
-    """Return what was recorded up to `x` as a `Symbol`.
+    """Return the recorded computation of `x` as a `Symbol`.
 
-    Arrays that the record begins with become its arguments: ``var0`` where they have a gradient, else ``null1``,
+    Arrays from which recording started become its arguments: ``var0`` where they have a gradient, else ``null1``,
     counted in the order of the symbol's nodes; operators are ``node_0`` and so on.
 
     Raises
     ------
     StateError
-        When `x` was not computed while recording, or by something else than operators.
+        When `x` was not computed while recording, or by something other than operators.
 
     Examples
     --------
@@ -291,9 +291,7 @@ def get_symbol(x: NDArray) -> Symbol:
     variables = operators = 0
     for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
         if step.opaque:
-            raise StateError(
-                f"autograd.get_symbol: only operators can be told as a symbol; got {step.opaque}"
-            )
+            raise StateError(f"autograd.get_symbol: a symbol can hold operators only; got {step.opaque}")
         if step.operator is None:
             nodes[id(step)] = Variable(f"{'var' if step.marked else 'null'}{variables}")
             variables += 1
@@ -313,8 +311,8 @@ def get_symbol(x: NDArray) -> Symbol:
 class Function:
     """A computation on arrays whose gradient the user writes.
 
-    Derive from it, compute in `forward` and return the inputs' gradients from `backward`. An instance stands for one
-    call: it keeps what `save_for_backward` was given.
+    Derive from it, compute in `forward` and return the inputs' gradients from `backward`. An instance is for
+    one call: it holds what `save_for_backward` was given.
 
     Examples
     --------
@@ -342,14 +340,14 @@ class Function:
         self.saved_tensors: tuple[NDArray, ...] = ()
 
     def save_for_backward(self, *args: NDArray) -> None:
-        """Keep arrays for `backward`, which finds them in `saved_tensors`."""
+        """Save arrays for `backward`, which finds them in `saved_tensors`."""
         self.saved_tensors = args
 
     def __call__(self, *inputs: NDArray) -> Any:
         """Run `forward` on arrays; recorded, so that `backward` gives its gradient."""
         who = type(self).__name__
         if getattr(self, "_used", False):
-            raise StateError(f"{who}: an instance of autograd.Function stands for one call; make another one")
+            raise StateError(f"{who}: an instance of autograd.Function is for one call; make another one")
         self._used = True
         for value in inputs:
             if not isinstance(value, NDArray):
@@ -401,7 +399,7 @@ class Function:
 
 
 def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Run `forward`, which nothing records; what follows gets its gradients from `backward`.
+    """Run `forward` unrecorded; the gradients of its inputs come from `backward`.
 
     Parameters
     ----------
@@ -426,7 +424,7 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
 
 
 def _outputs(forward: Forward, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Run `forward`; an output that is an input, or part of one, is a copy."""
+    """Run `forward`; an output that shares memory with an input is copied."""
     memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
     with _state(False, None):
         return [

@@ -23,7 +23,7 @@ __all__ = ["Seed", "Source", "bernoulli", "derive", "integers", "normal", "unifo
 
 
 class Seed(NamedTuple):
-    """What random numbers follow from: an int64 tensor without axes."""
+    """An int64 tensor without axes, from which random numbers follow."""
 
     value: Tensor
 
@@ -40,7 +40,7 @@ _BITS = {torch.float64: 53, torch.float32: 24, torch.bfloat16: 24, torch.float16
 
 
 def derive(source: Source | None, number: int) -> Source | None:
-    """Return a source of its own for the use `number`; a generator is itself, since it moves on by use.
+    """Return a source of its own for the use `number`; a generator is returned itself, since each use advances it.
 
     >>> first, second = (derive(torch.tensor(7), number) for number in (1, 2))
     >>> bool(first.value == second.value)
@@ -53,12 +53,12 @@ def derive(source: Source | None, number: int) -> Source | None:
 
 
 def _wrapped(number: int) -> int:
-    """Return the int64 number that a whole number wraps around to."""
+    """Return the int64 that an integer wraps around to."""
     return (number + 2**63) % 2**64 - 2**63
 
 
 def _hash(value: Tensor) -> Tensor:
-    """Return 64 well-mixed bits for each of int64 numbers; overflow wraps around, as it is to."""
+    """Return 64 well-mixed bits for each int64; multiplication overflows by design."""
     value = (value ^ _shifted(value, 30)) * _FIRST
     value = (value ^ _shifted(value, 27)) * _SECOND
     return value ^ _shifted(value, 31)
@@ -84,7 +84,7 @@ def uniform(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Tensor:
-    """Return numbers that are spread evenly over ``[low, high)``.
+    """Return numbers drawn uniformly from ``[low, high)``.
 
     >>> uniform((2, 3), torch.Generator().manual_seed(1)).shape
     torch.Size([2, 3])
@@ -110,7 +110,7 @@ def normal(
     mean: float = 0.0,
     std: float = 1.0,
 ) -> Tensor:
-    """Return numbers of a normal distribution; from a seed by the method of Box and Muller (1958).
+    """Return numbers drawn from a normal distribution; from a seed by the method of Box and Muller (1958).
 
     >>> round(normal((1000,), Seed(torch.tensor(1)), mean=5.0, std=0.1).mean().item(), 1)
     5.0
@@ -133,7 +133,7 @@ def bernoulli(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Return ones with a probability, and zeros.
+    """Return ones with the given probability, else zeros.
 
     >>> bernoulli((4,), 1.0, Seed(torch.tensor(1)))
     tensor([1., 1., 1., 1.])
@@ -153,7 +153,7 @@ def integers(
     dtype: torch.dtype = torch.int64,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Return whole numbers from ``[low, high)``.
+    """Return integers drawn uniformly from ``[low, high)``.
 
     >>> integers(3, 4, (2,), Seed(torch.tensor(1)))
     tensor([3, 3])

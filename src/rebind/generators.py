@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Literal, TypedDict
 
 import torch
 
@@ -11,6 +11,14 @@ from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
 
 __all__ = ["generator", "load_state_dict", "seed", "state_dict", "step_seed"]
+
+
+class State(TypedDict):
+    """The state of all generators."""
+
+    seed: int
+    generators: list[tuple[str, torch.Tensor]]  # by the name of their device
+
 
 _lock = threading.Lock()
 _generators: dict[Device, torch.Generator] = {}
@@ -48,11 +56,11 @@ def step_seed(device: Device | None = None) -> torch.Tensor:
     return drawn.cpu()
 
 
-def seed(seed_state: int, ctx: Any = "all") -> None:
+def seed(seed_state: int, ctx: Device | Literal["all"] = "all") -> None:
     """Seed the generators of all devices, or of one.
 
     With ``'all'`` devices of one kind get different sequences (as in MXNet), and so do devices that are used for
-    the first time later. torch's and NumPy's own generators are left alone.
+    the first time later. The global generators of torch and NumPy are left as they are.
 
     Parameters
     ----------
@@ -87,7 +95,7 @@ def _seed_for(device: Device) -> int:
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
 
 
-def state_dict() -> dict[str, Any]:
+def state_dict() -> State:
     """Return the state of all generators, for `load_state_dict`.
 
     >>> sorted(state_dict())
@@ -98,8 +106,8 @@ def state_dict() -> dict[str, Any]:
     return {"seed": _base_seed, "generators": states}
 
 
-def load_state_dict(state: dict[str, Any]) -> None:
-    """Go back to a state that `state_dict` returned; generators that were not used then begin anew.
+def load_state_dict(state: State) -> None:
+    """Restore a state that `state_dict` returned; generators that were not in use then are seeded afresh.
 
     >>> import rebind as mx
     >>> state = state_dict()
@@ -113,5 +121,5 @@ def load_state_dict(state: dict[str, Any]) -> None:
     with _lock:
         for device, found in _generators.items():
             found.manual_seed(_seed_for(device))
-    for name, kept in state["generators"]:
-        generator(parse_device(name)).set_state(kept)
+    for name, saved in state["generators"]:
+        generator(parse_device(name)).set_state(saved)

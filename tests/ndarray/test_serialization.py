@@ -90,7 +90,7 @@ def one_array(shape: tuple[int, ...], flag: int = 0, mark: int = 0xF993FAC9) -> 
         (struct.pack("<QQQIii", 0x112, 0, 1, 0xF993FAC9, 0, 1 << 20), "0 to 32 axes"),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 0, 0)[:33], "must end"),
         (struct.pack("<QQQQ", 0x112, 0, 0, 7), "there must be 0 or 0 names"),
-        (b"\x80\x04" + bytes(30), "the mark 0x112 must stand"),
+        (b"\x80\x04" + bytes(30), "must be the magic number 0x112"),
     ],
 )
 def test_absurd(data: bytes, says: str) -> None:

@@ -47,7 +47,7 @@ class ArraySpec(NamedTuple):
         return wrap(self.kind.zeros(self.shape, self.dtype, self.device.torch), self.device)
 
     def fits(self, array: NDArray) -> bool:
-        """Tell whether an array is what is asked for.
+        """Return whether an array is what is asked for.
 
         >>> import rebind as mx
         >>> spec = ArraySpec((2, 3), torch.float32, mx.cpu())
@@ -58,7 +58,7 @@ class ArraySpec(NamedTuple):
         return same_kind and array.shape == self.shape and array.storage.dtype is self.dtype
 
     def found_in(self, array: NDArray | None) -> bool:
-        """Tell whether the memory of an array is enough.
+        """Return whether an array has enough memory, of the right type and on the right device.
 
         >>> import rebind as mx
         >>> ArraySpec((2, 3), torch.float32, mx.cpu()).found_in(mx.nd.ones((10,)))
@@ -84,7 +84,7 @@ class Sharing:
     names
         Which arguments must be shared; None: all that fit.
     buffer
-        Memory for inputs, by name; what is too small is made anew and put there.
+        Memory for inputs, by name; what is too small is replaced in it.
     inputs
         Which arguments are inputs.
     """
@@ -116,7 +116,7 @@ class Sharing:
         )
 
     def memory(self, name: str, spec: ArraySpec) -> NDArray | None:
-        """Return memory from the buffer for an input, which is put there if it is not; None for other arguments.
+        """Return memory from the buffer for an input, put there if it is missing; None for other arguments.
 
         >>> import rebind as mx
         >>> buffer = {"data": mx.nd.zeros((10,))}
@@ -141,11 +141,11 @@ def allocate(
     Parameters
     ----------
     graph
-        What will be run.
+        What is to run.
     specs
         What each array must be, by the variable's name.
     requests
-        What is to be done with each gradient; arguments with ``'null'``, or of whole numbers, get none.
+        The request for each gradient; arguments with ``'null'``, or of an integer type, get none.
     sharing
         Whose arrays may be used.
 

@@ -1,4 +1,4 @@
-"""What an executor is given: arrays by name, and what is to be done with the gradient of each."""
+"""What an executor is given: arrays by name, and a request for the gradient of each."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ def simple_bind(
     Parameters
     ----------
     symbol
-        What to run.
+        The network.
     device
-        Where.
+        Where it runs.
     shapes, types
         By name of argument; a type that does not follow from `types` is float32.
     grad_req
@@ -78,7 +78,7 @@ def simple_bind(
     groups
         The device of each ``ctx_group``.
     sharing
-        Whose arrays to use where they fit.
+        Arrays of another executor, to use where they fit.
     stypes
         Storage types by name of variable; others are those of ``var(stype=)``.
 

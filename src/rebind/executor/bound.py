@@ -1,6 +1,6 @@
 """The arrays that a graph is bound to: arguments with their gradients, and auxiliary states.
 
-This is where arrays become tensors that a plan runs on, and where what backward computes goes into arrays again.
+Here arrays become the tensors that a plan runs on, and gradients that backward computes go into arrays.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["BoundArrays", "Slot"]
 
 @dataclass
 class Slot:
-    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
+    """An argument: its array, where its gradient goes, and the leaf that autograd accumulates into."""
 
     array: NDArray | None
     request: GradReq = "null"
@@ -40,7 +40,7 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
-    nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's stead during backward
+    stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
 
     def tensor(self) -> Tensor:
         """Return the tensor to run on.
@@ -63,7 +63,7 @@ class Slot:
         return self.leaf
 
     def _dense_copy(self, current: Tensor) -> Tensor:
-        """Return the numbers of an array that is not dense; backward finds the leaf that forward ran on."""
+        """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
         if self.grad is None:
             return current
         if self.leaf is None:
@@ -73,22 +73,22 @@ class Slot:
         return self.leaf
 
     def prepare_gradient(self) -> Tensor | None:
-        """Get ready for backward: an old gradient that will be replaced gives its memory to the new ones.
+        """Free the memory of an old gradient that backward is to replace.
 
-        Returns the gradient that the new one is added to, if there is one.
+        Return the gradient that the new one is to be added to, for ``grad_req='add'``.
         """
         assert self.grad is not None
         if self.request == "add":
             return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
         old = self.grad.storage.tensor
         if old is not None and not self.grad.is_shared:
-            if self.nothing is None:
-                self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            self.grad.exchange(self.nothing)
+            if self.stand_in is None:
+                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            self.grad.exchange(self.stand_in)
         return None
 
     def take_gradient(self, found: Tensor | None) -> None:
-        """Show what backward computed, or zeros where nothing came.
+        """Put what backward computed into the array; zeros where no output depends on the argument.
 
         >>> import rebind as mx
         >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)))
@@ -114,11 +114,11 @@ class BoundArrays:
     graph
         What is run.
     device
-        Where arrays that come in later are put.
+        Where arrays that are given later go.
     args, grads, aux
-        The arrays that there are; a gradient may be None.
+        The arrays that are there already; a gradient may be None.
     requests
-        What is to be done with the gradient of each argument.
+        The request for the gradient of each argument.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class BoundArrays:
         self.order = [self.slots[node.name] for node in graph.arguments]
         self.aux: dict[str, NDArray | None] = {node.name: aux.get(node.name) for node in graph.auxiliary}
 
-    # What there is, and what follows from it.
+    # Arrays that are there, and what follows from them.
 
     @property
     def missing(self) -> str:
@@ -213,7 +213,7 @@ class BoundArrays:
         arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
         return sum(each.storage.nbytes for each in arrays if each is not None)
 
-    # Arrays come in.
+    # Taking in arrays and values.
 
     def make_gradients(self) -> None:
         """Make the gradients of arguments that came without one."""
@@ -225,7 +225,7 @@ class BoundArrays:
                 slot.grad = slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
 
     def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
-        """Copy arguments in, in the types that were bound; all are looked at before the first is copied.
+        """Copy arguments in, in the types that were bound; all are checked before the first is copied.
 
         Raises
         ------
@@ -308,7 +308,7 @@ class BoundArrays:
     def reshaped(
         self, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
     ) -> BoundArrays:
-        """Return the arrays for other shapes of inputs; what keeps its shape is shared. As `Executor.reshape`.
+        """Return the arrays for other shapes of inputs; what has the same shape is shared. As `Executor.reshape`.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.zeros((4,))}

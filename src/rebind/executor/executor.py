@@ -35,7 +35,7 @@ Value = TypeVar("Value", Tensor, None)
 
 
 class GraphHolder(Protocol):
-    """What an executor is made of, and gives back: a `Symbol`, which lies above this layer."""
+    """What an executor is made from: a `Symbol`, which is in a layer above."""
 
     @property
     def graph(self) -> Graph:
@@ -156,7 +156,7 @@ class Executor:
         self._last: _Pass | None = None
         self._monitor: Watch | None = None
 
-    # What it holds.
+    # Arrays.
 
     @property
     def arg_arrays(self) -> list[NDArray | None]:

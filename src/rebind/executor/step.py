@@ -1,12 +1,12 @@
-"""A whole training step as one pure function, put together from its parts: forward, backward, update.
+"""A whole training step as one pure function, composed of forward, backward and update.
 
 ::
 
     arguments, auxiliary states, head gradients, optimizer states, rates, seed
         -> outputs, gradients, new auxiliary states, new weights, new optimizer states
 
-The parts are those that the default mode runs one by one, as `Executor.forward`, `Executor.backward` and
-`Optimizer.update`. Here they are one function of tensors, without an effect: what `torch.compile` takes whole.
+These are what the default mode runs one by one, as `Executor.forward`, `Executor.backward` and
+`Optimizer.update`. Here they are one function of tensors, without side effects, which `torch.compile` takes whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outputs(NamedTuple):
     """What a forward pass gives."""
 
     outputs: tuple[Tensor, ...]
-    new_aux: tuple[Tensor | None, ...]  # None: the state stays
+    new_aux: tuple[Tensor | None, ...]  # None: unchanged
 
 
 class Gradients(NamedTuple):
@@ -71,7 +71,7 @@ class StepResult(NamedTuple, Generic[States]):
 
 @dataclass(frozen=True)
 class Step:
-    """The parts of a step, and which arguments get gradients.
+    """Forward and backward of a network, and which arguments get gradients.
 
     Attributes
     ----------

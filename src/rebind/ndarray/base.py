@@ -1,4 +1,4 @@
-"""What every array is made of: a storage, a device, and what a record of gradients knows of it."""
+"""What every array is made of: a storage, a device, and its part in recorded computations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _new: Callable[[type[Object]], Object] = object.__new__
 
 
 class ArrayBase:
-    """The content of an array: reading it, writing it and exchanging it. `NDArray` adds what users call.
+    """The content of an array: reading, writing and exchanging it. `NDArray` adds what users call.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class ArrayBase:
     device
         The device.
     leaf
-        After `attach_grad()`, the tensor that stands for the array in recorded operations; None for others. That of a
-        dense array shares its memory.
+        After `attach_grad()`, the tensor that torch records in the array's stead; None for others. That of a dense
+        array shares its memory.
     history
         How it was computed while recording, for `autograd.get_symbol`; None where nothing was recorded.
     """
@@ -69,7 +69,7 @@ class ArrayBase:
 
     @property
     def tensor(self) -> Tensor:
-        """The content as one dense tensor at this moment; an executor may exchange that of its outputs.
+        """The content as one dense tensor, as it is now; an executor may exchange that of its outputs.
 
         That of a dense array is its memory; of any other storage it is a dense copy, for reading only.
 
@@ -137,11 +137,11 @@ class ArrayBase:
         """
         return self.storage.stype
 
-    # What others compute from.
+    # Reading: what operators compute from.
 
     @property
     def recorded_tensor(self) -> Tensor:
-        """The tensor by which a record of gradients knows the array: its `leaf`, else its content.
+        """The tensor that torch records for the array: its `leaf`, else its content.
 
         >>> import rebind as mx
         >>> x = mx.nd.ones((2,))
@@ -152,15 +152,14 @@ class ArrayBase:
         leaf = self.leaf
         if leaf is None:
             return self.tensor
-        if (
-            self.storage.tensor is None
-        ):  # the leaf has memory of its own; as in MXNet, what counts is what is there now
+        # The leaf of an array that is not dense has memory of its own. As in MXNet, what is there now counts.
+        if self.storage.tensor is None:
             leaf.data.copy_(self.storage.to_dense())
         return leaf
 
     @property
     def is_recorded(self) -> bool:
-        """Whether gradients pass to it: it has one itself, or was computed from arrays that have.
+        """Whether gradients flow to it: it has one, or was computed from arrays that have one.
 
         >>> import rebind as mx
         >>> x = mx.nd.ones((2,))
@@ -189,7 +188,7 @@ class ArrayBase:
         tensor = self.tensor
         return tensor.detach() if tensor.requires_grad else tensor
 
-    # What others write.
+    # Writing.
 
     def write(self, value: Tensor | ArrayBase) -> None:
         """Copy `value`, a tensor that may broadcast or an array of any storage, into this array.
@@ -212,7 +211,7 @@ class ArrayBase:
                 return
             value = value.source()
         if self.storage.tensor is None:
-            self._write_stored(value)
+            self._write_non_dense(value)
             return
         recorded = mode.recording and value.requires_grad
         target = self.begin_write(recorded)
@@ -220,11 +219,11 @@ class ArrayBase:
             with grad_mode(recorded):
                 target.copy_(value)
         except RuntimeError:
-            raise self._misfit(value) from None
+            raise self._broadcast_error(value) from None
         if recorded:
-            self.became(target)
+            self.set_recorded(target)
 
-    def _write_stored(self, value: Tensor) -> None:
+    def _write_non_dense(self, value: Tensor) -> None:
         """Write a dense value into an array of another storage."""
         if mode.recording and value.requires_grad:
             raise StateError(
@@ -235,10 +234,10 @@ class ArrayBase:
         try:
             value = value.expand(self.shape)
         except RuntimeError:
-            raise self._misfit(value) from None
+            raise self._broadcast_error(value) from None
         self.storage.write(DenseStorage(value))
 
-    def _misfit(self, value: Tensor) -> ShapeError:
+    def _broadcast_error(self, value: Tensor) -> ShapeError:
         return ShapeError(
             f"NDArray: a value must broadcast to shape {self.shape}; got shape {tuple(value.shape)}"
         )
@@ -266,9 +265,9 @@ class ArrayBase:
         self.storage.accumulate(value.storage if isinstance(value, ArrayBase) else DenseStorage(value))
 
     def exchange(self, value: Tensor | Storage) -> None:
-        """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
+        """Take `value` as the new content, without a copy where no view of the old memory may exist.
 
-        `value` must have the same shape and device, and nobody else may write into it.
+        `value` must have the same shape and device, and nothing else may write into it.
 
         Examples
         --------
@@ -277,7 +276,7 @@ class ArrayBase:
         >>> output.exchange(new)
         >>> output.tensor is new
         True
-        >>> row = output[0:1]  # a view: from now on the memory stays
+        >>> row = output[0:1]  # a view: from now on the memory is the same
         >>> output.exchange(torch.zeros(2))
         >>> row.item()
         0.0
@@ -295,7 +294,7 @@ class ArrayBase:
 
     @property
     def is_shared(self) -> bool:
-        """Whether somebody may hold a view of the memory, so that it cannot be exchanged.
+        """Whether a view of the memory may exist, so that it cannot be exchanged.
 
         >>> import rebind as mx
         >>> x = mx.nd.ones((2, 2))
@@ -306,7 +305,7 @@ class ArrayBase:
         return self.storage.shared
 
     def alias(self, tensor: Tensor) -> NDArray:
-        """Return an array around a view of this array's memory; neither memory is exchanged from now on.
+        """Return an array around a view of this array's memory; the memory is not exchanged from now on.
 
         >>> import rebind as mx
         >>> x = mx.nd.zeros((2, 2))
@@ -320,12 +319,12 @@ class ArrayBase:
         return made
 
     def writable_tensor(self) -> Tensor:
-        """Return the memory of a dense array, to write into; an array that a recorded operation made leaves the record.
+        """Return the memory of a dense array, to write into; what a recorded operation computed is detached.
 
         Raises
         ------
         ArgumentError
-            When the storage is not dense: it has no one tensor to write into. `write` takes any.
+            When the storage is not dense, and so has no single tensor to write into; use `write`.
 
         Examples
         --------
@@ -342,7 +341,7 @@ class ArrayBase:
         return self.begin_write(recorded=False)
 
     def begin_write(self, recorded: bool) -> Tensor:
-        """Return the memory to write into; if `recorded`, a tensor that can become part of the record (`became`)."""
+        """Return the memory to write into; if `recorded`, a tensor for `set_recorded`."""
         self.history = None
         if mode.recording:
             self._leave_record()
@@ -353,13 +352,13 @@ class ArrayBase:
             self.storage.tensor = tensor = tensor.detach()
         return tensor
 
-    def became(self, target: Tensor) -> None:
-        """Note that `target`, which a recorded value was written into, is the content now."""
+    def set_recorded(self, target: Tensor) -> None:
+        """Make `target`, which a recorded value was written into, the content."""
         self.storage.tensor = target
         self.history = (Step(opaque="writing into an array"), 0)
 
     def _leave_record(self) -> None:
-        """Get ready for a write, which is an error where gradients would be lost."""
+        """Forget how the array was computed, before a write; an error where gradients would be lost."""
         self.history = None
         if mode.recording and self.is_recorded:
             raise StateError(
@@ -381,7 +380,7 @@ class ArrayBase:
 
 
 def wrap(storage: Storage, device: Device | None = None) -> NDArray:
-    """Return the array around a storage, of the class that its kind has.
+    """Return an array of a storage, of the class that goes with its kind.
 
     >>> wrap(DenseStorage(torch.ones(2))).device
     cpu(0)
@@ -390,7 +389,7 @@ def wrap(storage: Storage, device: Device | None = None) -> NDArray:
 
 
 def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
-    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for results of operators.
+    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for operators' results.
 
     >>> wrap_tensor(torch.ones(2), Device("cpu", 1)).device
     cpu(1)
@@ -407,7 +406,7 @@ def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
 
 @contextlib.contextmanager
 def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
-    """Give the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
+    """Yield the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
 
     Those of dense arrays are their memory. What is not dense is converted, and written back after the ``with`` block.
 

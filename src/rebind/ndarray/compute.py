@@ -1,6 +1,6 @@
-"""Running one operator on the tensors behind arrays: the way of every `nd.X` call.
+"""Running one operator on the tensors of arrays: the path of every `nd.X` call.
 
-Arrays that are not dense leave that way at one check, to a kernel for their storage types or to dense copies.
+Arrays that are not dense leave it at one check, to a kernel for their storage types or to dense copies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def compute(
     """Run `op` and return its visible outputs, and the device that they are on.
 
     The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
-    form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
+    form of the operator that writes over its inputs, the results are in their memory, and nothing is returned.
     A kernel for other storage types returns storages.
 
     >>> import rebind as mx
@@ -49,14 +49,14 @@ def compute(
     """
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
-    of_one_type = True
+    same_type = True
     for array in arrays:
         if array is None:
             tensors.append(None)
             continue
         tensor = array.storage.tensor
         if tensor is None:
-            return _compute_stored(op, arrays, p, device, recording, kernel_over)
+            return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
             tensor = array.leaf
         tensors.append(tensor)
@@ -64,9 +64,9 @@ def compute(
             first = tensor.dtype
             device = device or array.device
         elif tensor.dtype is not first:
-            of_one_type = False
+            same_type = False
     rules = active_rules()
-    if not of_one_type and rules is None:
+    if not same_type and rules is None:
         op.check_types(tensors, p)
     device = device or _device_of(p)
     signature = op.signature
@@ -84,14 +84,14 @@ def compute(
             tensors = _converted(rules, op, p, tensors)
         result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
-            return [_own_alone(result, tensors, recording)], device
+            return [_unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
             count = len(op.returned_aux)
             result, new_aux = result[:-count], result[-count:]
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
-        return [_own(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
+        return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         found = explain(error, op, tensors, p)
         if found is error:  # a custom operator's keeps the user's own error as its cause
@@ -102,7 +102,7 @@ def compute(
             set_grad_enabled(before)
 
 
-def _compute_stored(
+def _compute_non_dense(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
     p: Params,
@@ -155,7 +155,7 @@ def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | Non
 
 
 def _modes(names: Iterable[str], device: Device) -> dict[str, Any]:
-    """Return those of the mode, a generator and a device that a function takes."""
+    """Return the keywords of a function that are no parameters: mode, generator and device."""
     found: dict[str, Any] = {}
     for name in names:
         if name == "training":
@@ -170,7 +170,8 @@ def _device_of(p: Params) -> Device:
     return parse_device(named) if named else current_device()
 
 
-def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
+def _unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
+    """Return a result in memory of its own: a copy where it is a view, or an input itself."""
     if value._is_view():
         return value.clone(memory_format=torch.contiguous_format)
     for tensor in inputs:
@@ -179,11 +180,8 @@ def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
     return value
 
 
-def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
-    """As `_own`, for an only result: where it is all of a new tensor in another shape, it keeps that memory.
-
-    `data` of a view is no view any more.
-    """
+def _unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
+    """As `_unaliased`, for a single result, with fewer copies: a whole new tensor in another shape is not copied."""
     if not value._is_view():
         for tensor in inputs:
             if value is tensor:
@@ -196,4 +194,5 @@ def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) 
     for tensor in inputs:
         if tensor is base or (tensor is not None and tensor._base is base):
             return value.clone()
+    # `.data` of a view is a tensor of its own on the same memory, which here nothing else refers to.
     return value.data if base.numel() == value.numel() else value.clone()

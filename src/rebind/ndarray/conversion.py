@@ -1,4 +1,4 @@
-"""What an array is to others: NumPy arrays, Python's numbers, torch's tensors, DLPack capsules."""
+"""Arrays as NumPy arrays, Python numbers, torch tensors and DLPack capsules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Conversions"]
 
 
 class Conversions(ArrayBase):
-    """Methods that give an array's content to other libraries."""
+    """Methods that hand an array's content to other libraries."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class Conversions(ArrayBase):
         return found if dtype is None else found.astype(dtype)
 
     def to_torch(self) -> Tensor:
-        """Return the tensor behind the array; it shares memory with the array from now on.
+        """Return the array's tensor; the two share memory from now on.
 
         >>> import rebind as mx
         >>> x = mx.nd.zeros((2,))

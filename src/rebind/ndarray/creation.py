@@ -1,4 +1,4 @@
-"""Making arrays, and functions on arrays that are no single operator."""
+"""Making arrays, and functions on arrays that are not a single operator."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class SupportsDLPack(Protocol):
 
 
 class Out(TypedDict, total=False):
-    """The keyword ``out`` of old calls: the array to fill in place of a new one."""
+    """The keyword ``out`` of old calls: the array to fill instead of a new one."""
 
     out: NDArray | None
 
 
-def _where(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
+def _shape_and_device(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
     device = as_device(ctx, f"{who}: ctx")
     sizes = as_shape(shape, f"{who}: shape")
     if not sizes and not mode.numpy_shapes:
@@ -71,7 +71,7 @@ def _filled(
         out[:] = value
         return out
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
-    sizes, device = _where(who, shape, ctx)
+    sizes, device = _shape_and_device(who, shape, ctx)
     return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
 
 
@@ -90,7 +90,7 @@ def zeros(
     kind: type[Storage] = DenseStorage if stype is None else storage_kind(stype, "nd.zeros: stype")
     if kind is DenseStorage or kwargs.get("out") is not None:
         return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
-    sizes, device = _where("nd.zeros", shape, ctx)
+    sizes, device = _shape_and_device("nd.zeros", shape, ctx)
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
@@ -124,7 +124,7 @@ def full(
 def empty(
     shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, stype: str | None = None
 ) -> NDArray:
-    """Return an array whose content is arbitrary; here zeros, so that runs can be repeated.
+    """Return an array of arbitrary content; here zeros, so that runs can be repeated.
 
     >>> empty((2,)).asnumpy().tolist()
     [0.0, 0.0]
@@ -240,7 +240,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """Return a copy in which axes `source` stand at `destination`.
+    """Return a copy in which the axes `source` are at `destination`.
 
     >>> moveaxis(zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
@@ -269,9 +269,9 @@ def as_tuple(value: int | Sequence[int]) -> tuple[int, ...]:
 def split_v2(
     ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> list[NDArray] | NDArray:
-    """Part an array into so many equal sections, or before each of some indices.
+    """Split an array into a number of equal sections, or before each of some indices.
 
-    >>> [part.shape for part in split_v2(zeros((3, 4)), (1, 3), axis=1)]
+    >>> [each.shape for each in split_v2(zeros((3, 4)), (1, 3), axis=1)]
     [(3, 1), (3, 2), (3, 1)]
     """
     return call(find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
@@ -309,7 +309,7 @@ def imdecode(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """Read a picture, cut a part out of it, subtract a mean, and return it with the channels first.
+    """Decode an image, crop it, subtract a mean, and return it with the channels first.
 
     MXNet deprecates it in favour of ``image.imdecode``, and its 1.9.1 fails at every call.
 
@@ -318,13 +318,13 @@ def imdecode(
     str_img
         The bytes of a file (JPEG, PNG, ...).
     clip_rect
-        The part to take: x0, y0, x1, y1; all 0 for the whole.
+        What to crop: x0, y0, x1, y1; all 0 for the whole image.
     out
         Where to write it: an array (C, H, W), or (N, C, H, W) with `index`; a new one of float32 by default.
     index
-        Which picture of a four-dimensional `out` to write.
+        Which image of a four-dimensional `out` to write.
     channels
-        3 for red, green and blue, 1 for grey.
+        3 for red, green and blue; 1 for grey.
     mean
         An array (C, H, W), or what broadcasts to it.
 
@@ -336,25 +336,25 @@ def imdecode(
     if channels not in (1, 3):
         raise ParameterError(f"nd.imdecode: channels must be 1 or 3; got {channels}")
     encoded = NDArray(torch.frombuffer(bytearray(str_img), dtype=torch.uint8))
-    picture = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
+    image = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):
-        height, width, _ = picture.shape
+        height, width, _ = image.shape
         if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
             raise ShapeError(
-                f"nd.imdecode: clip_rect (x0, y0, x1, y1) must lie within {width} columns and {height} rows; "
+                f"nd.imdecode: clip_rect (x0, y0, x1, y1) must be within {width} columns and {height} rows; "
                 f"got {tuple(clip_rect)}"
             )
-        picture = picture[y0:y1, x0:x1]
-    picture = picture.transpose((2, 0, 1)).astype("float32")
+        image = image[y0:y1, x0:x1]
+    image = image.transpose((2, 0, 1)).astype("float32")
     if mean is not None:
-        picture = call(find("broadcast_sub"), (picture, mean), {})
+        image = call(find("broadcast_sub"), (image, mean), {})
     if out is None:
-        return picture
+        return image
     if out.ndim == 4:
-        out[index] = picture
+        out[index] = image
     else:
-        out[:] = picture
+        out[:] = image
     return out
 
 
@@ -381,11 +381,11 @@ def histogram(
     if isinstance(bins, NDArray):
         return call(find("_histogram"), (a, bins), {})
     if range is None and not a.storage.dtype.is_floating_point:
-        a = a.astype("float32")  # the bounds lie between whole numbers
+        a = a.astype("float32")  # the bounds need not be integers
     return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})
 
 
 def waitall() -> None:
-    """Wait until all that was started on any device is computed."""
+    """Wait until everything started on any device is computed."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -17,13 +17,13 @@ from .storage import DenseStorage, Storage, storage_kind_by_number
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["GradReq", "Gradients", "again_is_an_error", "head_gradient", "run_backward"]
+__all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "run_backward"]
 
 GradReq: TypeAlias = Literal["write", "add", "null"]
 
 
 class Gradients(ArrayBase):
-    """Methods that have to do with an array's gradient."""
+    """An array's gradient: making room for it, and computing it."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Gradients(ArrayBase):
         grad_req
             ``'write'``, ``'add'`` or ``'null'``.
         stype
-            The gradient's storage type; that of the array by default. One that is not there yet is dense.
+            The gradient's storage type; that of the array by default. Types without an implementation are dense.
 
         Examples
         --------
@@ -106,7 +106,7 @@ class Gradients(ArrayBase):
         out_grad
             This array's own gradient; ones by default.
         retain_graph
-            Keep what was recorded, so that `backward` can be called again.
+            Whether to leave the record in memory, so that `backward` can be called again.
         train_mode
             Accepted; the mode is that of the recording.
 
@@ -125,7 +125,7 @@ class Gradients(ArrayBase):
 
 
 def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
-    """Have torch hand what it finds for `leaf` to the array `grad`."""
+    """Let torch write the gradient of `leaf` into the array `grad`."""
 
     def receive(leaf: Tensor) -> None:
         found, leaf.grad = leaf.grad, None
@@ -169,7 +169,7 @@ def run_backward(
             raise StateError("backward: the array was not computed from marked arrays while recording")
         tensors.append(tensor)
         gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
-    with again_is_an_error():
+    with explain_second_backward():
         torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
 
 
@@ -190,8 +190,8 @@ def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
 
 
 @contextlib.contextmanager
-def again_is_an_error() -> Iterator[None]:
-    """Say what to do when torch finds that a record was used up by an earlier backward."""
+def explain_second_backward() -> Iterator[None]:
+    """Raise a `StateError` with a remedy where torch finds that an earlier backward has freed the record."""
     try:
         yield
     except RuntimeError as error:

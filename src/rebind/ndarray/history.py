@@ -1,6 +1,6 @@
-"""What recorded arrays were computed by, step by step: what `autograd.get_symbol` reads.
+"""How recorded arrays were computed, step by step: what `autograd.get_symbol` reads.
 
-A step holds operators and parameters, never numbers: memory is freed as if it were not there.
+A step holds operators and parameters, never tensors: it does not prolong the life of any memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Source", "Step", "remember", "source_of"]
 
 
 class Step:
-    """An operator applied to outputs of earlier steps; without an operator, an array that the record begins with.
+    """An operator applied to outputs of earlier steps; without an operator, an array from which recording started.
 
-    `opaque` says in words what computed the array where no operator did.
+    `opaque` is a text about what computed the array, where it was not an operator.
     """
 
     __slots__ = ("marked", "opaque", "operator", "params", "sources")
@@ -37,14 +37,14 @@ class Step:
         self.params = Params() if params is None else params
         self.sources = sources
         self.opaque = opaque
-        self.marked = marked  # whether the array that the record begins with has a gradient
+        self.marked = marked  # of an array from which recording started: whether it has a gradient
 
 
-Source: TypeAlias = tuple[Step, int]  # and the number of its output
+Source: TypeAlias = tuple[Step, int]  # the step and which of its outputs
 
 
 def source_of(array: ArrayBase) -> Source:
-    """Return the step that computed an array; for one that none did, a beginning.
+    """Return the step that computed an array; for one that nothing recorded computed, a new step without inputs.
 
     >>> import rebind as mx
     >>> step, output = source_of(mx.nd.ones((2,)))

@@ -110,7 +110,7 @@ def test_a_shape_that_is_left_keeps_no_intermediate_results():
     [
         (
             DataBatch([nd.ones((8, 3))], [nd.ones((5, 1))]),
-            "label 'out_label' must have 8 rows, on axis 0; got shape (5, 1)",
+            "label 'out_label' must have 8 samples, on axis 0; got shape (5, 1)",
         ),
         (
             DataBatch([nd.ones((8, 2))], [nd.ones((8, 1))]),
@@ -131,7 +131,7 @@ def test_a_batch_that_does_not_fit_is_not_copied(batch, says):
     ("heads", "says"),
     [
         ([nd.ones((8, 1))] * 2, "backward: out_grads must hold 1 arrays, for ['out_output']; got 2"),
-        (nd.ones((6, 1)), "the gradient of 'out_output' must have 8 rows"),
+        (nd.ones((6, 1)), "the gradient of 'out_output' must have 8 samples"),
         ({"other": nd.ones((8, 1))}, "no output 'other'"),
     ],
 )

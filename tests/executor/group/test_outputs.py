@@ -69,7 +69,7 @@ def test_head_gradients_for_one_device_and_for_losses_stay_what_they_are():
         (nd.ones((4, 2)), "out_grads must hold 3 arrays"),
         (
             {"second": nd.ones((5, 3))},
-            "the gradient of 'second' must have 4 rows, on axis 1; got shape (5, 3)",
+            "the gradient of 'second' must have 4 samples, on axis 1; got shape (5, 3)",
         ),
     ],
 )

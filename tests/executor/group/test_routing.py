@@ -29,7 +29,7 @@ def test_a_target_takes_numpy_arrays():
 @pytest.mark.parametrize(
     ("collect", "says"),
     [
-        (lambda goal: goal.copies(np.zeros(5)), "data 'x' must have 6 rows, on axis 0; got shape (5,)"),
+        (lambda goal: goal.copies(np.zeros(5)), "data 'x' must have 6 samples, on axis 0; got shape (5,)"),
         (lambda goal: goal.copies(np.zeros((6, 1))), "data 'x' must have shape (2,) on cpu(0); got (2, 1)"),
         (lambda goal: goal.copy_for(1, np.zeros(2)), "data 'x' must have shape (4,) on cpu(0); got (2,)"),
         (
@@ -81,5 +81,5 @@ def test_slices_and_names_for_a_metric():
     assert list(found.by_name(own)) == ["unknown", "x"]
     nothing = Inputs.of("label", (), SPLIT, [{}, {}])
     assert list(nothing.by_name([1, 2])) == ["label0", "label1"]
-    with pytest.raises(ValueError, match="update_metric: data 0 must have 6 rows"):
+    with pytest.raises(ValueError, match="update_metric: data 0 must have 6 samples"):
         found.slices_for(0, [np.zeros(5)], "update_metric")

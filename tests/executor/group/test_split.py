@@ -59,7 +59,7 @@ def test_splitting_and_joining_are_inverse():
     assert np.array_equal(join(slices, 1).asnumpy(), whole.asnumpy())
     assert split.take_array(whole, 1, -1, "it") is whole and join([whole, whole], -1) is whole
     assert np.array_equal(split.take_array(whole.asnumpy(), 0, 1, "it").asnumpy(), slices[0].asnumpy())
-    with pytest.raises(ValueError, match=re.escape("it must have 6 rows, on axis 0; got shape (2, 6, 2)")):
+    with pytest.raises(ValueError, match=re.escape("it must have 6 samples, on axis 0; got shape (2, 6, 2)")):
         split.take_array(whole, 0, 0, "it")
 
 

@@ -40,7 +40,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     """Executors of one symbol on several devices, which work on slices of each batch.
 
     The parameters are MXNet's. They are read into a `Network` (what is bound) and `Devices` (where); `replicas` binds
-    those, `routing` brings a batch to the devices, `outputs` brings what they compute together again.
+    those, `routing` brings a batch to the devices, `outputs` joins what they compute.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     grad_req
         ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict over all arguments.
     state_names
-        Inputs that keep their values between batches.
+        Inputs whose values persist from batch to batch.
     group2ctxs
         For each ``ctx_group`` its device: a dict, or a list with a dict for each of `contexts`.
 
@@ -142,7 +142,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         """Find or make the executors for these shapes."""
         descs = [*data_shapes, *(label_shapes or ())]
         split = self._devices.split(batch_size_of(data_shapes))
-        # The same network in other shapes, or another group's parameters: what keeps its shape is shared.
+        # The same network in other shapes, or another group's parameters: what has the same shape is shared.
         owner = self if self._cache.current else shared_group
         shared = None if owner is None else owner.replicas
 
@@ -164,7 +164,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Desc], label_shapes: Sequence[Desc] | None) -> None:
-        """Switch to other shapes; parameters, gradients and states of the network stay what they are.
+        """Switch to other shapes; parameters, their gradients and auxiliary states are shared.
 
         >>> import rebind as mx
         >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (4,))]
@@ -178,7 +178,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.bind_exec(data_shapes, label_shapes, reshape=True)
 
     def _collect_arrays(self) -> None:
-        """Gather the executors' arrays by name, in the lists that MXNet's programs reach for."""
+        """Gather the executors' arrays by name, in the lists that programs written for MXNet use."""
         args = [exe.arg_dict for exe in self.execs]
         grads = [exe.grad_dict for exe in self.execs]
         aux = [exe.aux_dict for exe in self.execs]
@@ -204,7 +204,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         )
 
     def install_monitor(self, mon: MonitorLike) -> None:
-        """Let a monitor watch every executor, and those that other shapes will need."""
+        """Let a monitor watch every executor, those of later shapes too."""
         self._monitors.append(mon)
         for exe in self._cache:
             mon.install(exe)
@@ -233,7 +233,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         aux_params.update(zip(self.aux_names, map(mean, self.aux_arrays), strict=True))
 
     def unify_auxiliary(self) -> None:
-        """Give all devices the mean of their auxiliary states, which each updates from its own samples."""
+        """Set the auxiliary states on all devices to their mean: each device updates them from its own samples."""
         if len(self.execs) == 1:
             return
         for arrays in self.aux_arrays:

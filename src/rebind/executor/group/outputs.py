@@ -1,4 +1,4 @@
-"""What the executors of one network give, as one network that saw the whole batch gives it."""
+"""The outputs of several executors, joined as if one network had seen the whole batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Outputs", "merged", "output_axes", "update_metric"]
 
 
 def output_axes(graph: Graph) -> list[int]:
-    """Return the batch axis of each output: what the layout says that its node has as an attribute, or 0.
+    """Return the batch axis of each output: that of its node's attribute ``__layout__``, or 0.
 
     >>> import rebind as mx
     >>> with mx.AttrScope(__layout__="TNC"):
@@ -111,7 +111,7 @@ class Outputs:
                     f"backward: out_grads must hold {len(self.names)} arrays, for {list(self.names)}; got {len(given)}"
                 )
             by_name = dict(zip(self.names, given, strict=True))
-        # A name that is no output is left for the executor, which knows what to say of it.
+        # A name that is no output is left to the executor, whose error lists the outputs.
         axes = dict(zip(self.names, self.axes, strict=True))
         return [
             {
@@ -132,8 +132,8 @@ def update_metric(
 ) -> None:
     """Add the last batch's outputs to a metric, device by device.
 
-    `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` say
-    how they are called and split.
+    `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` are
+    their names and split.
     """
     if pre_sliced and len(labels) != len(executors):
         raise ShapeError(

@@ -35,11 +35,11 @@ class Network:
     Attributes
     ----------
     symbol
-        The network, as it was handed over.
+        The network's handle, as it was given.
     param_names, state_names
-        Arguments that are parameters, and inputs that keep their values between batches. The others are the inputs.
+        Arguments that are parameters, and inputs whose values persist from batch to batch. The others are inputs.
     requests
-        What is asked of the gradient of each argument.
+        The request for the gradient of each argument.
     """
 
     symbol: GraphHolder
@@ -56,7 +56,7 @@ class Network:
         grad_req: GradReqs,
         with_gradient: set[str],
     ) -> Network:
-        """Read MXNet's arguments; `with_gradient` get one unless `grad_req` has another word for them.
+        """Read MXNet's arguments; `with_gradient` get gradients unless `grad_req` has another request for them.
 
         >>> import rebind as mx
         >>> Network.read(mx.sym.var("x") * mx.sym.var("w"), ["w"], [], "write", {"w"}).requests
@@ -141,16 +141,16 @@ def read_requests(
     arg_names: Sequence[str],
     with_gradient: set[str],
 ) -> dict[str, GradReq]:
-    """Return what is asked of each argument's gradient: what the caller says of it, else what its kind asks for.
+    """Return the request for each argument's gradient: the caller's, else the default of its kind.
 
     Parameters
     ----------
     grad_req
-        One word for all of `with_gradient`, or words by name; a list says it of every argument.
+        One request for all of `with_gradient`, or requests by name, or a list with one for every argument.
     arg_names
         All arguments.
     with_gradient
-        Those that get a gradient unless the caller says otherwise.
+        Those that get a gradient by default.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Target:
     Attributes
     ----------
     what
-        How errors call it: ``forward: data 'x'``.
+        Its name in errors: ``forward: data 'x'``.
     axis
         Its batch axis; -1: every device gets it whole.
     split
@@ -97,7 +97,7 @@ class Inputs:
     Attributes
     ----------
     kind
-        Which of the two; it stands in errors.
+        Which of the two; for errors.
     names, axes
         The name and the batch axis of each, in the batch's order.
     split
@@ -185,7 +185,7 @@ def copies_of(
 ) -> list[Copy]:
     """Return what to copy where from a batch, or from a list with a batch for each device.
 
-    Labels may be absent, in inference above all; those of the batch before stay then.
+    Labels may be absent, as in inference; those of the batch before are then left as they are.
 
     >>> import rebind as mx
     >>> arrays, whole = [{"x": mx.nd.zeros((3,))}], Split((slice(0, 3),))
@@ -209,7 +209,7 @@ def copies_of(
 
 
 def copy_all(copies: Iterable[Copy]) -> None:
-    """Copy; the caller has collected all copies before the first is made, so that a misfit changes nothing.
+    """Copy. Collecting all copies before the first is made leaves the arrays as they were when one does not fit.
 
     >>> import torch, rebind as mx
     >>> array = mx.nd.zeros((2,))

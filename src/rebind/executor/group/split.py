@@ -1,4 +1,4 @@
-"""How a batch is split among devices, and put together again."""
+"""Splitting a batch among devices, and joining their slices."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Split:
         return len(self.slices) == 1
 
     def only(self, device: int) -> Split:
-        """Return the split for one of the devices, which is handed its own samples already.
+        """Return the split for one of the devices, for a batch that holds its samples alone.
 
         >>> Split((slice(0, 2), slice(2, 6))).only(1)
         Split(slices=(slice(2, 6, None),))
@@ -89,12 +89,12 @@ class Split:
             return whole
         if whole.ndim <= axis or whole.shape[axis] != self.batch_size:
             raise ShapeError(
-                f"{what} must have {self.batch_size} rows, on axis {axis}; got shape {tuple(whole.shape)}"
+                f"{what} must have {self.batch_size} samples, on axis {axis}; got shape {tuple(whole.shape)}"
             )
         return whole.narrow(axis, self.slices[device].start, self.sizes[device])
 
     def take_array(self, whole: A, device: int, axis: int, what: str) -> A | NDArray:
-        """Return the same for an array; it stays what it is where nothing is to be taken out of it.
+        """Return the same for an array; the array itself where the device gets all of it.
 
         >>> import rebind as mx
         >>> split = Split((slice(0, 1), slice(1, 3)))
@@ -152,7 +152,7 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
         if begin >= end:
             raise ParameterError(
                 f"Too many slices: {len(work_load_list)} devices with work loads {list(work_load_list)} must each get "
-                f"a part of the batch; got batch size {batch_size}"
+                f"a slice of the batch; got batch size {batch_size}"
             )
         slices.append(slice(begin, end))
         begin = end

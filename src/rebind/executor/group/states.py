@@ -1,4 +1,4 @@
-"""Inputs that keep their values from one batch to the next, such as the state of a recurrent network."""
+"""Inputs whose values persist from batch to batch, such as the state of a recurrent network."""
 
 from __future__ import annotations
 
