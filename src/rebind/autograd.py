@@ -75,6 +75,7 @@ def set_training(train_mode: bool) -> bool:
 @contextmanager
 def _state(recording: bool | None, training: bool | None) -> Iterator[None]:
     before = mode.recording, mode.training
+    # None leaves a mode as it is.
     mode.recording = mode.recording if recording is None else recording
     mode.training = mode.training if training is None else training
     try:
@@ -229,6 +230,7 @@ def grad(
         raise ArgumentError(
             f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}"
         )
+    # torch knows arrays by the tensors that it recorded.
     leaves = [variable.recorded_tensor for variable in variables]
     outputs = [head.recorded_tensor for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
@@ -287,6 +289,7 @@ def get_symbol(x: NDArray) -> Symbol:
     if x.history is None:
         raise StateError("autograd.get_symbol: x must be computed while recording (autograd.record())")
     last = source_of(x)
+    # By identity: a step that is used twice is one node.
     nodes: dict[int, Node] = {}
     variables = operators = 0
     for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
@@ -425,6 +428,7 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
 
 def _outputs(forward: Forward, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Run `forward`; an output that shares memory with an input is copied."""
+    # torch forbids a function to return an input, or a view of one, as a new output.
     memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
     with _state(False, None):
         return [
@@ -439,6 +443,7 @@ class _UserCode(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, forward: Forward, backward: Backward, *tensors: Tensor) -> tuple[Tensor, ...]:
         outputs = _outputs(forward, tensors)
+        # Backward runs in the training mode of forward, whatever it is by then.
         ctx.user_backward, ctx.training = backward, mode.training
         ctx.mark_non_differentiable(*(value for value in outputs if not value.is_floating_point()))
         return tuple(outputs)
@@ -448,4 +453,5 @@ class _UserCode(torch.autograd.Function):
     def backward(ctx: Any, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         with _state(False, ctx.training):
             found = ctx.user_backward(head_grads, ctx.needs_input_grad[2:])
+        # The two functions are inputs to torch as well, without a gradient.
         return (None, None, *found)

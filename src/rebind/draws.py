@@ -95,6 +95,7 @@ def uniform(
         return torch.empty(tuple(shape), dtype=dtype, device=device).uniform_(
             low, high, generator=_generator(source)
         )
+    # As many bits as the fraction holds: more would round up to `high`.
     count = _BITS[dtype]
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     share = _bits(source, shape, torch.device(device), count).to(wide) * 2.0**-count

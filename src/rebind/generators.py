@@ -36,6 +36,7 @@ def generator(device: Device | None = None) -> torch.Generator:
     found = _generators.get(device)
     if found is None:
         with _lock:
+            # Two threads may both come here first, and must get the same generator.
             found = _generators.setdefault(device, torch.Generator(device.torch))
             found.manual_seed(_seed_for(device))
     return found
@@ -92,6 +93,7 @@ def seed(seed_state: int, ctx: Device | Literal["all"] = "all") -> None:
 
 
 def _seed_for(device: Device) -> int:
+    # Each device of a kind gets another sequence; torch wants non-negative seeds of 63 bits.
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
 
 

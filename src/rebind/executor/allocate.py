@@ -168,6 +168,7 @@ def allocate(
         found = shared if shared is not None else sharing.memory(name, spec)
         args[name] = spec.make() if found is None else found
         if requests[name] != "null" and spec.dtype.is_floating_point:
+            # An argument that is new must not write its gradient into another's.
             grad = old_grads.get(name) if shared is not None else None
             grads[name] = spec.make() if grad is None else grad
     for node in graph.auxiliary:

@@ -81,6 +81,7 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
             )
         found = {}
         for name, value in zip(names, arrays, strict=True):
+            # A list may repeat a name, since two variables may share one; they are then one argument.
             if value is not None and found.setdefault(name, value) is not value:
                 raise ParameterError(
                     f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"

@@ -140,6 +140,7 @@ class BoundArrays:
         aux: Mapping[str, NDArray],
     ) -> None:
         self.graph, self.device, self.requests = graph, device, dict(requests)
+        # Two variables of one name are one argument, and so one slot.
         self.slots = {
             node.name: _slot(node.name, args.get(node.name), grads.get(node.name), requests[node.name])
             for node in graph.arguments
@@ -244,6 +245,7 @@ class BoundArrays:
         >>> args["x"].asnumpy().tolist()
         [1.0, 1.0]
         """
+        # A list first: when one does not fit, nothing has been copied.
         for slot, value in [(self._slot(name), self._read(name, inputs[name])) for name in inputs]:
             if slot.array is None:
                 slot.array = value.copyto(self.device)
@@ -273,6 +275,7 @@ class BoundArrays:
 
     def _type_of(self, name: str) -> torch.dtype:
         """Return the type that an argument must have to go with those that are there."""
+        # Its type follows from those that are bound, such as a float16 weight; else it is float32.
         found = infer_types(self.graph, self.types()).arguments
         types = dict(zip(self.graph.arguments, found, strict=True))
         return next((t for node, t in types.items() if node.name == name and t is not None), torch.float32)
@@ -286,6 +289,7 @@ class BoundArrays:
         """As `Executor.copy_params_from`."""
         args = {name: slot.array for name, slot in self.slots.items() if slot.array is not None}
         aux = {name: state for name, state in self.aux.items() if state is not None}
+        # Collected and checked before the first is copied.
         pairs: list[tuple[NDArray, NDArray]] = []
         for kind, given, have in (
             ("argument", arg_params, args),

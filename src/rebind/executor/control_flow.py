@@ -72,6 +72,7 @@ class Body:
         self._graph, self._target, self._kernels, self._write = graph, target, kernels, write
         self._codes: dict[object, tuple[fx.GraphModule, bool]] = {}
         self._uses_shapes = uses_shapes(graph, target)
+        # The operator's inputs are in the order of the body's variables; a plan takes arguments first.
         position = {node: i for i, node in enumerate(graph.variables)}
         self._order = [position[node] for node in (*graph.arguments, *graph.auxiliary)]
         self._states = [position[node] for node in graph.auxiliary]
@@ -91,6 +92,7 @@ class Body:
         return outputs, {state: value for state, value in values if value is not None}
 
     def _code(self, tensors: Sequence[Tensor]) -> tuple[fx.GraphModule, bool]:
+        # Where no pass uses shapes, one code serves all of them.
         key = tuple(tensor.shape for tensor in tensors) if self._uses_shapes else None
         if key not in self._codes:
             facts = self._facts(tensors) if self._uses_shapes else Facts()

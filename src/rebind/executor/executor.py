@@ -276,6 +276,7 @@ class Executor:
                 raise
             raise found from None
         left = Record(outputs, loss_inputs) if record else None
+        # An output may be an input itself, whose memory is the caller's.
         inputs = {id(tensor) for tensor in tensors}
         return [_detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
 
@@ -313,6 +314,7 @@ class Executor:
         wanted = self._arrays.wanted
         if not wanted:
             return
+        # Freed by an earlier backward, or never made in an inference pass.
         if last.record is None:
             last = self._replay(last)
         record, last.record = last.record, None
@@ -323,6 +325,7 @@ class Executor:
         try:
             gradients = Backward.of(last.plan)(record, leaves, head_grads, added_to)
         finally:
+            # After an error too: the old gradients were freed above.
             for slot, gradient in zip(wanted, gradients, strict=True):
                 slot.take_gradient(gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
@@ -343,6 +346,7 @@ class Executor:
             return self._last
         generator = generators.generator(self._device)
         after = generator.get_state()
+        # The same dropout masks as the first time, and afterwards the sequence continues where it was.
         generator.set_state(last.random_state)
         _, self._last = self._run(plan, record=True)
         generator.set_state(after)

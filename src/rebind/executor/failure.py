@@ -39,6 +39,7 @@ def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, Fr
     found = None
     trace = error.__traceback__
     while trace is not None:
+        # The code of this plan alone: a loop's body explains its own errors.
         if trace.tb_frame.f_code is written:
             line = code.code.splitlines()[trace.tb_lineno - 1]
             step = steps.get(line.partition("=")[0].partition(":")[0].strip())

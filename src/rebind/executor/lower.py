@@ -197,6 +197,7 @@ class _Code:
         new_aux = tuple(self.new_aux.get(node) for node in auxiliary)
         sources = tuple(None if loss is None else self.loss_inputs[loss.node] for loss in self.losses)
         self.code.output((outputs, new_aux, sources))
+        # Outputs of nodes that nothing uses, such as a mask in inference.
         self.code.eliminate_dead_code()
         return self.code
 
@@ -215,6 +216,7 @@ class _Code:
         if node in self.loss_nodes:
             self.loss_inputs[node] = arguments
         result = self.code.call_function(self._kernel(node), arguments, keywords)
+        # This is how errors, monitors and profilers know the node of a step.
         result.meta["node"] = node
         count = len(op.record.output_names(node.params))
         if count + len(op.returned_aux) == 1:

@@ -77,5 +77,6 @@ class OutputHandles:
     def release(self) -> None:
         """Drop the handles; those that nothing else refers to free their memory."""
         if self._handles:
+            # Weak references: a handle that a caller holds must be the same array after the next forward.
             self._released = tuple(weakref.ref(handle) for handle in self._handles)
             self._handles = []

@@ -71,6 +71,7 @@ class Plans:
         if plan is None:
             graph = self.graph
             if watched:
+                # One graph for both modes, so that `lower` finds its plans again.
                 graph = self._watched = self._watched or with_all_outputs(graph)
             target = self.target(is_train, "plain" if watched else "default")
             plan = self._plans[key] = lower(graph, target, self.facts, self._kernels)

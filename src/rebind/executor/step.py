@@ -140,6 +140,7 @@ class Step:
         tensors = list(arguments)
         with grad_mode(True):
             for i in self.wanted:
+                # Leaves of their own: gradients stop at the arguments.
                 tensors[i] = tensors[i].detach().requires_grad_()
             outputs, new_aux, loss_inputs = self.forward_part(seed, [*tensors, *auxiliary])
         leaves = [tensors[i] for i in self.wanted]

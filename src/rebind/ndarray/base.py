@@ -27,6 +27,7 @@ __all__ = ["ArrayBase", "Scalar", "as_dense", "wrap", "wrap_tensor"]
 Object = TypeVar("Object")
 Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
 
+# Without __init__, whose checks are not needed for results of operators.
 _new: Callable[[type[Object]], Object] = object.__new__
 
 
@@ -205,6 +206,7 @@ class ArrayBase:
         [1.0, 2.0]
         """
         if isinstance(value, ArrayBase):
+            # From storage to storage: a kind may do better than by way of a dense copy.
             if value.storage.tensor is None and not mode.recording:
                 self._leave_record()
                 self.storage.write(value.storage)
@@ -285,6 +287,7 @@ class ArrayBase:
         if isinstance(value, Tensor):
             tensor = storage.tensor
             if tensor is not None and not storage.shared and value.dtype is tensor.dtype:
+                # Nothing else sees the old memory, so that taking the new tensor costs nothing.
                 storage.tensor = value
             else:
                 self.write(value)
@@ -349,6 +352,7 @@ class ArrayBase:
         if recorded:
             return tensor.detach()
         if tensor.requires_grad:
+            # The content was recorded; what is written now is a constant in the same memory.
             self.storage.tensor = tensor = tensor.detach()
         return tensor
 
@@ -422,6 +426,7 @@ def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
     found = [array.tensor for array in arrays]
     yield found
     for array, tensor in zip(arrays, found, strict=True):
+        # The tensors of dense arrays are their memory.
         if array.storage.tensor is None:
             array.write_unrecorded(tensor)
 

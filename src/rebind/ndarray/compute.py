@@ -50,14 +50,17 @@ def compute(
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
     same_type = True
+    # One pass, since this runs for every call of nd.X: it collects all that is needed of the arrays.
     for array in arrays:
         if array is None:
             tensors.append(None)
             continue
         tensor = array.storage.tensor
         if tensor is None:
+            # The one check for other storages on this path.
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
+            # torch records operations on the leaf; the content itself is a constant to it.
             tensor = array.leaf
         tensors.append(tensor)
         if first is None:
@@ -82,10 +85,12 @@ def compute(
             return [], device
         if rules is not None:
             tensors = _converted(rules, op, p, tensors)
+        # The differentiable form brings the operator's own gradient; the plain one is cheaper.
         result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [_unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
+            # New auxiliary states come after the outputs: functions of operators write nothing in place.
             count = len(op.returned_aux)
             result, new_aux = result[:-count], result[-count:]
             for array, value in zip(arrays[-count:], new_aux, strict=True):
@@ -124,6 +129,7 @@ def _compute_non_dense(
             found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
     warn_of_fallback(op, stypes)
+    # By identity: an array that is given twice must be one dense array too.
     dense = {id(array): _dense(array) for array in present}
     results, device = compute(
         op,

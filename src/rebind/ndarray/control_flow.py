@@ -127,6 +127,7 @@ def while_loop(
         steps.append(found)
     stacked = _stacked(steps)
     if steps and len(steps) < limit:
+        # Filled up, so that the shape does not depend on the number of steps: a symbol's could not.
         rest = [zeros((limit - len(steps), *each.shape[1:]), each.device, each.dtype) for each in stacked]
         stacked = [call(find("Concat"), pair, {"dim": 0}) for pair in zip(stacked, rest, strict=True)]
     return restore(stacked, output_form) if steps else [], restore(values, form)

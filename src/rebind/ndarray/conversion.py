@@ -48,8 +48,10 @@ class Conversions(ArrayBase):
         array([1., 2.], dtype=float32)
         """
         tensor = self.tensor.detach()
+        # NumPy has no bfloat16.
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.float()
+        # A CPU tensor shares its memory with `numpy()`; MXNet always copies.
         return tensor.cpu().numpy().copy()
 
     def asscalar(self) -> np.generic:

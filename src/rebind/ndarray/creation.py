@@ -166,6 +166,7 @@ def linspace(
     [0.0, 1.0, 2.0, 3.0]
     """
     device = as_device(ctx, "nd.linspace: ctx")
+    # In double precision first, so that the values are the nearest of their type.
     values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
     return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
 
@@ -252,6 +253,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
             f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}"
         )
     order = [axis for axis in range(tensor.ndim) if axis not in sources]
+    # In ascending order of targets, so that each insertion is final.
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)
     return call(find("transpose"), (tensor,), {"axes": tuple(order)})
@@ -346,6 +348,7 @@ def imdecode(
                 f"got {tuple(clip_rect)}"
             )
         image = image[y0:y1, x0:x1]
+    # Decoded images are (H, W, C).
     image = image.transpose((2, 0, 1)).astype("float32")
     if mean is not None:
         image = call(find("broadcast_sub"), (image, mean), {})

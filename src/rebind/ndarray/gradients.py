@@ -89,6 +89,7 @@ class Gradients(ArrayBase):
         tensor = self.tensor.detach()
         if self.storage.tensor is not None:
             self.storage.tensor = tensor
+        # Gradients of what was recorded before stop here: the array is a leaf from now on.
         self._grad, self.leaf, self.history = grad, None, None
         if grad_req == "null" or grad is None:
             return
@@ -170,6 +171,7 @@ def run_backward(
         tensors.append(tensor)
         gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
     with explain_second_backward():
+        # The hooks that `_deliver` has set write the results into arrays.
         torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
 
 

@@ -38,6 +38,7 @@ def torch_key(key: Key, device: torch.device) -> TorchKey:
 
 
 def _torch_index(index: Index, device: torch.device) -> TorchIndex:
+    # The common case first. A bool is an int too, but a mask to torch.
     if type(index) is int:
         return index
     if index is None or index is Ellipsis or isinstance(index, (slice, bool)):
@@ -46,6 +47,7 @@ def _torch_index(index: Index, device: torch.device) -> TorchIndex:
     if isinstance(index, (list, tuple, np.ndarray)):
         tensor = torch.as_tensor(np.asarray(index))
     if tensor is not None:
+        # torch takes masks and int64; arrays of indices are float32 by default in MXNet.
         wanted = tensor.dtype if tensor.dtype in (torch.bool, torch.int64) else torch.int64
         return tensor.detach().to(device, wanted)
     try:
@@ -101,6 +103,8 @@ def bounds(
     for index, size in zip(indices, shape, strict=False):
         if isinstance(index, slice):
             begin, end, step = index.indices(size)
+            # A slice with a negative step that runs to the start ends at -1, which the operator would count
+            # from the right.
             found.append((begin, None if end < 0 else end, step))
         elif isinstance(index, int):
             found.append((index % size, index % size + 1, 1))
@@ -182,6 +186,7 @@ def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], T
             result_axis += 1
         elif isinstance(index, slice):
             if index.step is not None and index.step < 0:
+                # The same elements in forward order; the result is flipped afterwards.
                 chosen = range(*index.indices(tensor.shape[axis]))
                 low, high = (chosen[-1], chosen[0] + 1) if len(chosen) else (0, 0)
                 index = slice(low, high, -index.step)

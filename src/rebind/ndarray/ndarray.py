@@ -57,6 +57,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
     """
 
     __slots__ = ()
+    # With a priority above its own, NumPy leaves ``ndarray + NDArray`` to `__radd__`.
     __array_priority__ = 1000.0
 
     @property
@@ -175,6 +176,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 
     def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[object, ...]]:
         if self.storage.tensor is not None:
+            # As NumPy arrays, so that a pickle does not depend on the version of torch.
             return _unpickle, (self.asnumpy(), dtypes.name(self.storage.dtype), self.device)
         members = [NDArray(tensor) for tensor in self.storage.tensors.values()]
         return _unpickle_stored, (self.stype, self.shape, members, self.device)
@@ -212,5 +214,6 @@ def _method(op: Operator, name: str) -> Callable[..., Any]:
 
 
 for _name in FLUENT_METHODS:
+    # A method that is written by hand takes precedence.
     if not hasattr(NDArray, _name):
         setattr(NDArray, _name, _method(find(_name), _name))

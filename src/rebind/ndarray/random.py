@@ -34,6 +34,7 @@ def _draw(
     """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
     shape, dtype, ctx, out = (given.get(name) for name in ("shape", "dtype", "ctx", "out"))
     if inputs:
+        # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
         device = as_device(ctx, f"nd.random.{kind}: ctx") if out is None else out.device

@@ -63,6 +63,7 @@ def read_numbers(source: ArrayLike, who: str) -> Tensor:
     """
     try:
         values = np.asarray(source)
+        # torch takes neither read-only memory, nor foreign byte orders, nor negative strides.
         plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
         return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
     except (TypeError, ValueError):

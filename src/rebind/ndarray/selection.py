@@ -42,10 +42,12 @@ class Selections(ArrayBase):
 
         What is contiguous in memory shares it; everything else is a copy.
         """
+        # x[:] is x itself, as in MXNet.
         if isinstance(key, slice) and key == slice(None):
             return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
         where = indexing.torch_key(key, self.storage.device)
         selected = indexing.read(self.source(), where)
+        # An array has at least one axis.
         if selected.ndim == 0:
             selected = selected.reshape(1)
         if not indexing.is_basic(where):
@@ -79,6 +81,7 @@ class Selections(ArrayBase):
             self._set_non_dense(key, value)
             return
         where = indexing.torch_key(key, self.storage.device)
+        # The common case, without making a tensor of the number.
         if isinstance(value, (bool, int, float)):
             indexing.write(self.writable_tensor(), where, value)
             return
@@ -101,6 +104,7 @@ class Selections(ArrayBase):
         here = self.tensor
         if isinstance(value, ArrayBase):
             source = value.source()
+            # What torch copies between overlapping views is undefined.
             if source.untyped_storage().data_ptr() == here.untyped_storage().data_ptr():
                 return source.clone()
         else:
@@ -186,6 +190,7 @@ class Selections(ArrayBase):
         (2, 3)
         """
         target = shapes.as_shape(shape, "NDArray.broadcast_to: shape")
+        # MXNet's operator, unlike torch, wants as many axes as the target has.
         missing = len(target) - self.ndim
         source = self.reshape((1,) * missing + self.shape) if missing > 0 else self
         return invoke_by_name("broadcast_to", source, shape=target)

@@ -92,6 +92,7 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
             for piece in array_pieces(array):
                 file.write(piece)
         file.write(struct.pack("<Q", len(names)))
+        # Names come after all arrays, in their order.
         for name in names:
             text = name.encode()
             file.write(struct.pack("<Q", len(text)))
@@ -198,6 +199,7 @@ class _Reader:
         self.check(len(target), what)
         done = 0
         while done < len(target):
+            # One read may return fewer bytes than were asked for.
             count = self.file.readinto(target[done:])  # type: ignore[attr-defined]
             if not count:
                 raise FormatError(
@@ -237,6 +239,7 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
             raise reader.wrong(f"name {i} must be UTF-8", text[:40]) from None
     if reader.offset != reader.size:
         raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
+    # A dict would silently drop one of two arrays of the same name.
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise reader.wrong("names must differ", f"{twice!r} twice")

@@ -327,6 +327,7 @@ class DenseStorage(Storage):
         tensor([3., 4.])
         """
         with grad_mode(False):
+            # Detached: a write outside of any record must not become part of one.
             self.tensor.detach().copy_(source.to_dense())
 
     def accumulate(self, source: Storage) -> None:

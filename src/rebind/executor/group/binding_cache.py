@@ -46,6 +46,8 @@ class BindingCache:
                 exe.release()
         self._by_shapes[shapes] = self.current = found
         if len(self._by_shapes) > self.limit:
+            # Dicts are ordered by insertion, and each use inserts again: the first is the least recently
+            # used.
             del self._by_shapes[next(iter(self._by_shapes))]
         return found
 

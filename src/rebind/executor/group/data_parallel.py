@@ -148,6 +148,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
 
         def bind() -> list[Executor]:
             executors = bind_replicas(self._network, self._devices, split, descs, shared)
+            # Monitors that were installed for earlier shapes watch these too.
             for monitor in self._monitors:
                 for exe in executors:
                     monitor.install(exe)

@@ -145,6 +145,7 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
             f"work_load_list: must hold a positive number for each device; got {list(work_load_list)}"
         )
     counts = [round(load * batch_size / total) for load in work_load_list]
+    # The last device takes what rounding leaves over.
     counts[-1] += batch_size - sum(counts)
     slices, begin = [], 0
     for count in counts:
