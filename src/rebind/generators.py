@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Literal, TypedDict
+from typing import Any, Literal
 
 import torch
 
@@ -11,13 +11,6 @@ from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
 
 __all__ = ["generator", "load_state_dict", "seed", "state_dict", "step_seed"]
-
-
-class State(TypedDict):
-    """The state of all generators."""
-
-    seed: int
-    generators: list[tuple[str, torch.Tensor]]  # by the name of their device
 
 
 _lock = threading.Lock()
@@ -97,7 +90,7 @@ def _seed_for(device: Device) -> int:
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
 
 
-def state_dict() -> State:
+def state_dict() -> dict[str, Any]:
     """Return the state of all generators, for `load_state_dict`.
 
     >>> sorted(state_dict())
@@ -108,7 +101,7 @@ def state_dict() -> State:
     return {"seed": _base_seed, "generators": states}
 
 
-def load_state_dict(state: State) -> None:
+def load_state_dict(state: dict[str, Any]) -> None:
     """Restore a state that `state_dict` returned; generators that were not in use then are seeded afresh.
 
     >>> import rebind as mx

@@ -370,18 +370,6 @@ class ArrayBase:
                 "recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
             )
 
-    # Old names of the above, until `executor`, `kvstore`, `module` and `contrib` call the new ones.
-
-    @property
-    def _tensor(self) -> Tensor:
-        return self.tensor
-
-    @_tensor.setter
-    def _tensor(self, value: Tensor) -> None:
-        self.storage.tensor = value
-
-    _write, _exchange, _plain, _alias, _viewed = write, exchange, writable_tensor, alias, is_shared
-
 
 def wrap(storage: Storage, device: Device | None = None) -> NDArray:
     """Return an array of a storage, of the class that goes with its kind.
