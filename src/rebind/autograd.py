@@ -248,7 +248,7 @@ def grad(
             gradients,
             retain_graph=retain_graph,
             create_graph=create_graph,
-            allow_unused=True,
+            allow_unused=True,  # a variable that no head depends on has a gradient of zeros
         )
     arrays = [
         # torch may answer with a zero that has no memory, which cannot be read or written.
@@ -349,6 +349,7 @@ class Function:
     def __call__(self, *inputs: NDArray) -> Any:
         """Run `forward` on arrays; recorded, so that `backward` gives its gradient."""
         who = type(self).__name__
+        # A subclass may define `__init__` without calling this class's.
         if getattr(self, "_used", False):
             raise StateError(f"{who}: an instance of autograd.Function is for one call; make another one")
         self._used = True
@@ -363,6 +364,7 @@ class Function:
             found = self.forward(*map(NDArray, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
+            # Outputs may be on other devices than the inputs; their gradients are on the same.
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]
 

@@ -54,6 +54,7 @@ class ArraySpec(NamedTuple):
         >>> spec.fits(mx.nd.ones((2, 3))), spec.fits(mx.nd.ones((3, 2)))
         (True, False)
         """
+        # Exactly: a subclass may hold its values in another way.
         same_kind = type(array.storage) is self.kind
         return same_kind and array.shape == self.shape and array.storage.dtype is self.dtype
 
@@ -165,6 +166,7 @@ def allocate(
     for node in graph.arguments:
         name, spec = node.name, specs[node.name]
         shared = sharing.argument(name, spec)
+        # Parameters are shared with another executor, inputs with the buffer.
         found = shared if shared is not None else sharing.memory(name, spec)
         args[name] = spec.make() if found is None else found
         if requests[name] != "null" and spec.dtype.is_floating_point:

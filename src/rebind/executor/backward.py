@@ -100,6 +100,7 @@ class Backward:
         given = zip(self.outputs, record.outputs, self.losses, record.loss_inputs, head_grads, strict=False)
         for entry, output, loss, inputs, head_grad in given:
             if loss is not None and inputs is not None:
+                # Autograd starts before the loss, at its inputs, with what the operator's own rule gives.
                 for tensor, gradient in zip(inputs, _loss_gradients(loss, inputs, output), strict=False):
                     if tensor is not None and gradient is not None and tensor.requires_grad:
                         roots.append(tensor)
@@ -126,6 +127,7 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
     if not any(tensor is not None and tensor.requires_grad for tensor in inputs):
         return ()
     first = inputs[0]
+    # Where nothing else needs the first input, the gradient is written over it.
     memory = {}
     if (
         loss.reuse
@@ -156,6 +158,7 @@ def _accumulated(
             torch.autograd.backward(roots, gradients)
         return tuple(leaf.grad for leaf in leaves)
     finally:
+        # Leaves outlive this call: a gradient left in one would be added to the next.
         for leaf in leaves:
             leaf.grad = None
 

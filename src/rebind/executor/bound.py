@@ -249,7 +249,7 @@ class BoundArrays:
         for slot, value in [(self._slot(name), self._read(name, inputs[name])) for name in inputs]:
             if slot.array is None:
                 slot.array = value.copyto(self.device)
-            elif value is not slot.array:
+            elif value is not slot.array:  # the bound array itself may be passed, and needs no copy
                 slot.array.write(value)
 
     def _slot(self, name: str) -> Slot:
@@ -347,6 +347,7 @@ class BoundArrays:
 def _slot(name: str, value: NDArray | None, grad: NDArray | None, request: GradReq) -> Slot:
     if value is not None and grad is not None and grad.shape != value.shape:
         raise ShapeError(f"bind: args_grad of {name!r} must have shape {value.shape}; got {grad.shape}")
+    # Integer arguments have no gradient, whatever was requested.
     wanted = request != "null" and (value is None or value.storage.dtype.is_floating_point)
     return Slot(value, request, grad if wanted else None, grad)
 

@@ -401,7 +401,7 @@ class Executor:
     def release(self) -> None:
         """Let go of what the last `forward` holds for `backward`, most of the memory that training takes.
 
-        Outputs that nobody else holds go too; they are zeros until the next `forward`.
+        Outputs that nothing else refers to are freed too; they are zeros until the next `forward`.
         """
         self._last = None
         if self._handles is not None:

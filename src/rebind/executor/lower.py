@@ -141,6 +141,7 @@ def _losses(graph: Graph) -> list[Loss | None]:
     uses = count_uses(graph)
 
     def loss(entry: Entry) -> Loss | None:
+        # Where the value is used elsewhere too, autograd has to pass through the operator.
         node, op = entry.node, entry.node.operator
         if (
             op is None

@@ -99,7 +99,7 @@ def compute(
         return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         found = explain(error, op, tensors, p)
-        if found is error:  # a custom operator's keeps the user's own error as its cause
+        if found is error:  # that of a custom operator, with the user's own error as its cause
             raise
         raise found from None
     finally:

@@ -213,6 +213,7 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     if not isinstance(tensor, torch.Tensor):
         raise ArgumentError(f"nd.from_torch: must be a torch.Tensor; got {tensor!r}. Use nd.array().")
     dtypes.torch_dtype(tensor.dtype)  # an error for types that arrays cannot have
+    # Shared: the caller holds the memory too, so that it must not be exchanged.
     return wrap(DenseStorage(tensor.detach(), shared=True))
 
 

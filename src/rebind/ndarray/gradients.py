@@ -64,6 +64,7 @@ class Gradients(ArrayBase):
         zeros: Storage = self.storage.zeros_like()
         if stype is not None:
             number = storage_number(stype, "NDArray.attach_grad: stype")
+            # A type that is known by name only has a dense gradient.
             kind = storage_kind_by_number(number) or DenseStorage
             zeros = kind.from_storage(zeros)
         self.mark(wrap(zeros, self.device), grad_req)

@@ -114,6 +114,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.param_names = list(param_names)
         self.fixed_param_names = list(fixed_param_names or ())
         self.state_names = list(state_names or ())
+        # By default; a dict or a list in `grad_req` takes precedence for the arguments that it names.
         with_gradient = {*param_names} - {*self.fixed_param_names}
         if inputs_need_grad:
             with_gradient |= {desc.name for desc in data_shapes}
@@ -174,6 +175,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         >>> group.get_outputs()[0].shape
         (6,)
         """
+        # The common case: all batches of an epoch but the last have the same shapes.
         if list(data_shapes) == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)

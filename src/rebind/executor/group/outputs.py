@@ -100,6 +100,7 @@ class Outputs:
         >>> [own["out"].asnumpy().tolist() for own in outputs.head_grads_for(mx.nd.array([1, 2, 3]))]
         [[1.0], [2.0, 3.0]]
         """
+        # One device takes them as they are.
         if out_grads is None or self.split.is_whole:
             return [out_grads] * len(self.executors)
         if isinstance(out_grads, Mapping):

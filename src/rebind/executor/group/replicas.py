@@ -159,6 +159,7 @@ def read_requests(
     """
     if not isinstance(grad_req, (str, Mapping)):
         return read_grad_req(grad_req, arg_names)
+    # A dict may name some arguments only: for the others the default is 'write'.
     word = grad_req if isinstance(grad_req, str) else "write"
     by_name = grad_req if isinstance(grad_req, Mapping) else {}
     wanted = {name: by_name.get(name, word if name in with_gradient else "null") for name in arg_names}

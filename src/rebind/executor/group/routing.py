@@ -203,6 +203,7 @@ def copies_of(
     for k, each in enumerate(batches):
         device = k if several else None
         found += data.copies(each.data or (), device)
+        # A batch for inference may lack the attribute altogether.
         if given := getattr(each, "label", None):
             found += labels.copies(given, device)
     return found
