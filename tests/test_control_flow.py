@@ -207,7 +207,7 @@ def test_other_mistakes_are_named() -> None:
     for contrib in (mx.nd.contrib, mx.sym.contrib):
         with pytest.raises(MXNetError, match="needs max_iterations"):
             contrib.while_loop(lambda i: i, lambda i: ([], i), None)
-    with pytest.raises(MXNetError, match="one number of slices, at least 1"):
+    with pytest.raises(MXNetError, match="equally many slices, at least 1"):
         mx.nd.contrib.foreach(lambda x, s: (x, s), [mx.nd.ones((2,)), mx.nd.ones((3,))], [])
     with pytest.raises(ArgumentError, match=r"call nd\.contrib\.foreach or sym\.contrib\.foreach"):
         mx.nd._internal._foreach(

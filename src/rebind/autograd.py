@@ -12,7 +12,7 @@ from torch import Tensor
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Application, Entry, Node, Variable, depth_first
 from .ndarray import NDArray
-from .ndarray.gradients import GradReq, again_is_an_error, head_gradient, run_backward
+from .ndarray.gradients import GradReq, explain_second_backward, head_gradient, run_backward
 from .ndarray.history import Step, source_of
 from .ndarray.mode import mode
 from .params import format_value
@@ -31,23 +31,43 @@ Backward: TypeAlias = Callable[[Sequence[Tensor], Sequence[bool]], Sequence["Ten
 
 
 def is_recording() -> bool:
-    """Return whether operations are being recorded."""
+    """Return whether operations are being recorded.
+
+    >>> with record():
+    ...     is_recording()
+    True
+    """
     return mode.recording
 
 
 def is_training() -> bool:
-    """Return whether operations run in training mode."""
+    """Return whether operations run in training mode.
+
+    >>> with train_mode():
+    ...     is_training()
+    True
+    """
     return mode.training
 
 
 def set_recording(is_record: bool) -> bool:
-    """Switch recording on or off; return what it was."""
+    """Switch recording on or off; return what it was.
+
+    >>> before = set_recording(True)
+    >>> before, set_recording(before)
+    (False, True)
+    """
     before, mode.recording = mode.recording, bool(is_record)
     return before
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switch training mode on or off; return what it was."""
+    """Switch training mode on or off; return what it was.
+
+    >>> before = set_training(True)
+    >>> before, set_training(before)
+    (False, True)
+    """
     before, mode.training = mode.training, bool(train_mode)
     return before
 
@@ -55,6 +75,7 @@ def set_training(train_mode: bool) -> bool:
 @contextmanager
 def _state(recording: bool | None, training: bool | None) -> Iterator[None]:
     before = mode.recording, mode.training
+    # None leaves a mode as it is.
     mode.recording = mode.recording if recording is None else recording
     mode.training = mode.training if training is None else training
     try:
@@ -79,17 +100,35 @@ def record(train_mode: bool = True) -> AbstractContextManager[None]:
 
 
 def pause(train_mode: bool = False) -> AbstractContextManager[None]:
-    """Do not record in the ``with`` block."""
+    """Do not record in the ``with`` block.
+
+    >>> with record():
+    ...     with pause():
+    ...         is_recording()
+    False
+    """
     return _state(False, train_mode)
 
 
 def train_mode() -> AbstractContextManager[None]:
-    """Run in training mode in the ``with`` block."""
+    """Run in training mode in the ``with`` block.
+
+    >>> import rebind as mx
+    >>> with train_mode():
+    ...     bool((mx.nd.Dropout(mx.nd.ones((100,))).asnumpy() == 0).any())
+    True
+    """
     return _state(None, True)
 
 
 def predict_mode() -> AbstractContextManager[None]:
-    """Run in inference mode in the ``with`` block."""
+    """Run in inference mode in the ``with`` block.
+
+    >>> import rebind as mx
+    >>> with record(), predict_mode():
+    ...     bool((mx.nd.Dropout(mx.nd.ones((100,))).asnumpy() == 0).any())
+    False
+    """
     return _state(None, False)
 
 
@@ -116,7 +155,7 @@ def mark_variables(
     >>> gradient.item()
     6.0
     """
-    variables, gradients = _listed(variables), _listed(gradients)
+    variables, gradients = _as_list(variables), _as_list(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(requests):
         raise ArgumentError(
@@ -140,14 +179,25 @@ def backward(
     heads
         An array, or a list of them.
     head_grads
-        Their gradients; None stands for ones.
+        Their gradients; None means ones.
     retain_graph
-        Keep what was recorded, so that `backward` can be called again.
+        Whether to leave the record in memory, so that `backward` can be called again.
     train_mode
         Accepted; the mode is that of the recording.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.array([3.0])
+    >>> x.attach_grad()
+    >>> with record():
+    ...     y, z = x * 2, x * 5
+    >>> backward([y, z], [None, mx.nd.array([10.0])])
+    >>> x.grad.item()
+    52.0
     """
     given = [head_grads] if isinstance(head_grads, NDArray) else head_grads
-    run_backward(_listed(heads), given, retain_graph)
+    run_backward(_as_list(heads), given, retain_graph)
 
 
 def grad(
@@ -171,7 +221,7 @@ def grad(
     12.0
     """
     several = not isinstance(variables, NDArray)
-    heads, variables = _listed(heads), _listed(variables)
+    heads, variables = _as_list(heads), _as_list(variables)
     if head_grads is None:
         head_grads = [None] * len(heads)
     elif isinstance(head_grads, NDArray):
@@ -180,6 +230,7 @@ def grad(
         raise ArgumentError(
             f"autograd.grad: needs {len(heads)} head_grads, as many as heads; got {len(head_grads)}"
         )
+    # torch knows arrays by the tensors that it recorded.
     leaves = [variable.recorded_tensor for variable in variables]
     outputs = [head.recorded_tensor for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
@@ -190,14 +241,14 @@ def grad(
         torch.ones_like(output) if given is None else head_gradient(output, given)
         for output, given in zip(outputs, head_grads, strict=True)
     ]
-    with again_is_an_error():
+    with explain_second_backward():
         found = torch.autograd.grad(
             outputs,
             leaves,
             gradients,
             retain_graph=retain_graph,
             create_graph=create_graph,
-            allow_unused=True,
+            allow_unused=True,  # a variable that no head depends on has a gradient of zeros
         )
     arrays = [
         # torch may answer with a zero that has no memory, which cannot be read or written.
@@ -207,20 +258,20 @@ def grad(
     return arrays if several else arrays[0]
 
 
-def _listed(arrays: Arrays) -> Sequence[NDArray]:
+def _as_list(arrays: Arrays) -> Sequence[NDArray]:
     return [arrays] if isinstance(arrays, NDArray) else list(arrays)
 
 
 def get_symbol(x: NDArray) -> Symbol:
-    """Return what was recorded up to `x` as a `Symbol`.
+    """Return the recorded computation of `x` as a `Symbol`.
 
-    Arrays that the record begins with become its arguments: ``var0`` where they have a gradient, else ``null1``,
+    Arrays from which recording started become its arguments: ``var0`` where they have a gradient, else ``null1``,
     counted in the order of the symbol's nodes; operators are ``node_0`` and so on.
 
     Raises
     ------
     StateError
-        When `x` was not computed while recording, or by something else than operators.
+        When `x` was not computed while recording, or by something other than operators.
 
     Examples
     --------
@@ -238,13 +289,12 @@ def get_symbol(x: NDArray) -> Symbol:
     if x.history is None:
         raise StateError("autograd.get_symbol: x must be computed while recording (autograd.record())")
     last = source_of(x)
+    # By identity: a step that is used twice is one node.
     nodes: dict[int, Node] = {}
     variables = operators = 0
     for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
         if step.opaque:
-            raise StateError(
-                f"autograd.get_symbol: only operators can be told as a symbol; got {step.opaque}"
-            )
+            raise StateError(f"autograd.get_symbol: a symbol can hold operators only; got {step.opaque}")
         if step.operator is None:
             nodes[id(step)] = Variable(f"{'var' if step.marked else 'null'}{variables}")
             variables += 1
@@ -264,8 +314,8 @@ def get_symbol(x: NDArray) -> Symbol:
 class Function:
     """A computation on arrays whose gradient the user writes.
 
-    Derive from it, compute in `forward` and return the inputs' gradients from `backward`. An instance stands for one
-    call: it keeps what `save_for_backward` was given.
+    Derive from it, compute in `forward` and return the inputs' gradients from `backward`. An instance is for
+    one call: it holds what `save_for_backward` was given.
 
     Examples
     --------
@@ -293,14 +343,15 @@ class Function:
         self.saved_tensors: tuple[NDArray, ...] = ()
 
     def save_for_backward(self, *args: NDArray) -> None:
-        """Keep arrays for `backward`, which finds them in `saved_tensors`."""
+        """Save arrays for `backward`, which finds them in `saved_tensors`."""
         self.saved_tensors = args
 
     def __call__(self, *inputs: NDArray) -> Any:
         """Run `forward` on arrays; recorded, so that `backward` gives its gradient."""
         who = type(self).__name__
+        # A subclass may define `__init__` without calling this class's.
         if getattr(self, "_used", False):
-            raise StateError(f"{who}: an instance of autograd.Function stands for one call; make another one")
+            raise StateError(f"{who}: an instance of autograd.Function is for one call; make another one")
         self._used = True
         for value in inputs:
             if not isinstance(value, NDArray):
@@ -313,6 +364,7 @@ class Function:
             found = self.forward(*map(NDArray, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
+            # Outputs may be on other devices than the inputs; their gradients are on the same.
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]
 
@@ -352,7 +404,7 @@ class Function:
 
 
 def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Run `forward`, which nothing records; what follows gets its gradients from `backward`.
+    """Run `forward` unrecorded; the gradients of its inputs come from `backward`.
 
     Parameters
     ----------
@@ -362,6 +414,14 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
         From the outputs' gradients, and which inputs need one, to the inputs' gradients.
     tensors
         The inputs.
+
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> (y,) = run_user_code(lambda inputs: [inputs[0] * 2], lambda grads, needed: [grads[0] * 7], [x])
+    >>> y.backward()
+    >>> y.item(), x.grad.item()
+    (6.0, 7.0)
     """
     if not torch.is_grad_enabled():
         return tuple(_outputs(forward, tensors))
@@ -369,7 +429,8 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
 
 
 def _outputs(forward: Forward, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Run `forward`; an output that is an input, or part of one, is a copy."""
+    """Run `forward`; an output that shares memory with an input is copied."""
+    # torch forbids a function to return an input, or a view of one, as a new output.
     memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
     with _state(False, None):
         return [
@@ -384,6 +445,7 @@ class _UserCode(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, forward: Forward, backward: Backward, *tensors: Tensor) -> tuple[Tensor, ...]:
         outputs = _outputs(forward, tensors)
+        # Backward runs in the training mode of forward, whatever it is by then.
         ctx.user_backward, ctx.training = backward, mode.training
         ctx.mark_non_differentiable(*(value for value in outputs if not value.is_floating_point()))
         return tuple(outputs)
@@ -393,4 +455,5 @@ class _UserCode(torch.autograd.Function):
     def backward(ctx: Any, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         with _state(False, ctx.training):
             found = ctx.user_backward(head_grads, ctx.needs_input_grad[2:])
+        # The two functions are inputs to torch as well, without a gradient.
         return (None, None, *found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -12,17 +12,24 @@ from .errors import ArgumentError
 
 __all__ = ["generator", "load_state_dict", "seed", "state_dict", "step_seed"]
 
+
 _lock = threading.Lock()
 _generators: dict[Device, torch.Generator] = {}
 _base_seed = 0  # MXNet's own default: a process that never calls seed() draws the same numbers each time
 
 
 def generator(device: Device | None = None) -> torch.Generator:
-    """Return the generator of `device` (default: the current one)."""
+    """Return the generator of `device` (default: the current one).
+
+    >>> import rebind as mx
+    >>> generator(mx.cpu(0)) is generator(mx.cpu(0)), generator(mx.cpu(0)) is generator(mx.cpu(1))
+    (True, False)
+    """
     device = device or current_device()
     found = _generators.get(device)
     if found is None:
         with _lock:
+            # Two threads may both come here first, and must get the same generator.
             found = _generators.setdefault(device, torch.Generator(device.torch))
             found.manual_seed(_seed_for(device))
     return found
@@ -43,11 +50,11 @@ def step_seed(device: Device | None = None) -> torch.Tensor:
     return drawn.cpu()
 
 
-def seed(seed_state: int, ctx: Any = "all") -> None:
+def seed(seed_state: int, ctx: Device | Literal["all"] = "all") -> None:
     """Seed the generators of all devices, or of one.
 
     With ``'all'`` devices of one kind get different sequences (as in MXNet), and so do devices that are used for
-    the first time later. torch's and NumPy's own generators are left alone.
+    the first time later. The global generators of torch and NumPy are left as they are.
 
     Parameters
     ----------
@@ -55,6 +62,15 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
         Any int.
     ctx
         ``'all'`` or a device.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> seed(3)
+    >>> first = mx.nd.random.uniform(shape=2).asnumpy()
+    >>> seed(3)
+    >>> bool((mx.nd.random.uniform(shape=2).asnumpy() == first).all())
+    True
     """
     global _base_seed
     if isinstance(seed_state, bool) or not hasattr(seed_state, "__index__"):
@@ -70,22 +86,35 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
 
 
 def _seed_for(device: Device) -> int:
+    # Each device of a kind gets another sequence; torch wants non-negative seeds of 63 bits.
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
 
 
 def state_dict() -> dict[str, Any]:
-    """Return the state of all generators, for `load_state_dict`."""
+    """Return the state of all generators, for `load_state_dict`.
+
+    >>> sorted(state_dict())
+    ['generators', 'seed']
+    """
     with _lock:
         states = [(str(device), found.get_state()) for device, found in _generators.items()]
     return {"seed": _base_seed, "generators": states}
 
 
 def load_state_dict(state: dict[str, Any]) -> None:
-    """Go back to a state that `state_dict` returned; generators that were not used then begin anew."""
+    """Restore a state that `state_dict` returned; generators that were not in use then are seeded afresh.
+
+    >>> import rebind as mx
+    >>> state = state_dict()
+    >>> first = mx.nd.random.uniform(shape=2).asnumpy()
+    >>> load_state_dict(state)
+    >>> bool((mx.nd.random.uniform(shape=2).asnumpy() == first).all())
+    True
+    """
     global _base_seed
     _base_seed = state["seed"]
     with _lock:
         for device, found in _generators.items():
             found.manual_seed(_seed_for(device))
-    for name, kept in state["generators"]:
-        generator(parse_device(name)).set_state(kept)
+    for name, saved in state["generators"]:
+        generator(parse_device(name)).set_state(saved)

@@ -1,4 +1,4 @@
-"""Which node failed: told by the traceback of the run itself, without a second run."""
+"""Which node failed: read from the traceback of the run itself, without a second run."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ def out_of_range(data: Any) -> Any:
     return S.gather_nd(data, S.var("where"), name="picked")
 
 
-def test_nothing_runs_twice() -> None:
+@pytest.mark.parametrize("is_train", [False, True])
+def test_nothing_runs_twice(is_train: bool) -> None:
     net = out_of_range(S.Custom(S.var("x"), op_type="counts_its_runs", name="effect"))
     exe = net.bind(mx.cpu(), {"x": nd.ones((2,)), "where": nd.array([[7]])})
     Counts.runs = 0
     with pytest.raises(Exception, match="gather_nd 'picked'"):
-        exe.forward()
+        exe.forward(is_train)
     assert Counts.runs == 1
 
 
 FAILURES: dict[str, Any] = {
     "plain": lambda: out_of_range(S.var("x") * 1),
-    "behind others": lambda: S.exp(out_of_range(S.tanh(S.var("x"), name="a")), name="b"),
+    "among others": lambda: S.exp(out_of_range(S.tanh(S.var("x"), name="a")), name="b"),
     "in a loop": lambda: S.contrib.foreach(
         lambda step, state: (out_of_range(step), state), S.Reshape(S.var("x"), shape=(1, -1)), S.zeros((1,))
     )[0],

@@ -13,27 +13,28 @@ NET = S.Dropout(
 )
 
 
-def test_a_graph_is_lowered_once_for_each_mode():
+@pytest.mark.parametrize("training", [False, True])
+def test_a_graph_is_lowered_once_for_each_mode(training):
     graph = NET._graph
-    plan = lower(graph, Target(training=True))
-    assert (
-        lower(graph, Target(training=True)) is plan
-        and lower(graph, Target.at(mx.cpu(1), training=True)) is plan
-    )
-    assert lower(graph, Target()) is not plan
+    plan = lower(graph, Target(training=training))
+    assert lower(graph, Target(training=training)) is plan
+    assert lower(graph, Target.at(mx.cpu(1), training=training)) is plan
+    assert lower(graph, Target(training=not training)) is not plan
 
 
-def test_executors_of_other_shapes_share_the_plan():
-    executors = [NET.simple_bind(mx.cpu(), x=(rows, 3)) for rows in (2, 5)]
+@pytest.mark.parametrize("training", [False, True])
+def test_executors_of_other_shapes_share_the_plan(training):
+    executors = [NET.simple_bind(mx.cpu(), x=(size, 3)) for size in (2, 5)]
     for exe in executors:
-        exe.forward()
-    assert executors[0]._plan(False) is executors[1]._plan(False)
+        exe.forward(training)
+    assert executors[0]._plans.get(training) is executors[1]._plans.get(training)
 
 
-def test_a_plan_lives_as_long_as_its_graph():
+@pytest.mark.parametrize("training", [False, True])
+def test_a_plan_lives_as_long_as_its_graph(training):
     net = S.var("x") * 3
     graph = weakref.ref(net._graph)
-    net.bind(mx.cpu(), [nd.ones((2,))]).forward()
+    net.bind(mx.cpu(), [nd.ones((2,))]).forward(training)
     del net
     gc.collect()
     assert graph() is None
@@ -46,9 +47,9 @@ def test_what_no_output_needs_is_not_computed():
     assert len(kernels) == 2  # the operator and the choice of its first output
 
 
-@pytest.mark.parametrize("rows", [1, 4])
-def test_sizes_that_only_the_arrays_tell(rows):
+@pytest.mark.parametrize("size", [1, 4])
+def test_sizes_that_follow_from_the_arrays_alone(size):
     state = S.zeros(shape=(0, 3), name="state")
     net = S.elemwise_add(S.var("x"), state)
-    exe = net.simple_bind(mx.cpu(), x=(rows, 3))
-    assert exe.forward(x=nd.ones((rows, 3)))[0].asnumpy().sum() == 3 * rows
+    exe = net.simple_bind(mx.cpu(), x=(size, 3))
+    assert exe.forward(x=nd.ones((size, 3)))[0].asnumpy().sum() == 3 * size

@@ -49,7 +49,7 @@ def residual() -> Any:
 
 # name -> network, names of the nodes that may overwrite an input
 CASES: dict[str, tuple[Any, set[str]]] = {
-    "behind a layer": (activated(dense(data())), {"act"}),
+    "after a layer": (activated(dense(data())), {"act"}),
     "sigmoid": (activated(dense(data()), "sigmoid"), {"act"}),
     "tanh": (activated(dense(data()), "tanh"), {"act"}),
     "no such form": (activated(dense(data()), "softrelu"), set()),
@@ -58,17 +58,17 @@ CASES: dict[str, tuple[Any, set[str]]] = {
     "used twice": (used_twice(), set()),
     "seen outside": (seen_outside(), set()),
     "is an output": (is_an_output(), set()),
-    "behind a view": (activated(mx.sym.Flatten(dense(data()))), set()),
+    "after a view": (activated(mx.sym.Flatten(dense(data()))), set()),
     "residual": (residual(), {"act", "_plus0"}),
 }
-each_case = pytest.mark.parametrize("name", CASES)
+all_cases = pytest.mark.parametrize("name", CASES)
 
 
 def forget_number(name: str) -> str:
     return "_plus0" if name.startswith("_plus") else name
 
 
-@each_case
+@all_cases
 def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     symbol, allowed = CASES[name]
     graph = symbol._graph
@@ -76,7 +76,7 @@ def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     assert {forget_number(node.name) for node in graph.nodes if node in kernels} == allowed
 
 
-@each_case
+@all_cases
 @pytest.mark.parametrize("training", [False, True])
 def test_same_outputs_and_gradients(name: str, training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)

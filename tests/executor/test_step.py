@@ -76,7 +76,7 @@ CASES: dict[str, Case] = {
     "shared weights": Case(shared_weights, {"data": (2, 3), "more": (4, 3)}, head_grads=True),
 }
 SLOW = {"resnet50", "lstm"}
-each_case = pytest.mark.parametrize(
+all_cases = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
 )
 each_mode = pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
@@ -145,7 +145,7 @@ def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
-@each_case
+@all_cases
 @each_mode
 def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
@@ -176,7 +176,7 @@ def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
         close(states, [state.tensor for state in exe.aux_arrays])
 
 
-@each_case
+@all_cases
 @each_mode
 def test_forward_backward_and_update_are_compiled_whole(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
@@ -253,7 +253,7 @@ def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, trainin
 
 
 @pytest.mark.slow
-@each_case
+@all_cases
 @each_mode
 def test_inductor_compiles_a_whole_step(name: str, training: bool) -> None:
     prepared = Prepared(name, training)

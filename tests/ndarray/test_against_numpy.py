@@ -92,7 +92,7 @@ FUNCTIONS = {
 
 
 @st.composite
-def alike(draw: Any) -> tuple[np.ndarray, np.ndarray]:
+def broadcastable(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays of as many axes that broadcast to each other, as MXNet takes them."""
     shape = draw(SHAPES)
     sides = [[1 if draw(st.booleans()) else n for n in shape] for _ in range(2)]
@@ -101,7 +101,7 @@ def alike(draw: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @quickly
-@given(case=alike())
+@given(case=broadcastable())
 def test_broadcasting(name: str, case: tuple[np.ndarray, np.ndarray]) -> None:
     left, right = case
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +113,7 @@ def test_broadcasting(name: str, case: tuple[np.ndarray, np.ndarray]) -> None:
 
 
 @quickly
-@given(case=alike())
+@given(case=broadcastable())
 def test_broadcast_gradients_are_summed_to_the_shapes_of_the_inputs(
     case: tuple[np.ndarray, np.ndarray],
 ) -> None:
@@ -131,7 +131,7 @@ def test_broadcast_gradients_are_summed_to_the_shapes_of_the_inputs(
 
 
 @quickly
-@given(case=alike())
+@given(case=broadcastable())
 def test_broadcast_to_and_like(case: tuple[np.ndarray, np.ndarray]) -> None:
     left, right = case
     shape = np.broadcast_shapes(left.shape, right.shape)

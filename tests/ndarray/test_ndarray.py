@@ -35,8 +35,18 @@ def test_numbers_and_numpy_arrays(expression: str, expected: list[float]) -> Non
     assert found.asnumpy().tolist() == expected
 
 
-def test_two_numbers() -> None:
-    assert (nd.maximum(2, 3), nd.add(2, 3), nd.power(2, 3), nd.modulo(7, 4)) == (3, 5, 8, 3)
+@pytest.mark.parametrize(
+    ("function", "left", "right", "expected"),
+    [
+        (nd.maximum, 2, 3, 3),
+        (nd.add, 2, 3, 5),
+        (nd.power, 2, 3, 8),
+        (nd.modulo, 7, 4, 3),
+        (nd.lesser, 2, 3, True),
+    ],
+)
+def test_two_numbers(function, left: int, right: int, expected: int) -> None:
+    assert function(left, right) == expected
 
 
 def test_to_numpy() -> None:
@@ -80,12 +90,18 @@ def test_pickle_and_copy(dtype: str) -> None:
     assert x.asnumpy().tolist() == [0, 1]
 
 
-def test_overlapping_parts() -> None:
+@pytest.mark.parametrize(
+    ("target", "source", "expected"),
+    [
+        (slice(1, None), slice(None, -1), [0, 0, 1, 2, 3, 4]),
+        (slice(None, -1), slice(1, None), [1, 2, 3, 4, 5, 5]),
+        (slice(None), slice(None, None, -1), [5, 4, 3, 2, 1, 0]),
+    ],
+)
+def test_overlapping_slices(target: slice, source: slice, expected: list[int]) -> None:
     x = nd.arange(6)
-    x[1:] = x[:-1]
-    assert x.asnumpy().tolist() == [0, 0, 1, 2, 3, 4]
-    x[:] = x[::-1]
-    assert x.asnumpy().tolist() == [4, 3, 2, 1, 0, 0]
+    x[target] = x[source]
+    assert x.asnumpy().tolist() == expected
 
 
 def test_slice_assign() -> None:
@@ -95,12 +111,18 @@ def test_slice_assign() -> None:
     assert x.asnumpy().sum() == 4 + 36
 
 
-def test_functions_that_are_no_operators() -> None:
-    x = nd.arange(24).reshape((2, 3, 4))
-    assert nd.moveaxis(x, (0, 1), (-1, 0)).shape == np.moveaxis(x.asnumpy(), (0, 1), (-1, 0)).shape
-    assert [part.shape for part in x.split_v2((1, 3), axis=2)] == [(2, 3, 1), (2, 3, 2), (2, 3, 1)]
-    assert x.broadcast_to((5, 2, 3, 4)).shape == (5, 2, 3, 4)
-    assert nd.concatenate([x, x], axis=1).shape == (2, 6, 4)
+@pytest.mark.parametrize(
+    ("compute", "shapes"),
+    [
+        (lambda x: nd.moveaxis(x, (0, 1), (-1, 0)), [(3, 4, 2)]),
+        (lambda x: x.split_v2((1, 3), axis=2), [(2, 3, 1), (2, 3, 2), (2, 3, 1)]),
+        (lambda x: x.broadcast_to((5, 2, 3, 4)), [(5, 2, 3, 4)]),
+        (lambda x: nd.concatenate([x, x], axis=1), [(2, 6, 4)]),
+    ],
+)
+def test_functions_that_are_not_operators(compute, shapes: list[tuple[int, ...]]) -> None:
+    found = compute(nd.arange(24).reshape((2, 3, 4)))
+    assert [each.shape for each in (found if isinstance(found, list) else [found])] == shapes
 
 
 @pytest.mark.parametrize("space", [nd, mx.sym])

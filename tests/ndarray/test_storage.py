@@ -77,23 +77,37 @@ def is_shuffled(array, values=VALUES, dtype="float32"):
     return True
 
 
-# ---- arrays ----
+@pytest.mark.parametrize(
+    ("make", "values", "dtype"),
+    [
+        (shuffled, VALUES, "float32"),
+        (lambda: nd.zeros((3, 2), stype="shuffled"), np.zeros((3, 2)), "float32"),
+        (lambda: nd.empty((3, 2), stype="shuffled", dtype="float64"), np.zeros((3, 2)), "float64"),
+        (lambda: nd.NDArray(Shuffled.from_dense(torch.tensor(VALUES))), VALUES, "float32"),
+    ],
+)
+def test_making(make, values, dtype):
+    assert is_shuffled(make(), values, dtype)
 
 
-def test_making_and_converting():
-    assert is_shuffled(shuffled())
-    assert is_shuffled(nd.zeros((3, 2), stype="shuffled"), np.zeros((3, 2)))
-    assert is_shuffled(nd.empty((3, 2), stype="shuffled", dtype="float64"), np.zeros((3, 2)), "float64")
-    assert is_shuffled(nd.NDArray(Shuffled.from_dense(torch.tensor(VALUES))))
+def test_converting():
     assert nd.array(shuffled()).stype == "default"
     dense = shuffled().tostype("default")
     assert dense.stype == "default" and (dense.asnumpy() == VALUES).all()
     x = shuffled()
     assert x.tostype("shuffled") is x
-    with pytest.raises(ArgumentError, match=r"stype must be 'default' or .*; got 'csr'"):
-        nd.zeros((2,), stype="csr")
-    with pytest.raises(ArgumentError, match=r"tostype: stype must be .*; got 'coo'"):
-        x.tostype("coo")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: nd.zeros((2,), stype="csr"), r"stype must be 'default' or .*; got 'csr'"),
+        (lambda: shuffled().tostype("coo"), r"tostype: stype must be .*; got 'coo'"),
+    ],
+)
+def test_unknown_storage_types(make, says):
+    with pytest.raises(ArgumentError, match=says):
+        make()
 
 
 def test_facts_of_an_array():
@@ -105,24 +119,37 @@ def test_facts_of_an_array():
     assert nd.ones((2, 3)).storage.nbytes == 24
 
 
-def test_copies_have_memory_of_their_own():
+COPIES = {
+    "method": lambda x: x.copy(),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "copyto device": lambda x: x.copyto(mx.cpu(1)),
+    "as_in_context": lambda x: x.as_in_context(mx.cpu(1)),
+    "copyto array": lambda x: x.copyto(nd.zeros((3, 2), stype="shuffled")),
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_have_memory_of_their_own(name):
     x = shuffled()
-    for y in (
-        x.copy(), copy.copy(x), copy.deepcopy(x), x.copyto(mx.cpu(1)), x.as_in_context(mx.cpu(1)),
-        x.copyto(nd.zeros((3, 2), stype="shuffled")), pickle.loads(pickle.dumps(x)),
-    ):  # fmt: skip
-        assert is_shuffled(y)
-        y[0] = 9
-        assert is_shuffled(x)
+    y = COPIES[name](x)
+    assert is_shuffled(y)
+    y[0] = 9
+    assert is_shuffled(x)
+
+
+def test_devices_of_copies():
+    x = shuffled()
     assert x.as_in_context(mx.cpu(1)).device == mx.cpu(1)
     assert x.as_in_context(mx.cpu(0)) is x
     assert pickle.loads(pickle.dumps(x.copyto(mx.cpu(1)))).device == mx.cpu(1)
 
 
-def test_casts_leave_the_other_tensors_alone():
+@pytest.mark.parametrize("dtype", ["float64", "int32", "float16"])
+def test_casts_leave_the_other_tensors_as_they_are(dtype):
     x = shuffled()
-    assert is_shuffled(x.astype("float64"), VALUES, "float64")
-    assert is_shuffled(x.astype("int32"), VALUES, "int32")
+    assert is_shuffled(x.astype(dtype), VALUES, dtype)
     assert x.astype("float32", copy=False) is x
     assert pickle.loads(pickle.dumps(x.astype("bfloat16"))).storage.data.dtype is torch.bfloat16
 
@@ -174,13 +201,14 @@ def test_exchange_takes_tensors_over_where_nobody_holds_a_view():
         x.writable_tensor()
 
 
-def test_rows():
-    for x in (nd.array(VALUES), shuffled()):
-        indices = torch.tensor([2, 0, 2])
-        assert x.storage.rows(indices).tolist() == VALUES[[2, 0, 2]].tolist()
-        kept = x.storage.retain(indices)
-        assert type(kept) is type(x.storage)
-        assert kept.to_dense().tolist() == [[1, 2], [0, 0], [5, 6]]
+@pytest.mark.parametrize("stype", ["default", "shuffled"])
+def test_rows(stype):
+    x = nd.array(VALUES).tostype(stype)
+    indices = torch.tensor([2, 0, 2])
+    assert x.storage.rows(indices).tolist() == VALUES[[2, 0, 2]].tolist()
+    retained = x.storage.retain(indices)
+    assert type(retained) is type(x.storage)
+    assert retained.to_dense().tolist() == [[1, 2], [0, 0], [5, 6]]
 
 
 def test_zeros_like():
@@ -190,15 +218,13 @@ def test_zeros_like():
     assert convert(zeros, "default").stype == "default"
 
 
-def test_files_hold_every_kind(tmp_path):
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_files_hold_every_kind(tmp_path, dtype):
     path = str(tmp_path / "a.params")
-    nd.save(
-        path,
-        {"dense": nd.array(VALUES), "other": shuffled(dtype="float64"), "half": shuffled(dtype="float16")},
-    )
+    nd.save(path, {"dense": nd.array(VALUES), "other": shuffled(dtype=dtype)})
     found = nd.load(path)
     assert found["dense"].stype == "default" and (found["dense"].asnumpy() == VALUES).all()
-    assert is_shuffled(found["other"], VALUES, "float64") and is_shuffled(found["half"], VALUES, "float16")
+    assert is_shuffled(found["other"], VALUES, dtype)
 
 
 def test_a_malformed_file_is_refused(tmp_path):
@@ -217,30 +243,36 @@ def test_a_malformed_file_is_refused(tmp_path):
         nd.load_frombuffer(content.replace(struct.pack("<i", 91), struct.pack("<i", 92)))
 
 
-# ---- operators ----
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x, dense: x + x,
+        lambda x, dense: x + dense,
+        lambda x, dense: 1 / x,
+        lambda x, dense: x > 3,
+        lambda x, dense: -x,
+        lambda x, dense: x.sum(axis=0),
+        lambda x, dense: nd.dot(x, dense, transpose_b=True),
+        lambda x, dense: nd.concat(x, dense, dim=0),
+        lambda x, dense: nd.maximum(x, 3),
+    ],
+)
+def test_operators_fall_back_to_dense(compute):
+    dense = nd.array(VALUES)
+    found = compute(shuffled(), dense)
+    assert found.stype == "default"
+    np.testing.assert_array_equal(found.asnumpy(), compute(dense, dense).asnumpy())
 
 
-def test_operators_fall_back_to_dense():
-    x, dense = shuffled(), nd.array(VALUES)
-    for found, wanted in (
-        (x + x, dense + dense),
-        (x + dense, dense + dense),
-        (1 / x, 1 / dense),
-        (x > 3, dense > 3),
-        (-x, -dense),
-        (x.sum(axis=0), dense.sum(axis=0)),
-        (nd.dot(x, dense, transpose_b=True), nd.dot(dense, dense, transpose_b=True)),
-        (nd.concat(x, dense, dim=0), nd.concat(dense, dense, dim=0)),
-        (nd.maximum(x, 3), nd.maximum(dense, 3)),
-    ):
-        assert found.stype == "default"
-        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+@pytest.mark.parametrize(
+    ("compute", "values"), [(nd.square, VALUES**2), (lambda x: nd.add_n(x, x, x), VALUES * 3)]
+)
+def test_a_kernel_for_the_kind_is_found(compute, values):
+    assert is_shuffled(compute(shuffled()), values)
 
 
-def test_a_kernel_for_the_kind_is_found():
+def test_a_kernel_takes_no_mixture_and_fills_arrays_of_other_kinds():
     x = shuffled()
-    assert is_shuffled(nd.square(x), VALUES**2)
-    assert is_shuffled(nd.add_n(x, x, x), VALUES * 3)
     assert nd.add_n(x, nd.array(VALUES)).stype == "default"
     out = nd.zeros((3, 2))
     nd.square(x, out=out)
@@ -289,9 +321,6 @@ def test_a_fallback_warns_once_for_each_operator(monkeypatch):
         nd.tanh(x)
 
 
-# ---- gradients ----
-
-
 @pytest.mark.parametrize("grad_req", ["write", "add"])
 @pytest.mark.parametrize("stype", [None, "default", "shuffled"])
 def test_gradients(grad_req, stype):
@@ -327,23 +356,23 @@ def with_record(compute):
         return compute()
 
 
-def test_gradients_pass_conversions():
-    for convert_it in (
+@pytest.mark.parametrize(
+    "convert_it",
+    [
         lambda x: x.tostype("default"),
         lambda x: x.copy(),
         lambda x: x.astype("float64"),
         lambda x: x.copyto(mx.cpu(1)),
         lambda x: x[0:2],
         lambda x: x.reshape((2, 3)),
-    ):
-        x = shuffled()
-        x.attach_grad()
-        y = with_record(lambda convert_it=convert_it, x=x: (convert_it(x) * 3).sum())
-        y.backward()
-        assert set(x.grad.asnumpy().ravel().tolist()) <= {0.0, 3.0} and x.grad.asnumpy().any()
-
-
-# ---- stores and optimizers ----
+    ],
+)
+def test_gradients_pass_conversions(convert_it):
+    x = shuffled()
+    x.attach_grad()
+    y = with_record(lambda: (convert_it(x) * 3).sum())
+    y.backward()
+    assert set(x.grad.asnumpy().ravel().tolist()) <= {0.0, 3.0} and x.grad.asnumpy().any()
 
 
 @pytest.mark.parametrize("kind", ["local", "device"])
@@ -365,9 +394,6 @@ def test_code_that_changes_dense_tensors_in_place():
         for tensor in tensors:
             tensor += 1
     assert is_shuffled(arrays[0], VALUES + 1) and arrays[1].asnumpy().tolist() == [2, 2]
-
-
-# ---- executors ----
 
 
 def network():
@@ -393,11 +419,14 @@ def test_bind_forward_backward(grad_req):
     assert found["shuffled"][1].stype == "shuffled"
 
 
-def test_simple_bind_allocates_the_storage():
-    executor = network().simple_bind(mx.cpu(), x=(2, 2))
-    assert executor.arg_dict["w"].stype == "shuffled" and executor.arg_dict["x"].stype == "default"
-    executor = network().simple_bind(mx.cpu(), stype_dict={"w": "default"}, x=(2, 2))
-    assert executor.arg_dict["w"].stype == "default"
+@pytest.mark.parametrize(
+    ("stypes", "found"),
+    [(None, ("default", "shuffled")), ({"w": "default"}, ("default", "default")),
+     ({"x": "shuffled"}, ("shuffled", "shuffled"))],
+)  # fmt: skip
+def test_simple_bind_allocates_the_storage(stypes, found):
+    executor = network().simple_bind(mx.cpu(), stype_dict=stypes, x=(2, 2))
+    assert tuple(executor.arg_dict[name].stype for name in "xw") == found
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "ftrl"])
@@ -422,9 +451,6 @@ def test_an_update_on_the_store():
     out = nd.zeros((3, 2), stype="shuffled")
     store.pull("w", out)
     assert is_shuffled(out, VALUES - 1)
-
-
-# ---- graphs ----
 
 
 def test_storage_types_of_a_graph():
@@ -453,13 +479,19 @@ def test_storage_types_of_a_graph():
         infer_storage(graph)
 
 
-def test_storage_types_of_one_operator():
+@pytest.mark.parametrize(
+    ("stype", "output", "function", "falls_back"),
+    [
+        ("default", "default", None, False),
+        ("csr", "default", None, True),
+        ("shuffled", "shuffled", square, False),
+    ],
+)
+def test_storage_types_of_one_operator(stype, output, function, falls_back):
     op = find("square")
-    p = op.parse({})
-    assert infer_storage_types(op, p, ["default"]) == (("default",), None, False)
-    assert infer_storage_types(op, p, ["csr"]) == (("default",), None, True)
-    choice = infer_storage_types(op, p, ["shuffled"])
-    assert choice.outputs == ("shuffled",) and choice.kernel.function is square and not choice.falls_back
+    choice = infer_storage_types(op, op.parse({}), [stype])
+    assert choice.outputs == (output,) and choice.falls_back == falls_back
+    assert (choice.kernel and choice.kernel.function) is function
 
 
 def test_two_kinds_cannot_have_one_number():

@@ -187,7 +187,7 @@ def test_imdecode_cuts_subtracts_and_writes(png):
     expected = PICTURE[2:4, 1:4].transpose(2, 0, 1) - np.array([1, 2, 3]).reshape(3, 1, 1)
     assert (out[1].asnumpy() == expected).all() and not out[0].asnumpy().any()
     assert mx.nd.imdecode(encoded, channels=1).shape == (1, 5, 7)
-    with pytest.raises(MXNetError, match=r"must lie within 7 columns and 5 rows; got \(0, 0, 9, 1\)"):
+    with pytest.raises(MXNetError, match=r"must be within 7 columns and 5 rows; got \(0, 0, 9, 1\)"):
         mx.nd.imdecode(encoded, (0, 0, 9, 1))
     with pytest.raises(MXNetError, match="channels must be 1 or 3; got 2"):
         mx.nd.imdecode(encoded, channels=2)

@@ -38,16 +38,33 @@ class ArraySpec(NamedTuple):
         return storage_kind_by_number(storage_number(self.stype)) or DenseStorage
 
     def make(self) -> NDArray:
-        """Return a new array of zeros."""
+        """Return a new array of zeros.
+
+        >>> import rebind as mx
+        >>> ArraySpec((2,), torch.int32, mx.cpu()).make().asnumpy()
+        array([0, 0], dtype=int32)
+        """
         return wrap(self.kind.zeros(self.shape, self.dtype, self.device.torch), self.device)
 
     def fits(self, array: NDArray) -> bool:
-        """Tell whether an array is what is asked for."""
+        """Return whether an array is what is asked for.
+
+        >>> import rebind as mx
+        >>> spec = ArraySpec((2, 3), torch.float32, mx.cpu())
+        >>> spec.fits(mx.nd.ones((2, 3))), spec.fits(mx.nd.ones((3, 2)))
+        (True, False)
+        """
+        # Exactly: a subclass may hold its values in another way.
         same_kind = type(array.storage) is self.kind
         return same_kind and array.shape == self.shape and array.storage.dtype is self.dtype
 
     def found_in(self, array: NDArray | None) -> bool:
-        """Tell whether the memory of an array is enough."""
+        """Return whether an array has enough memory, of the right type and on the right device.
+
+        >>> import rebind as mx
+        >>> ArraySpec((2, 3), torch.float32, mx.cpu()).found_in(mx.nd.ones((10,)))
+        True
+        """
         return (
             array is not None
             and type(array.storage) is self.kind
@@ -68,7 +85,7 @@ class Sharing:
     names
         Which arguments must be shared; None: all that fit.
     buffer
-        Memory for inputs, by name; what is too small is made anew and put there.
+        Memory for inputs, by name; what is too small is replaced in it.
     inputs
         Which arguments are inputs.
     """
@@ -79,7 +96,14 @@ class Sharing:
     inputs: Collection[str] = ()
 
     def argument(self, name: str, spec: ArraySpec) -> NDArray | None:
-        """Return the shared array for an argument, if there is one."""
+        """Return the shared array for an argument, if there is one.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
+        >>> spec = ArraySpec((2,), torch.float32, mx.cpu())
+        >>> Sharing(exe).argument("x", spec) is exe.arg_dict["x"]
+        True
+        """
         if self.executor is None or (self.names is not None and name not in self.names):
             return None
         array = self.executor.arg_dict.get(name)
@@ -93,7 +117,16 @@ class Sharing:
         )
 
     def memory(self, name: str, spec: ArraySpec) -> NDArray | None:
-        """Return memory from the buffer for an input, which is put there if it is not; None for other arguments."""
+        """Return memory from the buffer for an input, put there if it is missing; None for other arguments.
+
+        >>> import rebind as mx
+        >>> buffer = {"data": mx.nd.zeros((10,))}
+        >>> small = ArraySpec((2, 3), torch.float32, mx.cpu())
+        >>> found = Sharing(buffer=buffer, inputs=["data"]).memory("data", small)
+        >>> found[:] = 1
+        >>> buffer["data"].sum().item()
+        6.0
+        """
         if self.buffer is None or name not in self.inputs:
             return None
         if not spec.found_in(self.buffer.get(name)):
@@ -109,13 +142,21 @@ def allocate(
     Parameters
     ----------
     graph
-        What will be run.
+        What is to run.
     specs
         What each array must be, by the variable's name.
     requests
-        What is to be done with each gradient; arguments with ``'null'``, or of whole numbers, get none.
+        The request for each gradient; arguments with ``'null'``, or of an integer type, get none.
     sharing
         Whose arrays may be used.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> spec = ArraySpec((2,), torch.float32, mx.cpu())
+    >>> args, grads, aux = allocate(mx.sym.var("x").graph, {"x": spec}, {"x": "null"}, Sharing())
+    >>> list(args), grads, aux
+    (['x'], {}, {})
     """
     args: Arrays = {}
     grads: Arrays = {}
@@ -125,9 +166,11 @@ def allocate(
     for node in graph.arguments:
         name, spec = node.name, specs[node.name]
         shared = sharing.argument(name, spec)
+        # Parameters are shared with another executor, inputs with the buffer.
         found = shared if shared is not None else sharing.memory(name, spec)
         args[name] = spec.make() if found is None else found
         if requests[name] != "null" and spec.dtype.is_floating_point:
+            # An argument that is new must not write its gradient into another's.
             grad = old_grads.get(name) if shared is not None else None
             grads[name] = spec.make() if grad is None else grad
     for node in graph.auxiliary:

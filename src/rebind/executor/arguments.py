@@ -1,4 +1,4 @@
-"""What an executor is given: arrays by name, and what is to be done with the gradient of each."""
+"""What an executor is given: arrays by name, and a request for the gradient of each."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
             )
         found = {}
         for name, value in zip(names, arrays, strict=True):
+            # A list may repeat a name, since two variables may share one; they are then one argument.
             if value is not None and found.setdefault(name, value) is not value:
                 raise ParameterError(
                     f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"

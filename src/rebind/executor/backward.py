@@ -1,4 +1,4 @@
-"""The backward part of a step: from what forward left to the gradients of the arguments. It is a pure function."""
+"""The backward part of a step, a pure function: from what forward recorded to the gradients of the arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Backward", "Record"]
 
 
 class Record(NamedTuple):
-    """What forward leaves for backward."""
+    """What forward records for backward."""
 
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
@@ -70,7 +70,7 @@ class Backward:
         Parameters
         ----------
         record
-            What forward left; autograd's record in it is freed.
+            What forward recorded; it is freed.
         leaves
             Tensors that forward was run on, which require gradients.
         head_grads
@@ -84,22 +84,23 @@ class Backward:
         StateError
             When an output that needs a head gradient has none; it names the output.
         """
-        roots, gradients = self._starts(record, head_grads or [None] * len(self.outputs))
+        roots, gradients = self._roots(record, head_grads or [None] * len(self.outputs))
         before = added_to or [None] * len(leaves)
         if torch.compiler.is_compiling():
             return _traced(roots, gradients, leaves, before)
         return _accumulated(roots, gradients, leaves, before)
 
-    def _starts(
+    def _roots(
         self, record: Record, head_grads: Sequence[Tensor | None]
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Return the tensors that autograd starts from, and their gradients."""
         roots: list[Tensor] = []
         gradients: list[Tensor] = []
-        # A monitored run has further outputs, which nobody differentiates.
+        # A watched run has further outputs, which are not differentiated; hence no `strict`.
         given = zip(self.outputs, record.outputs, self.losses, record.loss_inputs, head_grads, strict=False)
         for entry, output, loss, inputs, head_grad in given:
             if loss is not None and inputs is not None:
+                # Autograd starts before the loss, at its inputs, with what the operator's own rule gives.
                 for tensor, gradient in zip(inputs, _loss_gradients(loss, inputs, output), strict=False):
                     if tensor is not None and gradient is not None and tensor.requires_grad:
                         roots.append(tensor)
@@ -126,6 +127,7 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
     if not any(tensor is not None and tensor.requires_grad for tensor in inputs):
         return ()
     first = inputs[0]
+    # Where nothing else needs the first input, the gradient is written over it.
     memory = {}
     if (
         loss.reuse
@@ -144,7 +146,7 @@ def _accumulated(
     leaves: Sequence[Tensor],
     before: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, ...]:
-    """Let autograd accumulate into the leaves, and take from them what it left there.
+    """Let autograd accumulate into the leaves, and take the gradients from them.
 
     Unlike `torch.autograd.grad` this gives each gradient memory of its own: it copies what is shared (the gradient of
     ``x + y`` is the head gradient itself, twice), and nothing else.
@@ -156,6 +158,7 @@ def _accumulated(
             torch.autograd.backward(roots, gradients)
         return tuple(leaf.grad for leaf in leaves)
     finally:
+        # Leaves outlive this call: a gradient left in one would be added to the next.
         for leaf in leaves:
             leaf.grad = None
 
@@ -166,7 +169,7 @@ def _traced(
     leaves: Sequence[Tensor],
     before: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, ...]:
-    """The same in a form that a compiler traces; it gives each of its results memory of its own."""
+    """The same in a form that a compiler traces, which gives each result memory of its own."""
     if not roots:
         return tuple(before)
     found = torch.autograd.grad(roots, leaves, gradients, allow_unused=True)
@@ -177,7 +180,7 @@ def _traced(
 
 
 def _ones_like(output: Tensor) -> Tensor:
-    """Return a head gradient for a loss, which does not look at it: no memory but for one element."""
+    """Return a head gradient of ones, for a loss that ignores it; in eager mode all its elements share one."""
     if torch.compiler.is_compiling():
         return torch.ones_like(output)
     return _ones(output.shape, output.dtype, output.device)

@@ -33,6 +33,14 @@ def bind(
     ------
     ParameterError
         When an array is missing; it names all that are.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2,))
+    >>> exe = bind(mx.sym.exp(mx.sym.var("x")), mx.cpu(), {"x": x})
+    >>> exe.arg_dict["x"] is x
+    True
     """
     names = [node.name for node in symbol.graph.arguments]
     aux_names = [node.name for node in symbol.graph.auxiliary]
@@ -60,9 +68,9 @@ def simple_bind(
     Parameters
     ----------
     symbol
-        What to run.
+        The network.
     device
-        Where.
+        Where it runs.
     shapes, types
         By name of argument; a type that does not follow from `types` is float32.
     grad_req
@@ -70,7 +78,7 @@ def simple_bind(
     groups
         The device of each ``ctx_group``.
     sharing
-        Whose arrays to use where they fit.
+        Arrays of another executor, to use where they fit.
     stypes
         Storage types by name of variable; others are those of ``var(stype=)``.
 

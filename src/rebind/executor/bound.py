@@ -1,6 +1,6 @@
 """The arrays that a graph is bound to: arguments with their gradients, and auxiliary states.
 
-This is where arrays become tensors that a plan runs on, and where what backward computes goes into arrays again.
+Here arrays become the tensors that a plan runs on, and gradients that backward computes go into arrays.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["BoundArrays", "Slot"]
 
 @dataclass
 class Slot:
-    """An argument: its array, and the tensor that stands for it where a gradient is wanted."""
+    """An argument: its array, where its gradient goes, and the leaf that autograd accumulates into."""
 
     array: NDArray | None
     request: GradReq = "null"
@@ -40,10 +40,16 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
-    nothing: Tensor | None = field(default=None, repr=False)  # in the gradient's stead during backward
+    stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
 
     def tensor(self) -> Tensor:
-        """Return the tensor to run on."""
+        """Return the tensor to run on.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> Slot(x).tensor() is x.tensor, Slot(x, "write", grad=mx.nd.zeros((2,))).tensor().requires_grad
+        (True, True)
+        """
         assert self.array is not None
         current = self.array.storage.tensor
         if current is None:
@@ -57,7 +63,7 @@ class Slot:
         return self.leaf
 
     def _dense_copy(self, current: Tensor) -> Tensor:
-        """Return the numbers of an array that is not dense; backward finds the leaf that forward ran on."""
+        """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
         if self.grad is None:
             return current
         if self.leaf is None:
@@ -67,22 +73,29 @@ class Slot:
         return self.leaf
 
     def prepare_gradient(self) -> Tensor | None:
-        """Get ready for backward: an old gradient that will be replaced gives its memory to the new ones.
+        """Free the memory of an old gradient that backward is to replace.
 
-        Returns the gradient that the new one is added to, if there is one.
+        Return the gradient that the new one is to be added to, for ``grad_req='add'``.
         """
         assert self.grad is not None
         if self.request == "add":
             return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
         old = self.grad.storage.tensor
         if old is not None and not self.grad.is_shared:
-            if self.nothing is None:
-                self.nothing = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            self.grad.exchange(self.nothing)
+            if self.stand_in is None:
+                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            self.grad.exchange(self.stand_in)
         return None
 
     def take_gradient(self, found: Tensor | None) -> None:
-        """Show what backward computed, or zeros where nothing came."""
+        """Put what backward computed into the array; zeros where no output depends on the argument.
+
+        >>> import rebind as mx
+        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)))
+        >>> slot.take_gradient(torch.tensor([3.0, 4.0]))
+        >>> slot.grad.asnumpy().tolist()
+        [3.0, 4.0]
+        """
         assert self.grad is not None
         if self.request == "add":
             if found is not None and found is not self.grad.storage.tensor:
@@ -101,11 +114,11 @@ class BoundArrays:
     graph
         What is run.
     device
-        Where arrays that come in later are put.
+        Where arrays that are given later go.
     args, grads, aux
-        The arrays that there are; a gradient may be None.
+        The arrays that are there already; a gradient may be None.
     requests
-        What is to be done with the gradient of each argument.
+        The request for the gradient of each argument.
 
     Attributes
     ----------
@@ -127,6 +140,7 @@ class BoundArrays:
         aux: Mapping[str, NDArray],
     ) -> None:
         self.graph, self.device, self.requests = graph, device, dict(requests)
+        # Two variables of one name are one argument, and so one slot.
         self.slots = {
             node.name: _slot(node.name, args.get(node.name), grads.get(node.name), requests[node.name])
             for node in graph.arguments
@@ -134,11 +148,16 @@ class BoundArrays:
         self.order = [self.slots[node.name] for node in graph.arguments]
         self.aux: dict[str, NDArray | None] = {node.name: aux.get(node.name) for node in graph.auxiliary}
 
-    # What there is, and what follows from it.
+    # Arrays that are there, and what follows from them.
 
     @property
     def missing(self) -> str:
-        """The names of arrays that are not there yet, as text."""
+        """The names of arrays that are not there yet, as text.
+
+        >>> import rebind as mx
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), {}, {}, {"x": "null"}, {}).missing
+        "'x'"
+        """
         names = [name for name, slot in self.slots.items() if slot.array is None]
         names += [name for name, state in self.aux.items() if state is None]
         return ", ".join(map(repr, names))
@@ -155,7 +174,13 @@ class BoundArrays:
         return {name: value for name, value in {**args, **self.aux}.items() if value is not None}
 
     def infer(self) -> Facts:
-        """Return all shapes, types and storage types that follow; a contradiction is an error that names the node."""
+        """Return all shapes, types and storage types that follow; a contradiction is an error that names the node.
+
+        >>> import rebind as mx
+        >>> graph, args = mx.sym.exp(mx.sym.var("x"), name="e").graph, {"x": mx.nd.ones((2, 3))}
+        >>> BoundArrays(graph, mx.cpu(), args, {}, {"x": "null"}, {}).infer()[graph.outputs[0]].shape
+        (2, 3)
+        """
         types = infer_types(self.graph, self.types())
         shapes = {name: value.shape for name, value in self.present.items()}
         stypes = {name: value.stype for name, value in self.present.items() if value.stype != DENSE}
@@ -167,17 +192,29 @@ class BoundArrays:
         return {name: value.storage.dtype for name, value in self.present.items()}
 
     def tensors(self) -> list[Tensor]:
-        """Return what a plan runs on: arguments, then auxiliary states."""
+        """Return what a plan runs on: arguments, then auxiliary states.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.ones((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).tensors()
+        [tensor([1., 1.])]
+        """
         tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
     @property
     def nbytes(self) -> int:
-        """The memory of all arrays, gradients too, in bytes."""
+        """The memory of all arrays, gradients too, in bytes.
+
+        >>> import rebind as mx
+        >>> args, grads = {"x": mx.nd.ones((2,))}, {"x": mx.nd.zeros((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, grads, {"x": "write"}, {}).nbytes
+        16
+        """
         arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
         return sum(each.storage.nbytes for each in arrays if each is not None)
 
-    # Arrays come in.
+    # Taking in arrays and values.
 
     def make_gradients(self) -> None:
         """Make the gradients of arguments that came without one."""
@@ -189,7 +226,7 @@ class BoundArrays:
                 slot.grad = slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
 
     def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
-        """Copy arguments in, in the types that were bound; all are looked at before the first is copied.
+        """Copy arguments in, in the types that were bound; all are checked before the first is copied.
 
         Raises
         ------
@@ -197,11 +234,22 @@ class BoundArrays:
             For a name that is no argument.
         ShapeError
             When an array's shape is not the one that was bound.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).take_inputs(
+        ...     {"x": np.ones(2)}
+        ... )
+        >>> args["x"].asnumpy().tolist()
+        [1.0, 1.0]
         """
+        # A list first: when one does not fit, nothing has been copied.
         for slot, value in [(self._slot(name), self._read(name, inputs[name])) for name in inputs]:
             if slot.array is None:
                 slot.array = value.copyto(self.device)
-            elif value is not slot.array:
+            elif value is not slot.array:  # the bound array itself may be passed, and needs no copy
                 slot.array.write(value)
 
     def _slot(self, name: str) -> Slot:
@@ -227,6 +275,7 @@ class BoundArrays:
 
     def _type_of(self, name: str) -> torch.dtype:
         """Return the type that an argument must have to go with those that are there."""
+        # Its type follows from those that are bound, such as a float16 weight; else it is float32.
         found = infer_types(self.graph, self.types()).arguments
         types = dict(zip(self.graph.arguments, found, strict=True))
         return next((t for node, t in types.items() if node.name == name and t is not None), torch.float32)
@@ -240,6 +289,7 @@ class BoundArrays:
         """As `Executor.copy_params_from`."""
         args = {name: slot.array for name, slot in self.slots.items() if slot.array is not None}
         aux = {name: state for name, state in self.aux.items() if state is not None}
+        # Collected and checked before the first is copied.
         pairs: list[tuple[NDArray, NDArray]] = []
         for kind, given, have in (
             ("argument", arg_params, args),
@@ -262,7 +312,14 @@ class BoundArrays:
     def reshaped(
         self, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
     ) -> BoundArrays:
-        """Return the arrays for other shapes of inputs; what keeps its shape is shared. As `Executor.reshape`."""
+        """Return the arrays for other shapes of inputs; what has the same shape is shared. As `Executor.reshape`.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((4,))}
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {})
+        >>> arrays.reshaped({"x": (2,)}, partial_shaping=False, allow_up_sizing=False).slots["x"].array.shape
+        (2,)
+        """
         for name in wanted:
             if name not in self.slots:
                 raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self.slots)}")
@@ -290,6 +347,7 @@ class BoundArrays:
 def _slot(name: str, value: NDArray | None, grad: NDArray | None, request: GradReq) -> Slot:
     if value is not None and grad is not None and grad.shape != value.shape:
         raise ShapeError(f"bind: args_grad of {name!r} must have shape {value.shape}; got {grad.shape}")
+    # Integer arguments have no gradient, whatever was requested.
     wanted = request != "null" and (value is None or value.storage.dtype.is_floating_point)
     return Slot(value, request, grad if wanted else None, grad)
 

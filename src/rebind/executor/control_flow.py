@@ -1,4 +1,4 @@
-"""What runs a loop or a branch of a graph: the code of its bodies, as often as needed."""
+"""Kernels of loops and branches, which run the code of their bodies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .failure import failure_of
 
 __all__ = ["ControlFlow", "Kernels"]
 
-#: What operators keep between runs, by their position in the graph; for one that runs bodies, a dict again.
+#: Kernels that remember something between runs, by position in the graph; for one that runs bodies, a dict again.
 Kernels: TypeAlias = dict[int, Any]
 
-#: Writes the code of a body, and says whether it draws random numbers.
+#: Writes the code of a body; returns it, and whether it draws random numbers.
 WriteBody: TypeAlias = Callable[[Graph, Facts, Target, "Kernels | None"], tuple[fx.GraphModule, bool]]
 
 
@@ -34,7 +34,7 @@ class ControlFlow:
     target
         What the code is for.
     kernels
-        Of an executor whose operators keep something between runs; None elsewhere.
+        Those of an executor whose operators remember something between runs; None elsewhere.
     write
         Writes the code of a body.
     """
@@ -54,7 +54,7 @@ class ControlFlow:
 
     def __call__(self, *tensors: Tensor, generator: Source | None = None, **parameters: Any) -> Any:
         """Return the outputs and the new auxiliary states; `parameters` are the node's, which it knows."""
-        steps = itertools.count(1)  # a seed is of use once: each run of a body has its own
+        steps = itertools.count(1)  # a seed must be used once only: each run of a body has its own
 
         def run(body: Body, *values: Tensor) -> tuple[Sequence[Tensor], dict[int, Tensor]]:
             return body(derive(generator, next(steps)), *values)
@@ -72,6 +72,7 @@ class Body:
         self._graph, self._target, self._kernels, self._write = graph, target, kernels, write
         self._codes: dict[object, tuple[fx.GraphModule, bool]] = {}
         self._uses_shapes = uses_shapes(graph, target)
+        # The operator's inputs are in the order of the body's variables; a plan takes arguments first.
         position = {node: i for i, node in enumerate(graph.variables)}
         self._order = [position[node] for node in (*graph.arguments, *graph.auxiliary)]
         self._states = [position[node] for node in graph.auxiliary]
@@ -91,6 +92,7 @@ class Body:
         return outputs, {state: value for state, value in values if value is not None}
 
     def _code(self, tensors: Sequence[Tensor]) -> tuple[fx.GraphModule, bool]:
+        # Where no pass uses shapes, one code serves all of them.
         key = tuple(tensor.shape for tensor in tensors) if self._uses_shapes else None
         if key not in self._codes:
             facts = self._facts(tensors) if self._uses_shapes else Facts()

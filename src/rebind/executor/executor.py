@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .. import generators
 from ..device import Device, as_device
-from ..errors import (
-    ArgumentError,
-    NameLookupError,
-    ParameterError,
-    ShapeError,
-    StateError,
-    near_names,
-)
+from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
-from ..graph import Entry, Facts, Graph, Target
-from ..graph.control_flow import is_stateful
+from ..graph import Graph
 from ..graph.passes import optimize
 from ..ndarray import NDArray, array
-from ..shapes import Shape, size
+from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .bound import BoundArrays
-from .lower import Kernels, Plan, lower
+from .describe import describe_memory, operator_of
+from .head_grads import HeadGrads, read_head_grads
+from .lower import Plan
 from .outputs import OutputHandles
+from .plans import Plans
 from .watch import Watch
 
 __all__ = ["Executor", "GraphHolder"]
 
 Holder = TypeVar("Holder", bound="GraphHolder")
+Value = TypeVar("Value", Tensor, None)
 
 
 class GraphHolder(Protocol):
-    """What an executor is made of, and gives back: a `Symbol`, which lies above this layer."""
+    """What an executor is made from: a `Symbol`, which is in a layer above."""
 
     @property
     def graph(self) -> Graph:
@@ -59,7 +56,7 @@ class _Pass:
     """What one `forward` leaves for `backward`."""
 
     plan: Plan
-    record: Record | None  # None: an inference pass keeps none, and backward frees it
+    record: Record | None  # None: an inference pass records nothing, and backward frees what is there
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
 
@@ -80,7 +77,7 @@ class Executor:
     args
         The arguments: a list in the order of ``sym.list_arguments()``, or a dict.
     args_grad
-        Arrays that gradients are written to: a list with None in it, a dict with some of the names, or None.
+        Arrays that gradients are written to: a list that may hold None, a dict with some of the names, or None.
     grad_req
         ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
     aux_states
@@ -153,17 +150,13 @@ class Executor:
         self._graph = sym.graph
         self._arrays = arrays
         self._device = arrays.device
-        self._groups = dict(groups)
-        self._facts: Facts | None = None  # before the first run of an executor that lacks arrays
+        self._plans = Plans(sym.graph, arrays.device, groups)
+        # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
-        self._plans: dict[tuple[bool, bool], Plan] = {}
         self._last: _Pass | None = None
         self._monitor: Watch | None = None
-        self._tapped: Graph | None = None
-        # Operators that keep something from one run to the next do so for each executor by itself.
-        self._kernels: Kernels | None = {} if is_stateful(self._graph) else None
 
-    # What it holds.
+    # Arrays.
 
     @property
     def arg_arrays(self) -> list[NDArray | None]:
@@ -197,7 +190,7 @@ class Executor:
 
     @property
     def outputs(self) -> list[NDArray]:
-        """The outputs. They are handles that stay: one taken once shows the newest values after each `forward`."""
+        """The outputs: the same arrays for the executor's whole life, with the newest values after each `forward`."""
         if self._handles is None:
             raise StateError(f"Executor: outputs are there after forward(); it needs {self._arrays.missing}")
         return self._handles.arrays
@@ -216,7 +209,7 @@ class Executor:
 
     # Running.
 
-    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+    def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray | Tensor) -> list[NDArray]:
         """Run forward and return the outputs.
 
         Parameters
@@ -232,6 +225,13 @@ class Executor:
             For a keyword that is no argument.
         ShapeError
             When an array's shape is not the one that was bound.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = (mx.sym.var("x") * 2).simple_bind(mx.cpu(), x=(2,))
+        >>> exe.forward(x=mx.nd.array([1, 2]))[0].asnumpy().tolist()
+        [2.0, 4.0]
         """
         if kwargs:
             self._arrays.take_inputs(kwargs)
@@ -239,10 +239,9 @@ class Executor:
             self._complete()
         watch = self._monitor
         if watch is not None and watch.is_active():
-            plan = self._plan(is_train, watched=True)
-            values, self._last = self._run(plan, is_train, watch)
+            values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
         else:
-            values, self._last = self._run(self._plan(is_train), is_train)
+            values, self._last = self._run(self._plans.get(is_train), is_train)
         assert self._handles is not None
         # A watched run has the results of all nodes as further outputs.
         return self._handles.show(values[: len(self._graph.outputs)])
@@ -255,25 +254,12 @@ class Executor:
         self._make_outputs()
 
     def _make_outputs(self) -> None:
-        self._facts = self._arrays.infer()
-        self._handles = OutputHandles(self._graph.outputs, self._facts, self._device)
-
-    def _plan(self, is_train: bool, watched: bool = False) -> Plan:
-        """Return the forward part for a mode; a watched run goes node by node, as the user wrote the network."""
-        key = (bool(is_train), watched)
-        plan = self._plans.get(key)
-        if plan is None:
-            graph = self._tapped_graph() if watched else self._graph
-            target = self._target(is_train, "plain" if watched else "default")
-            plan = self._plans[key] = lower(graph, target, self._facts, self._kernels)
-        return plan
-
-    def _target(self, is_train: bool, backend: str = "default") -> Target:
-        return Target.at(self._device, is_train, self._groups, backend)
+        self._plans.facts = self._arrays.infer()
+        self._handles = OutputHandles(self._graph.outputs, self._plans.facts, self._device)
 
     def _run(self, plan: Plan, record: bool, watch: Watch | None = None) -> tuple[list[Tensor], _Pass]:
-        """Run a plan and, with `record`, keep what `backward` needs."""
-        self._last = None  # frees what the pass before kept, before this one takes memory
+        """Run a plan; with `record`, the pass holds what `backward` needs."""
+        self._last = None  # frees the memory of the pass before, before this one takes its own
         generator = generators.generator(self._device) if plan.draws else None
         random_state = None if generator is None else generator.get_state()
         tensors = self._arrays.tensors()
@@ -286,14 +272,15 @@ class Executor:
                     outputs, new_aux, loss_inputs = watch.run(plan, generator, tensors)
         except Exception as error:
             found = plan.explain(error)
-            if found is error:  # a custom operator's keeps the user's own error as its cause
+            if found is error:  # that of a custom operator, with the user's own error as its cause
                 raise
             raise found from None
-        kept = Record(outputs, loss_inputs) if record else None
+        left = Record(outputs, loss_inputs) if record else None
+        # An output may be an input itself, whose memory is the caller's.
         inputs = {id(tensor) for tensor in tensors}
-        return [_detached(output, inputs) for output in outputs], _Pass(plan, kept, new_aux, random_state)
+        return [_detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(self, out_grads: HeadGrads = None, is_train: bool = True) -> None:
         """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
 
         Parameters
@@ -308,6 +295,14 @@ class Executor:
         ------
         StateError
             When an output that is no loss is given no gradient.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = (mx.sym.var("x") * 2).simple_bind(mx.cpu(), x=(2,))
+        >>> exe.backward(mx.nd.array([1, 10]))
+        >>> exe.grad_dict["x"].asnumpy().tolist()
+        [2.0, 20.0]
         """
         if self._last is None:
             if self._handles is None and self._arrays.missing:
@@ -315,10 +310,11 @@ class Executor:
             self.forward(is_train=False)
         last = self._last
         assert last is not None
-        head_grads = self._read_head_grads(out_grads)
+        head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
         wanted = self._arrays.wanted
         if not wanted:
             return
+        # Freed by an earlier backward, or never made in an inference pass.
         if last.record is None:
             last = self._replay(last)
         record, last.record = last.record, None
@@ -329,9 +325,10 @@ class Executor:
         try:
             gradients = Backward.of(last.plan)(record, leaves, head_grads, added_to)
         finally:
+            # After an error too: the old gradients were freed above.
             for slot, gradient in zip(wanted, gradients, strict=True):
                 slot.take_gradient(gradient)
-        # Moving averages move when backward runs, as in MXNet; a second call moves them again.
+        # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):
                 if value is not None and state is not None:
@@ -343,38 +340,17 @@ class Executor:
         Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for
         calls that hardly any program makes.
         """
-        plan = self._plan(last.plan.target.training)
+        plan = self._plans.get(last.plan.target.training)
         if last.random_state is None:
             _, self._last = self._run(plan, record=True)
             return self._last
         generator = generators.generator(self._device)
         after = generator.get_state()
+        # The same dropout masks as the first time, and afterwards the sequence continues where it was.
         generator.set_state(last.random_state)
         _, self._last = self._run(plan, record=True)
         generator.set_state(after)
         return self._last
-
-    def _read_head_grads(self, out_grads: Any) -> list[Tensor | None]:
-        names = self._graph.output_names
-        if out_grads is None:
-            return [None] * len(names)
-        if isinstance(out_grads, NDArray):
-            out_grads = [out_grads]
-        if isinstance(out_grads, Mapping):
-            for name in out_grads:
-                if name not in names:
-                    raise NameLookupError(
-                        f"Executor.backward: no output {name!r}{near_names(name, names)} Outputs: {', '.join(names)}."
-                    )
-            out_grads = [out_grads.get(name) for name in names]
-        if len(out_grads) != len(names):
-            raise ShapeError(
-                f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(out_grads)}"
-            )
-        return [
-            None if grad is None else _head_grad(name, grad, output)
-            for name, grad, output in zip(names, out_grads, self.outputs, strict=True)
-        ]
 
     # Parameters and shapes.
 
@@ -408,17 +384,24 @@ class Executor:
             Allow inputs to get larger; they get new arrays.
         **kwargs
             The new shapes by name of argument.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(4,))
+        >>> exe.reshape(x=(2,)).outputs[0].shape
+        (2,)
         """
         wanted = {name: tuple(shape) for name, shape in kwargs.items()}
         arrays = self._arrays.reshaped(wanted, partial_shaping, allow_up_sizing)
-        new = Executor._on(self._symbol, arrays, self._groups)
+        new = Executor._on(self._symbol, arrays, self._plans.groups)
         new._monitor = self._monitor
         return new
 
     def release(self) -> None:
-        """Let go of what the last `forward` keeps for `backward`, most of the memory that training takes.
+        """Let go of what the last `forward` holds for `backward`, most of the memory that training takes.
 
-        Outputs that nobody else holds go too; they are zeros until the next `forward`.
+        Outputs that nothing else refers to are freed too; they are zeros until the next `forward`.
         """
         self._last = None
         if self._handles is not None:
@@ -428,7 +411,7 @@ class Executor:
 
     def set_monitor_callback(
         self,
-        callback: Callable[[str, NDArray], Any] | None,
+        callback: Callable[[str, NDArray], object] | None,
         monitor_all: bool = False,
         *,
         active: Callable[[], bool] | None = None,
@@ -448,66 +431,34 @@ class Executor:
             name for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``); before the
             gradients of its inputs those of its outputs (``fc1_backward_input0``).
         active
-            Asked before each `forward`; when it says False, the network runs unwatched, at full speed.
+            Asked before each `forward`; when it returns False, the network runs unwatched, at full speed.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(1,))
+        >>> exe.set_monitor_callback(lambda name, array: print(name, array.item()))
+        >>> _ = exe.forward()
+        e_output 1.0
         """
         self._monitor = None if callback is None else Watch(callback, monitor_all, active, self._device)
 
     def operator_of(self, name: str) -> str | None:
         """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""
-        if name in self._arrays.slots or name in self._arrays.aux:
-            return None
-        candidates = [
-            node
-            for node in self._graph.nodes
-            if node.operator is not None and name.startswith(f"{node.name}_")
-        ]
-        if not candidates:
-            return None
-        node = max(candidates, key=lambda node: len(node.name))
-        assert node.operator is not None
-        return f"{node.operator.name} {node.name!r}"
-
-    def _tapped_graph(self) -> Graph:
-        """Return the graph with all outputs of all nodes as further outputs."""
-        if self._tapped is None:
-            taps = (Entry(node, i) for node in self._graph.nodes for i in range(len(node.output_names)))
-            self._tapped = Graph((*self._graph.outputs, *taps))
-        return self._tapped
+        return operator_of(self._graph, name)
 
     def get_optimized_symbol(self) -> GraphHolder:
         """Return the symbol as it is run in training mode, after all passes."""
-        best, _ = optimize(self._graph, self._facts or Facts(), self._target(is_train=True))
+        best, _ = optimize(self._graph, self._plans.facts, self._plans.target(is_train=True))
         return self._symbol.with_graph(best)
 
     def debug_str(self) -> str:
         """Return a text about the graph and its memory, in the form of MXNet's."""
-        facts = self._facts or Facts()
-        total = self._arrays.nbytes
-        operators = [node for node in self._graph.nodes if node.operator is not None]
-        for node in operators:
-            for i in range(len(node.output_names)):
-                fact = facts[Entry(node, i)]
-                total += size(fact.shape) * (fact.dtype or torch.float32).itemsize if fact.shape else 0
-        lines = [
-            self._symbol.debug_str(),
-            f"Total {round(total / 2**20)} MB allocated",
-            f"Total {len(operators)} operators",
-        ]
-        return "\n".join(lines) + "\n"
+        memory = describe_memory(self._graph, self._plans.facts, self._arrays.nbytes)
+        return f"{self._symbol.debug_str()}\n{memory}"
 
 
-def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:
-    if not isinstance(grad, NDArray):
-        raise ArgumentError(f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}")
-    if grad.shape != output.shape:
-        raise ShapeError(
-            f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
-        )
-    like = output.tensor
-    return grad.tensor.detach().to(like.device, like.dtype)
-
-
-def _detached(output: Any, inputs: set[int]) -> Any:
+def _detached(output: Value, inputs: set[int]) -> Value:
     """Return the value of an output, in memory of its own."""
     if output is None:  # a hidden output that is not there in this mode
         return output

@@ -1,4 +1,4 @@
-"""Which node of a plan failed: read from the traceback, so that nothing is run a second time.
+"""Which node of a plan failed: read from the traceback, so that nothing runs twice.
 
 The code of a plan has one line for each node, ``fc1 = linear(input0_data, input1_weight, ...)``. The frame of that code
 in an error's traceback knows the line, and its local variables are what the node was given.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any
 
-from torch import fx
+from torch import Tensor, fx
 
 from ..graph import Node
 from ..ops import explain
@@ -40,6 +39,7 @@ def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, Fr
     found = None
     trace = error.__traceback__
     while trace is not None:
+        # The code of this plan alone: a loop's body explains its own errors.
         if trace.tb_frame.f_code is written:
             line = code.code.splitlines()[trace.tb_lineno - 1]
             step = steps.get(line.partition("=")[0].partition(":")[0].strip())
@@ -49,15 +49,26 @@ def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, Fr
 
 
 def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
-    """Return `error`, which a plan's code raised, as one that names the node that failed and its inputs."""
+    """Return `error`, which a plan's code raised, as one that names the node that failed and its inputs.
+
+    >>> import torch, rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> plan = lower(mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product").graph, Target())
+    >>> try:
+    ...     plan(None, [torch.ones(2, 3), torch.ones(2, 3)])
+    ... except Exception as error:
+    ...     print(str(failure_of(plan.code, error)).partition(":")[0])
+    dot 'product'
+    """
     failed = failed_step(code, error)
     if failed is None:
         return error
     step, frame = failed
-    return failure_at(step, fx.map_arg(step.args, lambda each: frame.f_locals[each.name]), error)
+    inputs = fx.map_arg(step.args, lambda each: frame.f_locals[each.name])
+    return failure_at(step, inputs, error)  # type: ignore[arg-type]  # the frame has a tensor for each node
 
 
-def failure_at(step: fx.Node, inputs: Sequence[Any], error: Exception) -> Exception:
+def failure_at(step: fx.Node, inputs: Sequence[Tensor | None], error: Exception) -> Exception:
     """Return `error`, which a step raised for these inputs, as one that names the step's node."""
     node: Node | None = step.meta.get("node")
     if node is None or node.operator is None:

@@ -1,7 +1,7 @@
 """From a graph to straight-line code: one `torch.fx` graph, made once and run for every batch.
 
-The code does not depend on shapes unless a pass used them, so that an executor that is reshaped, a bucket that comes
-again, and each device of a data-parallel group share it. It is the one seam to compilers, exporters and profilers.
+The code does not depend on shapes unless a pass used them, so an executor that is reshaped, a bucket that comes
+again, and each device of a data-parallel group share it. Compilers, exporters and profilers all start from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .overwrite import count_uses, overwriting_kernels
 
 __all__ = ["Kernels", "Loss", "Plan", "Values", "lower", "needs_head_gradient"]
 
-#: What a plan returns: outputs, new auxiliary values (None: the state stays), the inputs of outputs that are losses.
+#: What a plan returns: outputs, new auxiliary values (None: unchanged), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
     tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[tuple[Tensor | None, ...] | None, ...]
 ]"""
@@ -34,7 +34,7 @@ Values: TypeAlias = """tuple[
 class Loss(NamedTuple):
     """An output whose gradient does not depend on what is computed from it.
 
-    `reuse`: whether the memory of its first input is free for the gradient, since nothing else needs it.
+    `reuse`: whether the gradient may overwrite its first input, which nothing else needs.
     """
 
     node: Node
@@ -43,9 +43,9 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The forward part of a step: a graph as code for one target. It is pure: arrays go in and come out.
+    """The forward part of a step: a graph as code for one target. It is pure: tensors in, tensors out.
 
-    It does not hold the graph, which it is kept with and must not keep alive.
+    It holds no reference to the graph: plans are cached by graph, and must not prolong its life.
 
     Attributes
     ----------
@@ -77,7 +77,16 @@ class Plan:
         return run(source, *tensors) if self.draws else run(*tensors)
 
     def explain(self, error: Exception) -> Exception:
-        """Return `error`, which a run raised, as one that names the node that failed and its inputs."""
+        """Return `error`, which a run raised, as one that names the node that failed and its inputs.
+
+        >>> import torch, rebind as mx
+        >>> plan = lower(mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product").graph, Target())
+        >>> try:
+        ...     plan(None, [torch.ones(2, 3), torch.ones(2, 3)])
+        ... except Exception as error:
+        ...     print(str(plan.explain(error)).partition(":")[0])
+        dot 'product'
+        """
         return failure_of(self.code, error)
 
 
@@ -86,7 +95,7 @@ _plans: weakref.WeakKeyDictionary[Graph, dict[PlanKey, Plan]] = weakref.WeakKeyD
 
 
 def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Kernels | None = None) -> Plan:
-    """Return the plan of `graph` for a target; made once, then kept as long as the graph.
+    """Return the plan of `graph` for a target; made once, then cached as long as the graph lives.
 
     Parameters
     ----------
@@ -97,8 +106,8 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
     facts
         Shapes and types, for the passes that use them.
     kernels
-        For operators that keep something between runs (`Custom`): the executor's own kernels, by their position in the
-        graph. They are made here when they are not there yet, and a plan with them is not shared.
+        For operators that remember something between runs (`Custom`): the executor's own kernels, by their position
+        in the graph. Those that are missing are made here, and a plan with them is not shared.
 
     Examples
     --------
@@ -132,6 +141,7 @@ def _losses(graph: Graph) -> list[Loss | None]:
     uses = count_uses(graph)
 
     def loss(entry: Entry) -> Loss | None:
+        # Where the value is used elsewhere too, autograd has to pass through the operator.
         node, op = entry.node, entry.node.operator
         if (
             op is None
@@ -164,7 +174,7 @@ class _Code:
         self.graph, self.facts, self.target, self.kernels = graph, facts, target, kernels
         self.losses = losses
         self.loss_nodes = {loss.node for loss in losses if loss is not None}
-        # A compiler chooses memory itself; across devices `.to` may hand on an array that others use.
+        # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
         self.overwriting = overwriting_kernels(graph) if in_place else {}
         self.code = fx.Graph()
@@ -172,7 +182,7 @@ class _Code:
         self.values: dict[Entry, fx.Node] = {}
         self.new_aux: dict[Node, fx.Node] = {}
         self.loss_inputs: dict[Node, tuple[fx.Node | None, ...]] = {}
-        self.stateful = 0  # how many operators so far keep something between runs
+        self.stateful = 0  # how many operators so far remember something between runs
         self.drawn = 0  # how many operators so far draw
 
     def write(self, arguments: Sequence[Node], auxiliary: Sequence[Node]) -> fx.Graph:
@@ -188,6 +198,7 @@ class _Code:
         new_aux = tuple(self.new_aux.get(node) for node in auxiliary)
         sources = tuple(None if loss is None else self.loss_inputs[loss.node] for loss in self.losses)
         self.code.output((outputs, new_aux, sources))
+        # Outputs of nodes that nothing uses, such as a mask in inference.
         self.code.eliminate_dead_code()
         return self.code
 
@@ -206,6 +217,7 @@ class _Code:
         if node in self.loss_nodes:
             self.loss_inputs[node] = arguments
         result = self.code.call_function(self._kernel(node), arguments, keywords)
+        # This is how errors, monitors and profilers know the node of a step.
         result.meta["node"] = node
         count = len(op.record.output_names(node.params))
         if count + len(op.returned_aux) == 1:

@@ -1,4 +1,4 @@
-"""The outputs of an executor: handles that stay, and show the newest values."""
+"""The outputs of an executor: handles that always show the newest values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["OutputHandles"]
 
 
 class OutputHandles:
-    """One array for each output. Who takes one once sees in it what each later `forward` computes.
+    """One array for each output, which shows what each later `forward` computes.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class OutputHandles:
 
     def _new(self, i: int) -> NDArray:
         shape, dtype = self._kinds[i]
-        # Zeros are taken lazily by the system; the first forward exchanges them.
+        # The system allocates zeros lazily, and the first forward exchanges them: they cost next to nothing.
         return NDArray(torch.zeros(shape, dtype=dtype, device=self._device.torch), self._device)
 
     @property
     def arrays(self) -> list[NDArray]:
-        """The handles; after `release` those that somebody still holds, and new ones of zeros."""
+        """The handles; after `release` those that are still referenced, and new ones of zeros for the others."""
         if self._released:
             held = [handle() for handle in self._released]
             self._handles = [self._new(i) if handle is None else handle for i, handle in enumerate(held)]
@@ -60,14 +60,23 @@ class OutputHandles:
         return self._handles
 
     def show(self, values: Sequence[Tensor]) -> list[NDArray]:
-        """Show new values through the handles, and return these."""
+        """Show new values through the handles, and return these.
+
+        >>> import rebind as mx
+        >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
+        >>> taken = handles.arrays[0]
+        >>> _ = handles.show([torch.tensor(5.0)])
+        >>> taken.item()
+        5.0
+        """
         arrays = self.arrays
         for handle, value in zip(arrays, values, strict=True):
             handle.exchange(value)
         return arrays
 
     def release(self) -> None:
-        """Let go of the handles; those that nobody else holds free their memory."""
+        """Drop the handles; those that nothing else refers to free their memory."""
         if self._handles:
+            # Weak references: a handle that a caller holds must be the same array after the next forward.
             self._released = tuple(weakref.ref(handle) for handle in self._handles)
             self._handles = []

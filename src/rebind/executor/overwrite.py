@@ -1,4 +1,4 @@
-"""Which nodes may write their result over an input: less memory is taken, and touched, for the same numbers."""
+"""Which nodes may write their result over an input: the same values with less memory allocated and touched."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def count_uses(graph: Graph) -> Counter[Entry]:
 
 
 def overwriting_kernels(graph: Graph) -> dict[Node, Callable[..., Tensor]]:
-    """Return, for nodes that may overwrite an input, the kernel to use in place of their operator's own.
+    """Return, for nodes that may overwrite an input, the kernel to use instead of their operator's own.
 
     A node may overwrite an input that nothing else uses (no other node, no output of the graph), whose producer made it
     in memory of its own and does not need it for its gradient: the activation after a convolution or a batch norm, the

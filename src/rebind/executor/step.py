@@ -1,12 +1,12 @@
-"""A whole training step as one pure function, put together from its parts: forward, backward, update.
+"""A whole training step as one pure function, composed of forward, backward and update.
 
 ::
 
     arguments, auxiliary states, head gradients, optimizer states, rates, seed
         -> outputs, gradients, new auxiliary states, new weights, new optimizer states
 
-The parts are those that the default mode runs one by one, as `Executor.forward`, `Executor.backward` and
-`Optimizer.update`. Here they are one function of tensors, without an effect: what `torch.compile` takes whole.
+These are what the default mode runs one by one, as `Executor.forward`, `Executor.backward` and
+`Optimizer.update`. Here they are one function of tensors, without side effects, which `torch.compile` takes whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outputs(NamedTuple):
     """What a forward pass gives."""
 
     outputs: tuple[Tensor, ...]
-    new_aux: tuple[Tensor | None, ...]  # None: the state stays
+    new_aux: tuple[Tensor | None, ...]  # None: unchanged
 
 
 class Gradients(NamedTuple):
@@ -71,7 +71,7 @@ class StepResult(NamedTuple, Generic[States]):
 
 @dataclass(frozen=True)
 class Step:
-    """The parts of a step, and which arguments get gradients.
+    """Forward and backward of a network, and which arguments get gradients.
 
     Attributes
     ----------
@@ -108,6 +108,13 @@ class Step:
             In the order of ``list_arguments()`` and ``list_auxiliary_states()``.
         seed
             For a step that draws: an int64 tensor without axes. All that is drawn follows from it.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> step = make_step((mx.sym.var("x") * 2).graph, Target())
+        >>> step.forward([torch.ones(2)]).outputs
+        (tensor([2., 2.]),)
         """
         with grad_mode(False):
             outputs, new_aux, _ = self.forward_part(seed, [*arguments, *auxiliary])
@@ -124,10 +131,16 @@ class Step:
         """Return outputs, the gradients of the arguments at `wanted`, and new auxiliary states.
 
         `head_grads` and `added_to` are those of `Backward`.
+
+        >>> import rebind as mx
+        >>> step = make_step((mx.sym.var("x") ** 2).graph, Target(training=True), wanted=[0])
+        >>> step.forward_backward([torch.tensor([3.0])], head_grads=[torch.ones(1)]).gradients
+        (tensor([6.]),)
         """
         tensors = list(arguments)
         with grad_mode(True):
             for i in self.wanted:
+                # Leaves of their own: gradients stop at the arguments.
                 tensors[i] = tensors[i].detach().requires_grad_()
             outputs, new_aux, loss_inputs = self.forward_part(seed, [*tensors, *auxiliary])
         leaves = [tensors[i] for i in self.wanted]
@@ -184,6 +197,13 @@ def make_step(graph: Graph, target: Target, wanted: Sequence[int] = (), facts: F
         The positions of the arguments that get gradients.
     facts
         Shapes and types, for the passes that use them.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> step = make_step(mx.sym.MakeLoss(mx.sym.var("x")).graph, Target(training=True), wanted=[0])
+    >>> step.forward_backward([torch.tensor([3.0])]).gradients
+    (tensor([1.]),)
     """
     plan = lower(graph, target, facts)
     return Step(plan, Backward.of(plan), tuple(wanted))

@@ -1,10 +1,10 @@
-"""A run of a plan that is watched: node by node, reporting what each operator computes, forward and backward."""
+"""Watched runs of a plan: node by node, with a report of what each operator computes, forward and backward."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, fx
@@ -18,10 +18,13 @@ from .lower import Plan, Values
 
 __all__ = ["Watch"]
 
+#: What an operator's function returns.
+Results: TypeAlias = "Tensor | Sequence[Tensor | None]"
+
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told about what.
+    """A callback for what is computed, and when it is called.
 
     Attributes
     ----------
@@ -30,34 +33,57 @@ class Watch:
     inputs_too
         Whether inputs are reported too, beside outputs (``monitor_all``).
     active
-        Asked before each run whether it is to be watched; None: always.
+        Called before each run: whether it is to be watched. None: always.
     device
         The device of the arrays that are reported.
     """
 
-    callback: Callable[[str, NDArray], Any]
+    callback: Callable[[str, NDArray], object]
     inputs_too: bool
     active: Callable[[], bool] | None
     device: Device
 
     def is_active(self) -> bool:
-        """Whether the next run is to be watched."""
+        """Whether the next run is to be watched.
+
+        >>> import rebind as mx
+        >>> (
+        ...     Watch(print, False, None, mx.cpu()).is_active(),
+        ...     Watch(print, False, lambda: False, mx.cpu()).is_active(),
+        ... )
+        (True, False)
+        """
         return self.active is None or bool(self.active())
 
     def run(self, plan: Plan, source: Source | None, tensors: Sequence[Tensor]) -> Values:
-        """Run a plan; what its operators' gradients are is reported when `backward` computes them."""
+        """Run a plan; gradients of its operators are reported when `backward` computes them."""
         return _WatchedRun(plan.code, self).run(*([source] if plan.draws else []), *tensors)
 
     def report(self, name: str, tensor: Tensor) -> None:
-        """Call the callback with a tensor as an array."""
+        """Call the callback with a tensor as an array.
+
+        >>> import rebind as mx
+        >>> Watch(lambda name, array: print(name, array.shape), False, None, mx.cpu()).report(
+        ...     "fc", torch.ones(2)
+        ... )
+        fc (2,)
+        """
         self.callback(name, NDArray(tensor.detach(), self.device))
 
     def report_gradient_of(self, tensor: Tensor, name: str) -> None:
-        """Report the gradient of a tensor when `backward` has it; zeros where the operator's rule gives none."""
+        """Report the gradient of a tensor when `backward` has it; zeros where the operator's rule gives none.
+
+        >>> import rebind as mx
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> watch = Watch(lambda name, array: print(name, array.item()), False, None, mx.cpu())
+        >>> watch.report_gradient_of(x, "x_grad")
+        >>> (x * 2).backward()
+        x_grad 2.0
+        """
         shape, nothing = tensor.shape, tensor.detach().new_zeros(())
 
         def report(gradient: Tensor | None) -> None:
-            # A copy: the memory may be that of a parameter's gradient, which goes on changing.
+            # A copy: the memory may be that of a parameter's gradient, which the next backward overwrites.
             self.report(name, nothing.expand(shape).clone() if gradient is None else gradient.clone())
 
         tensor.register_hook(report)
@@ -68,7 +94,7 @@ class _WatchedRun(fx.Interpreter):
 
     def __init__(self, code: fx.GraphModule, watch: Watch) -> None:
         super().__init__(code)
-        self.extra_traceback = False  # errors are explained by who runs the plan
+        self.extra_traceback = False  # errors are explained by `failure_at`
         self.watch = watch
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -92,7 +118,7 @@ class _WatchedRun(fx.Interpreter):
         self._step = n
         return super().run_node(n)
 
-    def _enter(self, node: Node, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _enter(self, node: Node, args: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
         """Report an operator's inputs, and return them so that each one's gradient will be reported."""
         op = node.operator
         assert op is not None
@@ -112,8 +138,8 @@ class _WatchedRun(fx.Interpreter):
             if value.requires_grad and name in differentiable:
                 number = differentiable.index(name) if len(differentiable) > 1 else ""
                 # An alias of its own: another operator's gradient for the same array is not mixed in.
-                watched[i] = value.view_as(value)
-                self.watch.report_gradient_of(watched[i], f"{node.name}_backward_output{number}")
+                watched[i] = alias = value.view_as(value)
+                self.watch.report_gradient_of(alias, f"{node.name}_backward_output{number}")
         return tuple(watched)
 
     def _report_inputs(self, node: Node, present: Sequence[tuple[int, str, Tensor]]) -> None:
@@ -123,7 +149,7 @@ class _WatchedRun(fx.Interpreter):
                 self.watch.report(sources[name].name, value)
             self.watch.report(f"{node.name}_{name}", value)
 
-    def _leave(self, node: Node, result: Any) -> None:
+    def _leave(self, node: Node, result: Results) -> None:
         """Report an operator's outputs."""
         for i, (name, value) in enumerate(_named(node, result)):
             if value is None:  # hidden outputs need not be there in every mode
@@ -133,6 +159,6 @@ class _WatchedRun(fx.Interpreter):
                 self.watch.report_gradient_of(value, f"{node.name}_backward_input{i}")
 
 
-def _named(node: Node, result: Any) -> Iterator[tuple[str, Tensor | None]]:
-    outputs = result if isinstance(result, (tuple, list)) else (result,)
+def _named(node: Node, result: Results) -> Iterator[tuple[str, Tensor | None]]:
+    outputs = (result,) if isinstance(result, Tensor) else result
     return zip(node.output_names, outputs, strict=False)

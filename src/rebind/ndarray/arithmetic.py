@@ -1,4 +1,4 @@
-"""The signs of arithmetic and comparison: the operators that they stand for, and their methods on arrays."""
+"""Python's binary operators on arrays: which operators compute ``x + y``, ``2 / x``, ``x < y``, and the methods."""
 
 from __future__ import annotations
 
@@ -16,58 +16,58 @@ from .reading import array
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["SIGNS", "Arithmetic", "Operand", "Sign", "combine"]
+__all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]
 
-#: What can stand on either side of a sign.
+#: What can be on either side of a binary operator.
 Operand: TypeAlias = "ArrayBase | Scalar | np.ndarray"
 
 
-class Sign(NamedTuple):
-    """The operators behind a sign: for two arrays, an array and a number, and the number on the left."""
+class BinaryOperators(NamedTuple):
+    """The operators for two arrays, for an array and a number, and for a number on the left (None: no such form)."""
 
     pair: Operator
     scalar: Operator
     reverse: Operator | None
 
 
-def _sign(pair: str, scalar: str, reverse: str | None) -> Sign:
-    return Sign(find(pair), find(scalar), None if reverse is None else find(reverse))
+def _operators(pair: str, scalar: str, reverse: str | None) -> BinaryOperators:
+    return BinaryOperators(find(pair), find(scalar), None if reverse is None else find(reverse))
 
 
-SIGNS = {
-    "add": _sign("broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "sub": _sign("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    "mul": _sign("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "truediv": _sign("broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": _sign("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": _sign("broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "eq": _sign("broadcast_equal", "_equal_scalar", None),
-    "ne": _sign("broadcast_not_equal", "_not_equal_scalar", None),
-    "gt": _sign("broadcast_greater", "_greater_scalar", None),
-    "ge": _sign("broadcast_greater_equal", "_greater_equal_scalar", None),
-    "lt": _sign("broadcast_lesser", "_lesser_scalar", None),
-    "le": _sign("broadcast_lesser_equal", "_lesser_equal_scalar", None),
+BINARY = {
+    "add": _operators("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": _operators("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": _operators("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": _operators("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": _operators("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": _operators("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "eq": _operators("broadcast_equal", "_equal_scalar", None),
+    "ne": _operators("broadcast_not_equal", "_not_equal_scalar", None),
+    "gt": _operators("broadcast_greater", "_greater_scalar", None),
+    "ge": _operators("broadcast_greater_equal", "_greater_equal_scalar", None),
+    "lt": _operators("broadcast_lesser", "_lesser_scalar", None),
+    "le": _operators("broadcast_lesser_equal", "_lesser_equal_scalar", None),
 }
 _NO_PARAMS = Params()
 
 
-def combine(sign: Sign, left: Operand, right: Operand) -> Any:
-    """Return a sign applied to two arrays, or to an array and a number; NotImplemented for anything else.
+def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
+    """Compute a binary operator on two arrays, or an array and a number; NotImplemented for anything else.
 
-    >>> combine(SIGNS["sub"], 5, array([1, 2])).asnumpy().tolist()
+    >>> combine(BINARY["sub"], 5, array([1, 2])).asnumpy().tolist()
     [4.0, 3.0]
     """
     if isinstance(left, ArrayBase):
         if isinstance(right, ArrayBase):
-            return invoke(sign.pair, (left, right), _NO_PARAMS)
-        array_, number, op = left, right, sign.scalar
-    elif sign.reverse is not None and isinstance(right, ArrayBase):
-        array_, number, op = right, left, sign.reverse
+            return invoke(operators.pair, (left, right), _NO_PARAMS)
+        array_, number, op = left, right, operators.scalar
+    elif operators.reverse is not None and isinstance(right, ArrayBase):
+        array_, number, op = right, left, operators.reverse
     else:
         return NotImplemented
     if isinstance(number, np.ndarray) and number.ndim:
         other = array(number, array_.device, array_.storage.dtype)
-        return combine(sign, array_, other) if array_ is left else combine(sign, other, array_)
+        return combine(operators, array_, other) if array_ is left else combine(operators, other, array_)
     if isinstance(number, np.ndarray):
         number = number.item()
     if not isinstance(number, (int, float, np.number, np.bool_)):
@@ -78,16 +78,16 @@ def combine(sign: Sign, left: Operand, right: Operand) -> Any:
 Method: TypeAlias = "Callable[[Arithmetic, Operand], Any]"
 
 
-def _forward(sign: str) -> Method:
-    return lambda self, other: combine(SIGNS[sign], self, other)
+def _forward(name: str) -> Method:
+    return lambda self, other: combine(BINARY[name], self, other)
 
 
-def _reflected(sign: str) -> Method:
-    return lambda self, other: combine(SIGNS[sign], other, self)
+def _reflected(name: str) -> Method:
+    return lambda self, other: combine(BINARY[name], other, self)
 
 
 class Arithmetic(ArrayBase):
-    """Methods for signs: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
+    """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()
 

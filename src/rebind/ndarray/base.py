@@ -1,4 +1,4 @@
-"""What every array is made of: a storage, a device, and what a record of gradients knows of it."""
+"""What every array is made of: a storage, a device, and its part in recorded computations."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ __all__ = ["ArrayBase", "Scalar", "as_dense", "wrap", "wrap_tensor"]
 Object = TypeVar("Object")
 Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
 
+# Without __init__, whose checks are not needed for results of operators.
 _new: Callable[[type[Object]], Object] = object.__new__
 
 
 class ArrayBase:
-    """The content of an array: reading it, writing it and exchanging it. `NDArray` adds what users call.
+    """The content of an array: reading, writing and exchanging it. `NDArray` adds what users call.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ class ArrayBase:
     device
         The device.
     leaf
-        After `attach_grad()`, the tensor that stands for the array in recorded operations; None for others. That of a
-        dense array shares its memory.
+        After `attach_grad()`, the tensor that torch records in the array's stead; None for others. That of a dense
+        array shares its memory.
     history
         How it was computed while recording, for `autograd.get_symbol`; None where nothing was recorded.
     """
@@ -69,7 +70,7 @@ class ArrayBase:
 
     @property
     def tensor(self) -> Tensor:
-        """The content as one dense tensor at this moment; an executor may exchange that of its outputs.
+        """The content as one dense tensor, as it is now; an executor may exchange that of its outputs.
 
         That of a dense array is its memory; of any other storage it is a dense copy, for reading only.
 
@@ -82,17 +83,32 @@ class ArrayBase:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The size of each axis."""
+        """The size of each axis.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).shape
+        (2, 3)
+        """
         return tuple(self.storage.shape)
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16)."""
+        """The type of the elements: a NumPy scalar type (torch.bfloat16 for bfloat16).
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).dtype
+        <class 'numpy.float32'>
+        """
         return dtypes.numpy_type(self.storage.dtype)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).size
+        6
+        """
         return prod(self.storage.shape)
 
     @property
@@ -102,7 +118,12 @@ class ArrayBase:
 
     @property
     def context(self) -> Device:
-        """The device that the array is on: an older name of `device`, as is `ctx`."""
+        """The device that the array is on: an older name of `device`, as is `ctx`.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2,), mx.cpu(1)).ctx
+        cpu(1)
+        """
         return self.device
 
     ctx = context
@@ -117,34 +138,58 @@ class ArrayBase:
         """
         return self.storage.stype
 
-    # What others compute from.
+    # Reading: what operators compute from.
 
     @property
     def recorded_tensor(self) -> Tensor:
-        """The tensor by which a record of gradients knows the array: its `leaf`, else its content."""
+        """The tensor that torch records for the array: its `leaf`, else its content.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> x.recorded_tensor is x.leaf, x.recorded_tensor is x.tensor
+        (True, False)
+        """
         leaf = self.leaf
         if leaf is None:
             return self.tensor
-        if (
-            self.storage.tensor is None
-        ):  # the leaf has memory of its own; as in MXNet, what counts is what is there now
+        # The leaf of an array that is not dense has memory of its own. As in MXNet, what is there now counts.
+        if self.storage.tensor is None:
             leaf.data.copy_(self.storage.to_dense())
         return leaf
 
     @property
     def is_recorded(self) -> bool:
-        """Whether gradients pass to it: it has one itself, or was computed from arrays that have."""
+        """Whether gradients flow to it: it has one, or was computed from arrays that have one.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * 2
+        >>> y.is_recorded, y.detach().is_recorded
+        (True, False)
+        """
         tensor = self.storage.tensor
         return self.leaf is not None or (tensor is not None and tensor.requires_grad)
 
     def source(self) -> Tensor:
-        """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content."""
+        """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     recorded = x.source()
+        >>> recorded.requires_grad, x.source().requires_grad
+        (True, False)
+        """
         if mode.recording:
             return self.recorded_tensor
         tensor = self.tensor
         return tensor.detach() if tensor.requires_grad else tensor
 
-    # What others write.
+    # Writing.
 
     def write(self, value: Tensor | ArrayBase) -> None:
         """Copy `value`, a tensor that may broadcast or an array of any storage, into this array.
@@ -161,13 +206,14 @@ class ArrayBase:
         [1.0, 2.0]
         """
         if isinstance(value, ArrayBase):
+            # From storage to storage: a kind may do better than by way of a dense copy.
             if value.storage.tensor is None and not mode.recording:
                 self._leave_record()
                 self.storage.write(value.storage)
                 return
             value = value.source()
         if self.storage.tensor is None:
-            self._write_stored(value)
+            self._write_non_dense(value)
             return
         recorded = mode.recording and value.requires_grad
         target = self.begin_write(recorded)
@@ -175,11 +221,11 @@ class ArrayBase:
             with grad_mode(recorded):
                 target.copy_(value)
         except RuntimeError:
-            raise self._misfit(value) from None
+            raise self._broadcast_error(value) from None
         if recorded:
-            self.became(target)
+            self.set_recorded(target)
 
-    def _write_stored(self, value: Tensor) -> None:
+    def _write_non_dense(self, value: Tensor) -> None:
         """Write a dense value into an array of another storage."""
         if mode.recording and value.requires_grad:
             raise StateError(
@@ -190,16 +236,23 @@ class ArrayBase:
         try:
             value = value.expand(self.shape)
         except RuntimeError:
-            raise self._misfit(value) from None
+            raise self._broadcast_error(value) from None
         self.storage.write(DenseStorage(value))
 
-    def _misfit(self, value: Tensor) -> ShapeError:
+    def _broadcast_error(self, value: Tensor) -> ShapeError:
         return ShapeError(
             f"NDArray: a value must broadcast to shape {self.shape}; got shape {tuple(value.shape)}"
         )
 
     def write_unrecorded(self, value: Tensor | Storage) -> None:
-        """Copy `value`, of the same shape, into the array outside of any record: auxiliary states, gradients."""
+        """Copy `value`, of the same shape, into the array outside of any record: auxiliary states, gradients.
+
+        >>> import rebind as mx
+        >>> mean = mx.nd.zeros((2,))
+        >>> mean.write_unrecorded(torch.ones(2))
+        >>> mean.asnumpy().tolist()
+        [1.0, 1.0]
+        """
         self.storage.write(DenseStorage(value) if isinstance(value, Tensor) else value)
 
     def accumulate(self, value: Tensor | ArrayBase) -> None:
@@ -214,9 +267,9 @@ class ArrayBase:
         self.storage.accumulate(value.storage if isinstance(value, ArrayBase) else DenseStorage(value))
 
     def exchange(self, value: Tensor | Storage) -> None:
-        """Take `value` as the new content, without a copy when nobody holds a view of the old memory.
+        """Take `value` as the new content, without a copy where no view of the old memory may exist.
 
-        `value` must have the same shape and device, and nobody else may write into it.
+        `value` must have the same shape and device, and nothing else may write into it.
 
         Examples
         --------
@@ -225,7 +278,7 @@ class ArrayBase:
         >>> output.exchange(new)
         >>> output.tensor is new
         True
-        >>> row = output[0:1]  # a view: from now on the memory stays
+        >>> row = output[0:1]  # a view: from now on the memory is the same
         >>> output.exchange(torch.zeros(2))
         >>> row.item()
         0.0
@@ -234,6 +287,7 @@ class ArrayBase:
         if isinstance(value, Tensor):
             tensor = storage.tensor
             if tensor is not None and not storage.shared and value.dtype is tensor.dtype:
+                # Nothing else sees the old memory, so that taking the new tensor costs nothing.
                 storage.tensor = value
             else:
                 self.write(value)
@@ -243,11 +297,18 @@ class ArrayBase:
 
     @property
     def is_shared(self) -> bool:
-        """Whether somebody may hold a view of the memory, so that it cannot be exchanged."""
+        """Whether a view of the memory may exist, so that it cannot be exchanged.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2, 2))
+        >>> before, row = x.is_shared, x[0]
+        >>> before, x.is_shared
+        (False, True)
+        """
         return self.storage.shared
 
     def alias(self, tensor: Tensor) -> NDArray:
-        """Return an array around a view of this array's memory; neither memory is exchanged from now on.
+        """Return an array around a view of this array's memory; the memory is not exchanged from now on.
 
         >>> import rebind as mx
         >>> x = mx.nd.zeros((2, 2))
@@ -261,12 +322,20 @@ class ArrayBase:
         return made
 
     def writable_tensor(self) -> Tensor:
-        """Return the memory of a dense array, to write into; an array that a recorded operation made leaves the record.
+        """Return the memory of a dense array, to write into; what a recorded operation computed is detached.
 
         Raises
         ------
         ArgumentError
-            When the storage is not dense: it has no one tensor to write into. `write` takes any.
+            When the storage is not dense, and so has no single tensor to write into; use `write`.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> _ = x.writable_tensor().fill_(7)
+        >>> x.asnumpy().tolist()
+        [7.0, 7.0]
         """
         if self.storage.tensor is None:
             raise ArgumentError(
@@ -275,7 +344,7 @@ class ArrayBase:
         return self.begin_write(recorded=False)
 
     def begin_write(self, recorded: bool) -> Tensor:
-        """Return the memory to write into; if `recorded`, a tensor that can become part of the record (`became`)."""
+        """Return the memory to write into; if `recorded`, a tensor for `set_recorded`."""
         self.history = None
         if mode.recording:
             self._leave_record()
@@ -283,16 +352,17 @@ class ArrayBase:
         if recorded:
             return tensor.detach()
         if tensor.requires_grad:
+            # The content was recorded; what is written now is a constant in the same memory.
             self.storage.tensor = tensor = tensor.detach()
         return tensor
 
-    def became(self, target: Tensor) -> None:
-        """Note that `target`, which a recorded value was written into, is the content now."""
+    def set_recorded(self, target: Tensor) -> None:
+        """Make `target`, which a recorded value was written into, the content."""
         self.storage.tensor = target
         self.history = (Step(opaque="writing into an array"), 0)
 
     def _leave_record(self) -> None:
-        """Get ready for a write, which is an error where gradients would be lost."""
+        """Forget how the array was computed, before a write; an error where gradients would be lost."""
         self.history = None
         if mode.recording and self.is_recorded:
             raise StateError(
@@ -300,26 +370,22 @@ class ArrayBase:
                 "recording would lose gradients; make a new array (x = x + y), or write under autograd.pause()"
             )
 
-    # Old names of the above, until `executor`, `kvstore`, `module` and `contrib` call the new ones.
-
-    @property
-    def _tensor(self) -> Tensor:
-        return self.tensor
-
-    @_tensor.setter
-    def _tensor(self, value: Tensor) -> None:
-        self.storage.tensor = value
-
-    _write, _exchange, _plain, _alias, _viewed = write, exchange, writable_tensor, alias, is_shared
-
 
 def wrap(storage: Storage, device: Device | None = None) -> NDArray:
-    """Return the array around a storage, of the class that its kind has."""
+    """Return an array of a storage, of the class that goes with its kind.
+
+    >>> wrap(DenseStorage(torch.ones(2))).device
+    cpu(0)
+    """
     return storage.array_class(storage, device)
 
 
 def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
-    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for results of operators."""
+    """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for operators' results.
+
+    >>> wrap_tensor(torch.ones(2), Device("cpu", 1)).device
+    cpu(1)
+    """
     storage = _new(DenseStorage)
     storage.tensor = tensor
     storage.shared = False
@@ -332,7 +398,7 @@ def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
 
 @contextlib.contextmanager
 def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
-    """Give the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
+    """Yield the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
 
     Those of dense arrays are their memory. What is not dense is converted, and written back after the ``with`` block.
 
@@ -348,6 +414,7 @@ def as_dense(arrays: Sequence[ArrayBase]) -> Iterator[list[Tensor]]:
     found = [array.tensor for array in arrays]
     yield found
     for array, tensor in zip(arrays, found, strict=True):
+        # The tensors of dense arrays are their memory.
         if array.storage.tensor is None:
             array.write_unrecorded(tensor)
 

@@ -1,6 +1,6 @@
-"""Running one operator on the tensors behind arrays: the way of every `nd.X` call.
+"""Running one operator on the tensors of arrays: the path of every `nd.X` call.
 
-Arrays that are not dense leave that way at one check, to a kernel for their storage types or to dense copies.
+Arrays that are not dense leave it at one check, to a kernel for their storage types or to dense copies.
 """
 
 from __future__ import annotations
@@ -38,29 +38,38 @@ def compute(
     """Run `op` and return its visible outputs, and the device that they are on.
 
     The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
-    form of the operator that writes over its inputs, the results are in the memory of those, and nothing is returned.
+    form of the operator that writes over its inputs, the results are in their memory, and nothing is returned.
     A kernel for other storage types returns storages.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> op = find("clip")
+    >>> compute(op, [mx.nd.array([1, 5])], op.parse({"a_min": 0, "a_max": 2}), None, recording=False)
+    ([tensor([1., 2.])], cpu(0))
     """
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
-    of_one_type = True
+    same_type = True
+    # One pass, since this runs for every call of nd.X: it collects all that is needed of the arrays.
     for array in arrays:
         if array is None:
             tensors.append(None)
             continue
         tensor = array.storage.tensor
         if tensor is None:
-            return _compute_stored(op, arrays, p, device, recording, kernel_over)
+            # The one check for other storages on this path.
+            return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
+            # torch records operations on the leaf; the content itself is a constant to it.
             tensor = array.leaf
         tensors.append(tensor)
         if first is None:
             first = tensor.dtype
             device = device or array.device
         elif tensor.dtype is not first:
-            of_one_type = False
+            same_type = False
     rules = active_rules()
-    if not of_one_type and rules is None:
+    if not same_type and rules is None:
         op.check_types(tensors, p)
     device = device or _device_of(p)
     signature = op.signature
@@ -76,19 +85,21 @@ def compute(
             return [], device
         if rules is not None:
             tensors = _converted(rules, op, p, tensors)
+        # The differentiable form brings the operator's own gradient; the plain one is cheaper.
         result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
-            return [_own_alone(result, tensors, recording)], device
+            return [_unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
+            # New auxiliary states come after the outputs: functions of operators write nothing in place.
             count = len(op.returned_aux)
             result, new_aux = result[:-count], result[-count:]
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
-        return [_own(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
+        return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         found = explain(error, op, tensors, p)
-        if found is error:  # a custom operator's keeps the user's own error as its cause
+        if found is error:  # that of a custom operator, with the user's own error as its cause
             raise
         raise found from None
     finally:
@@ -96,7 +107,7 @@ def compute(
             set_grad_enabled(before)
 
 
-def _compute_stored(
+def _compute_non_dense(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
     p: Params,
@@ -118,6 +129,7 @@ def _compute_stored(
             found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
     warn_of_fallback(op, stypes)
+    # By identity: an array that is given twice must be one dense array too.
     dense = {id(array): _dense(array) for array in present}
     results, device = compute(
         op,
@@ -149,7 +161,7 @@ def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | Non
 
 
 def _modes(names: Iterable[str], device: Device) -> dict[str, Any]:
-    """Return those of the mode, a generator and a device that a function takes."""
+    """Return the keywords of a function that are no parameters: mode, generator and device."""
     found: dict[str, Any] = {}
     for name in names:
         if name == "training":
@@ -164,7 +176,8 @@ def _device_of(p: Params) -> Device:
     return parse_device(named) if named else current_device()
 
 
-def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
+def _unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
+    """Return a result in memory of its own: a copy where it is a view, or an input itself."""
     if value._is_view():
         return value.clone(memory_format=torch.contiguous_format)
     for tensor in inputs:
@@ -173,11 +186,8 @@ def _own(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
     return value
 
 
-def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
-    """As `_own`, for an only result: where it is all of a new tensor in another shape, it keeps that memory.
-
-    `data` of a view is no view any more.
-    """
+def _unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
+    """As `_unaliased`, for a single result, with fewer copies: a whole new tensor in another shape is not copied."""
     if not value._is_view():
         for tensor in inputs:
             if value is tensor:
@@ -190,4 +200,5 @@ def _own_alone(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) 
     for tensor in inputs:
         if tensor is base or (tensor is not None and tensor._base is base):
             return value.clone()
+    # `.data` of a view is a tensor of its own on the same memory, which here nothing else refers to.
     return value.data if base.numel() == value.numel() else value.clone()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import ArgumentError, ParameterError, ShapeError
-from ..nested import flatten, pair, restore
+from ..nested import Form, flatten, pair, restore
 from ..ops import find
 from .creation import zeros
 from .ndarray import NDArray, call
@@ -14,8 +14,12 @@ from .ndarray import NDArray, call
 __all__ = ["cond", "foreach", "while_loop"]
 
 
-def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
-    """Run `body` on each slice of arrays along axis 0; states go from one step to the next.
+#: An array, or (nested) lists of arrays.
+Nested: TypeAlias = "NDArray | Sequence[Nested]"
+
+
+def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_states: Nested) -> tuple[Any, Any]:
+    """Run `body` on each slice of arrays along axis 0; states pass from one step to the next.
 
     Parameters
     ----------
@@ -23,7 +27,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
         ``body(slices, states) -> (outputs, new states)``. Slices and states are nested as `data` and `init_states`
         are; outputs are an array or (nested) lists of arrays.
     data
-        An array, or (nested) lists of arrays with one number of slices.
+        An array, or (nested) lists of arrays with equally many slices.
     init_states
         The first states, an array or (nested) lists.
 
@@ -45,11 +49,11 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     counts = {len(each) for each in arrays}
     if len(counts) != 1 or 0 in counts:
         raise ShapeError(
-            f"foreach: data must hold arrays with one number of slices, at least 1, along axis 0; got shapes "
+            f"foreach: data must hold arrays with equally many slices, at least 1, along axis 0; got shapes "
             f"{[each.shape for each in arrays]}"
         )
     steps: list[list[NDArray]] = []
-    form: Any = None
+    form: Form = None
     for i in range(counts.pop()):
         outputs, new = pair(
             body(restore([each[i] for each in arrays], data_form), restore(states, state_form)),
@@ -64,7 +68,10 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
 
 
 def while_loop(
-    cond: Callable[..., Any], func: Callable[..., Any], loop_vars: Any, max_iterations: int | None = None
+    cond: Callable[..., NDArray],
+    func: Callable[..., tuple[Nested | None, Nested]],
+    loop_vars: Nested,
+    max_iterations: int | None = None,
 ) -> tuple[Any, Any]:
     """Run `func` as long as `cond` holds, at most `max_iterations` times.
 
@@ -104,7 +111,7 @@ def while_loop(
     values, form = flatten(loop_vars, NDArray, "while_loop: loop_vars")
     single = form is None
     steps: list[list[NDArray]] = []
-    output_form: Any = []
+    output_form: Form = []
 
     def arguments() -> Sequence[Any]:
         return [values[0]] if single else restore(values, form)
@@ -120,13 +127,14 @@ def while_loop(
         steps.append(found)
     stacked = _stacked(steps)
     if steps and len(steps) < limit:
+        # Filled up, so that the shape does not depend on the number of steps: a symbol's could not.
         rest = [zeros((limit - len(steps), *each.shape[1:]), each.device, each.dtype) for each in stacked]
         stacked = [call(find("Concat"), pair, {"dim": 0}) for pair in zip(stacked, rest, strict=True)]
     return restore(stacked, output_form) if steps else [], restore(values, form)
 
 
-def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
-    """Return what `then_func` computes when `pred`, one number, is not 0, else what `else_func` computes.
+def cond(pred: NDArray, then_func: Callable[[], Nested], else_func: Callable[[], Nested]) -> Any:
+    """Compute `then_func` when `pred`, an array of one number, is not 0, else `else_func`.
 
     >>> import rebind as mx
     >>> a = mx.nd.array([2.0])
@@ -137,7 +145,7 @@ def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], An
     return restore(*flatten(chosen, NDArray, "cond: an output"))
 
 
-def _truth(value: Any, who: str) -> bool:
+def _truth(value: NDArray, who: str) -> bool:
     if not isinstance(value, NDArray) or value.size != 1:
         raise ShapeError(f"{who} must be an array of one number; got {getattr(value, 'shape', value)!r}")
     return bool(value.asscalar())

@@ -1,4 +1,4 @@
-"""What an array is to others: NumPy arrays, Python's numbers, torch's tensors, DLPack capsules."""
+"""Arrays as NumPy arrays, Python numbers, torch tensors and DLPack capsules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Conversions"]
 
 
 class Conversions(ArrayBase):
-    """Methods that give an array's content to other libraries."""
+    """Methods that hand an array's content to other libraries."""
 
     __slots__ = ()
 
@@ -41,10 +41,17 @@ class Conversions(ArrayBase):
         return bool(self.asscalar())
 
     def asnumpy(self) -> np.ndarray:
-        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly."""
+        """Return a copy as a NumPy array; bfloat16 becomes float32, which holds it exactly.
+
+        >>> import rebind as mx
+        >>> mx.nd.array([1, 2]).asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         tensor = self.tensor.detach()
+        # NumPy has no bfloat16.
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.float()
+        # A CPU tensor shares its memory with `numpy()`; MXNet always copies.
         return tensor.cpu().numpy().copy()
 
     def asscalar(self) -> np.generic:
@@ -59,7 +66,12 @@ class Conversions(ArrayBase):
         return self.asnumpy().reshape(-1)[0]
 
     def item(self) -> Scalar:
-        """Return the only element as a Python number."""
+        """Return the only element as a Python number.
+
+        >>> import rebind as mx
+        >>> mx.nd.array([[3]], dtype="int32").item()
+        3
+        """
         return self.asscalar().item()
 
     def __float__(self) -> float:
@@ -82,7 +94,7 @@ class Conversions(ArrayBase):
         return found if dtype is None else found.astype(dtype)
 
     def to_torch(self) -> Tensor:
-        """Return the tensor behind the array; it shares memory with the array from now on.
+        """Return the array's tensor; the two share memory from now on.
 
         >>> import rebind as mx
         >>> x = mx.nd.zeros((2,))
@@ -100,7 +112,14 @@ class Conversions(ArrayBase):
         return self.tensor.__dlpack_device__()
 
     def to_dlpack_for_read(self) -> CapsuleType:
-        """Return a DLPack capsule that shares the memory."""
+        """Return a DLPack capsule that shares the memory.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> _ = torch.from_dlpack(x.to_dlpack_for_read()).fill_(1)
+        >>> x.asnumpy().tolist()
+        [1.0, 1.0]
+        """
         return torch.utils.dlpack.to_dlpack(self.to_torch())
 
     to_dlpack_for_write = to_dlpack_for_read

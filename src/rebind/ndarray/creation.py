@@ -1,4 +1,4 @@
-"""Making arrays, and functions on arrays that are no single operator."""
+"""Making arrays, and functions on arrays that are not a single operator."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class SupportsDLPack(Protocol):
 
 
 class Out(TypedDict, total=False):
-    """The keyword ``out`` of old calls: the array to fill in place of a new one."""
+    """The keyword ``out`` of old calls: the array to fill instead of a new one."""
 
     out: NDArray | None
 
 
-def _where(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
+def _shape_and_device(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
     device = as_device(ctx, f"{who}: ctx")
     sizes = as_shape(shape, f"{who}: shape")
     if not sizes and not mode.numpy_shapes:
@@ -71,7 +71,7 @@ def _filled(
         out[:] = value
         return out
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
-    sizes, device = _where(who, shape, ctx)
+    sizes, device = _shape_and_device(who, shape, ctx)
     return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
 
 
@@ -90,7 +90,7 @@ def zeros(
     kind: type[Storage] = DenseStorage if stype is None else storage_kind(stype, "nd.zeros: stype")
     if kind is DenseStorage or kwargs.get("out") is not None:
         return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
-    sizes, device = _where("nd.zeros", shape, ctx)
+    sizes, device = _shape_and_device("nd.zeros", shape, ctx)
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
@@ -98,7 +98,11 @@ def zeros(
 def ones(
     shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, **kwargs: Unpack[Out]
 ) -> NDArray:
-    """Return an array of ones; float32 by default."""
+    """Return an array of ones; float32 by default.
+
+    >>> ones((2,), dtype="int32").asnumpy()
+    array([1, 1], dtype=int32)
+    """
     return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
 
 
@@ -109,14 +113,22 @@ def full(
     dtype: DTypeLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Return an array in which every element is `val`; float32 by default."""
+    """Return an array in which every element is `val`; float32 by default.
+
+    >>> full((2,), 7).asnumpy().tolist()
+    [7.0, 7.0]
+    """
     return _filled("nd.full", shape, ctx, dtype, val, out)
 
 
 def empty(
     shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, stype: str | None = None
 ) -> NDArray:
-    """Return an array whose content is arbitrary; here zeros, so that runs can be repeated."""
+    """Return an array of arbitrary content; here zeros, so that runs can be repeated.
+
+    >>> empty((2,)).asnumpy().tolist()
+    [0.0, 0.0]
+    """
     return zeros(shape, ctx, dtype, stype)
 
 
@@ -146,14 +158,26 @@ def linspace(
     ctx: Device | None = None,
     dtype: DTypeLike = "float32",
 ) -> NDArray:
-    """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false."""
+    """Return `num` evenly spaced values from `start` to `stop`, the latter included unless `endpoint` is false.
+
+    >>> linspace(0, 1, 5).asnumpy().tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> linspace(0, 4, 4, endpoint=False).asnumpy().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
     device = as_device(ctx, "nd.linspace: ctx")
+    # In double precision first, so that the values are the nearest of their type.
     values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
     return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:
-    """Return ones on the `k`-th diagonal of an N x M array (M = 0: square)."""
+    """Return ones on the `k`-th diagonal of an N x M array (M = 0: square).
+
+    >>> eye(2, 3, k=1).asnumpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
     return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})
 
@@ -189,16 +213,27 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     if not isinstance(tensor, torch.Tensor):
         raise ArgumentError(f"nd.from_torch: must be a torch.Tensor; got {tensor!r}. Use nd.array().")
     dtypes.torch_dtype(tensor.dtype)  # an error for types that arrays cannot have
+    # Shared: the caller holds the memory too, so that it must not be exchanged.
     return wrap(DenseStorage(tensor.detach(), shared=True))
 
 
 def from_dlpack(dlpack: SupportsDLPack | CapsuleType) -> NDArray:
-    """Return an array that shares the memory of an object or capsule of the DLPack protocol."""
+    """Return an array that shares the memory of an object or capsule of the DLPack protocol.
+
+    >>> t = torch.zeros(2)
+    >>> from_dlpack(t)[:] = 1
+    >>> t
+    tensor([1., 1.])
+    """
     return from_torch(torch.from_dlpack(dlpack))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Join arrays along an axis; with ``always_copy=False`` a single array is returned as it is."""
+    """Join arrays along an axis; with ``always_copy=False`` a single array is returned as it is.
+
+    >>> concatenate([zeros((1, 2)), ones((2, 2))]).shape
+    (3, 2)
+    """
     if not arrays:
         raise ShapeError("nd.concatenate: needs at least one array; got none")
     if len(arrays) == 1 and not always_copy:
@@ -207,7 +242,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """Return a copy in which axes `source` stand at `destination`.
+    """Return a copy in which the axes `source` are at `destination`.
 
     >>> moveaxis(zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
@@ -219,29 +254,40 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
             f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}"
         )
     order = [axis for axis in range(tensor.ndim) if axis not in sources]
+    # In ascending order of targets, so that each insertion is final.
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)
     return call(find("transpose"), (tensor,), {"axes": tuple(order)})
 
 
 def as_tuple(value: int | Sequence[int]) -> tuple[int, ...]:
-    """Return an int, or several, as a tuple."""
+    """Return an int, or several, as a tuple.
+
+    >>> as_tuple(3), as_tuple([3, 4])
+    ((3,), (3, 4))
+    """
     return (value,) if isinstance(value, int) else tuple(value)
 
 
 def split_v2(
     ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> list[NDArray] | NDArray:
-    """Part an array into so many equal sections, or before each of some indices.
+    """Split an array into a number of equal sections, or before each of some indices.
 
-    >>> [part.shape for part in split_v2(zeros((3, 4)), (1, 3), axis=1)]
+    >>> [each.shape for each in split_v2(zeros((3, 4)), (1, 3), axis=1)]
     [(3, 1), (3, 2), (3, 1)]
     """
     return call(find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
 
 
 def to_dlpack_for_read(data: NDArray) -> CapsuleType:
-    """Return a DLPack capsule that shares the memory of an array."""
+    """Return a DLPack capsule that shares the memory of an array.
+
+    >>> x = zeros((2,))
+    >>> _ = torch.from_dlpack(to_dlpack_for_read(x)).fill_(1)
+    >>> x.asnumpy().tolist()
+    [1.0, 1.0]
+    """
     return data.to_dlpack_for_read()
 
 
@@ -249,7 +295,12 @@ to_dlpack_for_write = to_dlpack_for_read
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write the one-hot rows of `indices` into `out`."""
+    """Write the one-hot rows of `indices` into `out`.
+
+    >>> onehot_encode(array([2, 0]), zeros((2, 3))).asnumpy()
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
 
 
@@ -261,7 +312,7 @@ def imdecode(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """Read a picture, cut a part out of it, subtract a mean, and return it with the channels first.
+    """Decode an image, crop it, subtract a mean, and return it with the channels first.
 
     MXNet deprecates it in favour of ``image.imdecode``, and its 1.9.1 fails at every call.
 
@@ -270,13 +321,13 @@ def imdecode(
     str_img
         The bytes of a file (JPEG, PNG, ...).
     clip_rect
-        The part to take: x0, y0, x1, y1; all 0 for the whole.
+        What to crop: x0, y0, x1, y1; all 0 for the whole image.
     out
         Where to write it: an array (C, H, W), or (N, C, H, W) with `index`; a new one of float32 by default.
     index
-        Which picture of a four-dimensional `out` to write.
+        Which image of a four-dimensional `out` to write.
     channels
-        3 for red, green and blue, 1 for grey.
+        3 for red, green and blue; 1 for grey.
     mean
         An array (C, H, W), or what broadcasts to it.
 
@@ -288,25 +339,26 @@ def imdecode(
     if channels not in (1, 3):
         raise ParameterError(f"nd.imdecode: channels must be 1 or 3; got {channels}")
     encoded = NDArray(torch.frombuffer(bytearray(str_img), dtype=torch.uint8))
-    picture = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
+    image = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):
-        height, width, _ = picture.shape
+        height, width, _ = image.shape
         if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
             raise ShapeError(
-                f"nd.imdecode: clip_rect (x0, y0, x1, y1) must lie within {width} columns and {height} rows; "
+                f"nd.imdecode: clip_rect (x0, y0, x1, y1) must be within {width} columns and {height} rows; "
                 f"got {tuple(clip_rect)}"
             )
-        picture = picture[y0:y1, x0:x1]
-    picture = picture.transpose((2, 0, 1)).astype("float32")
+        image = image[y0:y1, x0:x1]
+    # Decoded images are (H, W, C).
+    image = image.transpose((2, 0, 1)).astype("float32")
     if mean is not None:
-        picture = call(find("broadcast_sub"), (picture, mean), {})
+        image = call(find("broadcast_sub"), (image, mean), {})
     if out is None:
-        return picture
+        return image
     if out.ndim == 4:
-        out[index] = picture
+        out[index] = image
     else:
-        out[:] = picture
+        out[:] = image
     return out
 
 
@@ -333,11 +385,11 @@ def histogram(
     if isinstance(bins, NDArray):
         return call(find("_histogram"), (a, bins), {})
     if range is None and not a.storage.dtype.is_floating_point:
-        a = a.astype("float32")  # the bounds lie between whole numbers
+        a = a.astype("float32")  # the bounds need not be integers
     return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})
 
 
 def waitall() -> None:
-    """Wait until all that was started on any device is computed."""
+    """Wait until everything started on any device is computed."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()

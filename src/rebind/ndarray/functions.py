@@ -20,7 +20,14 @@ NDArray, or a list of them"""
 
 
 def make_function(op: Operator, name: str, called_as: str | None = None) -> Callable[..., Any]:
-    """Return the function on arrays that runs `op`; errors call it `called_as`, by default `name`."""
+    """Return the function on arrays that runs `op`; errors call it `called_as`, by default `name`.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> clip = make_function(find("clip"), "clip")
+    >>> clip.__name__, clip(mx.nd.array([1, 5]), 0, 2).asnumpy().tolist()
+    ('clip', [1.0, 2.0])
+    """
     called_as = called_as or name
 
     def function(*args: Any, **kwargs: Any) -> Any:

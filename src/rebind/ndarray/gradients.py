@@ -17,19 +17,27 @@ from .storage import DenseStorage, Storage, storage_kind_by_number
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["GradReq", "Gradients", "again_is_an_error", "head_gradient", "run_backward"]
+__all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "run_backward"]
 
 GradReq: TypeAlias = Literal["write", "add", "null"]
 
 
 class Gradients(ArrayBase):
-    """Methods that have to do with an array's gradient."""
+    """An array's gradient: making room for it, and computing it."""
 
     __slots__ = ()
 
     @property
     def grad(self) -> NDArray | None:
-        """The gradient, after `attach_grad()`."""
+        """The gradient, after `attach_grad()`.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> before = x.grad
+        >>> x.attach_grad()
+        >>> before, x.grad.asnumpy().tolist()
+        (None, [0.0, 0.0])
+        """
         return self._grad
 
     def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
@@ -40,7 +48,7 @@ class Gradients(ArrayBase):
         grad_req
             ``'write'``, ``'add'`` or ``'null'``.
         stype
-            The gradient's storage type; that of the array by default. One that is not there yet is dense.
+            The gradient's storage type; that of the array by default. Types without an implementation are dense.
 
         Examples
         --------
@@ -56,12 +64,23 @@ class Gradients(ArrayBase):
         zeros: Storage = self.storage.zeros_like()
         if stype is not None:
             number = storage_number(stype, "NDArray.attach_grad: stype")
+            # A type that is known by name only has a dense gradient.
             kind = storage_kind_by_number(number) or DenseStorage
             zeros = kind.from_storage(zeros)
         self.mark(wrap(zeros, self.device), grad_req)
 
     def mark(self, grad: NDArray | None, grad_req: GradReq) -> None:
-        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array."""
+        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array.
+
+        >>> import rebind as mx
+        >>> x, gradient = mx.nd.array([3]), mx.nd.zeros((1,))
+        >>> x.mark(gradient, "write")
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> gradient.item()
+        6.0
+        """
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
         if not self.storage.dtype.is_floating_point and grad_req != "null":
@@ -71,6 +90,7 @@ class Gradients(ArrayBase):
         tensor = self.tensor.detach()
         if self.storage.tensor is not None:
             self.storage.tensor = tensor
+        # Gradients of what was recorded before stop here: the array is a leaf from now on.
         self._grad, self.leaf, self.history = grad, None, None
         if grad_req == "null" or grad is None:
             return
@@ -88,15 +108,26 @@ class Gradients(ArrayBase):
         out_grad
             This array's own gradient; ones by default.
         retain_graph
-            Keep what was recorded, so that `backward` can be called again.
+            Whether to leave the record in memory, so that `backward` can be called again.
         train_mode
             Accepted; the mode is that of the recording.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward(mx.nd.array([1, 10]))
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 40.0]
         """
         run_backward([self], None if out_grad is None else [out_grad], retain_graph)
 
 
 def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
-    """Have torch hand what it finds for `leaf` to the array `grad`."""
+    """Let torch write the gradient of `leaf` into the array `grad`."""
 
     def receive(leaf: Tensor) -> None:
         found, leaf.grad = leaf.grad, None
@@ -117,7 +148,17 @@ def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
 def run_backward(
     heads: Sequence[ArrayBase], head_grads: Sequence[ArrayBase | None] | None, retain_graph: bool
 ) -> None:
-    """Run backward from `heads`; without gradients for them, ones."""
+    """Run backward from `heads`; without gradients for them, ones.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.array([3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y, z = x * 2, x * 5
+    >>> run_backward([y, z], None, retain_graph=False)
+    >>> x.grad.item()
+    7.0
+    """
     head_grads = [None] * len(heads) if head_grads is None else head_grads
     if len(head_grads) != len(heads):
         raise ArgumentError(
@@ -130,12 +171,18 @@ def run_backward(
             raise StateError("backward: the array was not computed from marked arrays while recording")
         tensors.append(tensor)
         gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
-    with again_is_an_error():
+    with explain_second_backward():
+        # The hooks that `_deliver` has set write the results into arrays.
         torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
 
 
 def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
-    """Return the tensor of a gradient for `head`; ShapeError when it has another shape."""
+    """Return the tensor of a gradient for `head`; ShapeError when it has another shape.
+
+    >>> import rebind as mx
+    >>> head_gradient(torch.zeros(2), mx.nd.ones((2,)))
+    tensor([1., 1.])
+    """
     if not isinstance(gradient, ArrayBase):
         raise ArgumentError(f"backward: a head gradient must be an NDArray or None; got {gradient!r}")
     if gradient.shape != tuple(head.shape):
@@ -146,8 +193,8 @@ def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
 
 
 @contextlib.contextmanager
-def again_is_an_error() -> Iterator[None]:
-    """Say what to do when torch finds that a record was used up by an earlier backward."""
+def explain_second_backward() -> Iterator[None]:
+    """Raise a `StateError` with a remedy where torch finds that an earlier backward has freed the record."""
     try:
         yield
     except RuntimeError as error:

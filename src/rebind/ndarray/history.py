@@ -1,6 +1,6 @@
-"""What recorded arrays were computed by, step by step: what `autograd.get_symbol` reads.
+"""How recorded arrays were computed, step by step: what `autograd.get_symbol` reads.
 
-A step holds operators and parameters, never numbers: memory is freed as if it were not there.
+A step holds operators and parameters, never tensors: it does not prolong the life of any memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Source", "Step", "remember", "source_of"]
 
 
 class Step:
-    """An operator applied to outputs of earlier steps; without an operator, an array that the record begins with.
+    """An operator applied to outputs of earlier steps; without an operator, an array from which recording started.
 
-    `opaque` says in words what computed the array where no operator did.
+    `opaque` is a text about what computed the array, where it was not an operator.
     """
 
     __slots__ = ("marked", "opaque", "operator", "params", "sources")
@@ -37,14 +37,20 @@ class Step:
         self.params = Params() if params is None else params
         self.sources = sources
         self.opaque = opaque
-        self.marked = marked  # whether the array that the record begins with has a gradient
+        self.marked = marked  # of an array from which recording started: whether it has a gradient
 
 
-Source: TypeAlias = tuple[Step, int]  # and the number of its output
+Source: TypeAlias = tuple[Step, int]  # the step and which of its outputs
 
 
 def source_of(array: ArrayBase) -> Source:
-    """Return the step that computed an array; for one that none did, a beginning."""
+    """Return the step that computed an array; for one that nothing recorded computed, a new step without inputs.
+
+    >>> import rebind as mx
+    >>> step, output = source_of(mx.nd.ones((2,)))
+    >>> step.operator, output
+    (None, 0)
+    """
     if array.history is None:
         array.history = (Step(marked=array.leaf is not None), 0)
     return array.history
@@ -53,7 +59,16 @@ def source_of(array: ArrayBase) -> Source:
 def remember(
     op: Operator, p: Params, arrays: Sequence[ArrayBase | None], results: Sequence[ArrayBase]
 ) -> None:
-    """Note that `op` computed `results` from `arrays`."""
+    """Note that `op` computed `results` from `arrays`.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> x, y = mx.nd.ones((2,)), mx.nd.ones((2,))
+    >>> remember(find("exp"), Params(), [x], [y])
+    >>> step, output = source_of(y)
+    >>> step.operator.name, step.sources == (source_of(x),)
+    ('exp', True)
+    """
     step = Step(op, p, tuple([source_of(array) for array in arrays if array is not None]))
     for i, result in enumerate(results):
         result.history = (step, i)

@@ -22,80 +22,92 @@ TorchKey: TypeAlias = "TorchIndex | tuple[TorchIndex, ...]"
 Index: TypeAlias = "TorchIndex | Sequence[int] | Sequence[bool] | np.ndarray | ArrayBase"
 #: What a user writes between brackets.
 Key: TypeAlias = "Index | tuple[Index, ...]"
-#: A number, or None, for each axis.
+#: An int, or None, for each axis.
 Bounds: TypeAlias = "Sequence[int | None]"
 
 
 def torch_key(key: Key, device: torch.device) -> TorchKey:
-    """Return `key` with arrays and lists in it as tensors on `device`; indices of floats become whole numbers."""
+    """Return `key` with arrays and lists in it as tensors on `device`; float indices become integers.
+
+    >>> torch_key((slice(0, 2), [1, 0]), torch.device("cpu"))
+    (slice(0, 2, None), tensor([1, 0]))
+    """
     if isinstance(key, tuple):
-        return tuple(_part(part, device) for part in key)
-    return _part(key, device)
+        return tuple(_torch_index(index, device) for index in key)
+    return _torch_index(key, device)
 
 
-def _part(part: Index, device: torch.device) -> TorchIndex:
-    if type(part) is int:
-        return part
-    if part is None or part is Ellipsis or isinstance(part, (slice, bool)):
-        return _plain_slice(part) if isinstance(part, slice) else part
-    tensor = part.tensor if isinstance(part, ArrayBase) else None
-    if isinstance(part, (list, tuple, np.ndarray)):
-        tensor = torch.as_tensor(np.asarray(part))
+def _torch_index(index: Index, device: torch.device) -> TorchIndex:
+    # The common case first. A bool is an int too, but a mask to torch.
+    if type(index) is int:
+        return index
+    if index is None or index is Ellipsis or isinstance(index, (slice, bool)):
+        return _plain_slice(index) if isinstance(index, slice) else index
+    tensor = index.tensor if isinstance(index, ArrayBase) else None
+    if isinstance(index, (list, tuple, np.ndarray)):
+        tensor = torch.as_tensor(np.asarray(index))
     if tensor is not None:
+        # torch takes masks and int64; arrays of indices are float32 by default in MXNet.
         wanted = tensor.dtype if tensor.dtype in (torch.bool, torch.int64) else torch.int64
         return tensor.detach().to(device, wanted)
     try:
-        return operator.index(part)  # type: ignore[arg-type]  # index() refuses the rest
+        return operator.index(index)  # type: ignore[arg-type]  # index() refuses the rest
     except TypeError:
         raise ParameterError(
-            f"NDArray: an index must be an int, a slice, None, ..., a list or an array; got {part!r}"
+            f"NDArray: an index must be an int, a slice, None, ..., a list or an array; got {index!r}"
         ) from None
 
 
-def _plain_slice(part: slice) -> slice:
+def _plain_slice(index: slice) -> slice:
     def plain(value: int | None) -> int | None:
         return None if value is None else operator.index(value)
 
-    return slice(plain(part.start), plain(part.stop), plain(part.step))
+    return slice(plain(index.start), plain(index.stop), plain(index.step))
 
 
 def is_basic(key: TorchKey) -> bool:
-    """Return whether a key holds no arrays: such a key selects a regular part, which can share memory."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return not any(isinstance(part, Tensor) for part in parts)
+    """Return whether a key holds no arrays: it then selects a regular block, which can share memory.
+
+    >>> is_basic((slice(0, 2), 1)), is_basic(torch.tensor([1, 0]))
+    (True, False)
+    """
+    indices = key if isinstance(key, tuple) else (key,)
+    return not any(isinstance(index, Tensor) for index in indices)
 
 
 def slices(begin: Bounds, end: Bounds, step: Bounds | None = None) -> tuple[slice, ...]:
-    """Return the key of the part between `begin` and `end`, one number (or None) for each axis.
+    """Return the key of the slice from `begin` to `end`, one number (or None) for each axis.
 
     >>> slices((0, None), (2, 3))
     (slice(0, 2, None), slice(None, 3, None))
     """
     steps = [None] * len(begin) if step is None else step
     if not len(begin) == len(end) == len(steps):
-        raise ShapeError(f"NDArray: begin, end and step must be of one length; got {begin}, {end} and {step}")
-    return tuple(slice(*part) for part in zip(begin, end, steps, strict=True))
+        raise ShapeError(f"NDArray: begin, end and step must have one length; got {begin}, {end} and {step}")
+    return tuple(slice(*index) for index in zip(begin, end, steps, strict=True))
 
 
 def bounds(
     key: TorchKey, shape: tuple[int, ...]
 ) -> tuple[list[int | None], list[int | None], list[int | None]]:
-    """Return ``begin``, ``end`` and ``step`` of the operator `slice` for a key without arrays; its axes all stay.
+    """Return ``begin``, ``end`` and ``step`` of the operator `slice` for a key without arrays; it drops no axes.
 
     >>> bounds((slice(None, None, -1), 2), (3, 4))
     ([2, 2], [None, 3], [-1, 1])
     """
-    parts = [part for part in (key if isinstance(key, tuple) else (key,)) if part is not None]
-    if Ellipsis in parts:
-        at = parts.index(Ellipsis)
-        parts[at : at + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    indices = [index for index in (key if isinstance(key, tuple) else (key,)) if index is not None]
+    if Ellipsis in indices:
+        at = indices.index(Ellipsis)
+        indices[at : at + 1] = [slice(None)] * (len(shape) - len(indices) + 1)
     found: list[tuple[int | None, int | None, int | None]] = []
-    for part, size in zip(parts, shape, strict=False):
-        if isinstance(part, slice):
-            begin, end, step = part.indices(size)
+    for index, size in zip(indices, shape, strict=False):
+        if isinstance(index, slice):
+            begin, end, step = index.indices(size)
+            # A slice with a negative step that runs to the start ends at -1, which the operator would count
+            # from the right.
             found.append((begin, None if end < 0 else end, step))
-        elif isinstance(part, int):
-            found.append((part % size, part % size + 1, 1))
+        elif isinstance(index, int):
+            found.append((index % size, index % size + 1, 1))
     begins, ends, steps = zip(*found, strict=True) if found else ((), (), ())
     return list(begins), list(ends), list(steps)
 
@@ -107,17 +119,28 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     ------
     BoundsError
         When an index is outside of its axis.
+
+    Examples
+    --------
+    >>> read(torch.arange(4), slice(None, None, -1))
+    tensor([3, 2, 1, 0])
     """
     flips, key = _without_negative_steps(tensor, key)
     try:
-        part = tensor[key]
+        selected = tensor[key]
     except IndexError as error:
         raise _out_of_bounds(tensor, error) from None
-    return part.flip(flips) if flips else part
+    return selected.flip(flips) if flips else selected
 
 
 def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
-    """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts."""
+    """Set ``tensor[key]`` to a number or to a tensor of the same type, which broadcasts.
+
+    >>> values = torch.zeros(4)
+    >>> write(values, slice(None, None, -2), torch.tensor([1.0, 2.0]))
+    >>> values
+    tensor([0., 2., 0., 1.])
+    """
     try:
         flips, forward = _without_negative_steps(tensor, key)
         if flips and isinstance(value, Tensor):
@@ -150,25 +173,26 @@ def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
 
 def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], TorchKey]:
     """Turn slices with negative steps into forward ones; return the axes of the result to flip, and the key."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if not any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in parts):
+    indices = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(index, slice) and index.step is not None and index.step < 0 for index in indices):
         return [], key
-    named = sum(part is not None and part is not Ellipsis for part in parts)
+    named = sum(index is not None and index is not Ellipsis for index in indices)
     new, flips, axis, result_axis = [], [], 0, 0
-    for part in parts:
-        if part is Ellipsis:
+    for index in indices:
+        if index is Ellipsis:
             skipped = tensor.ndim - named
             axis, result_axis = axis + skipped, result_axis + skipped
-        elif part is None:
+        elif index is None:
             result_axis += 1
-        elif isinstance(part, slice):
-            if part.step is not None and part.step < 0:
-                chosen = range(*part.indices(tensor.shape[axis]))
+        elif isinstance(index, slice):
+            if index.step is not None and index.step < 0:
+                # The same elements in forward order; the result is flipped afterwards.
+                chosen = range(*index.indices(tensor.shape[axis]))
                 low, high = (chosen[-1], chosen[0] + 1) if len(chosen) else (0, 0)
-                part = slice(low, high, -part.step)
+                index = slice(low, high, -index.step)
                 flips.append(result_axis)
             axis, result_axis = axis + 1, result_axis + 1
         else:
             axis += 1
-        new.append(part)
+        new.append(index)
     return flips, tuple(new)

@@ -42,6 +42,7 @@ def invoke(
         return _invoke_into(op, arrays, p, out, device)
     recording = mode.recording
     results, device = compute(op, arrays, p, device, recording)
+    # The common case first: every call of nd.X comes through here.
     if len(results) == 1 and not recording:
         first = results[0]
         return wrap_tensor(first, device) if isinstance(first, Tensor) else wrap(first, device)
@@ -103,7 +104,9 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
         out = device = None
         if kwargs:
             out = kwargs.pop("out", None)
+            # Programs share calls with mx.sym, where nodes have names.
             kwargs.pop("name", None)
+            # A Device is taken out here; text such as 'cpu(0)' is parsed like any parameter.
             if "ctx" in signature.parameters and isinstance(kwargs.get("ctx"), Device):
                 device = kwargs.pop("ctx")
         if op.depends_on_parameters:
@@ -112,7 +115,7 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
             )
             signature = op.signature
         inputs, given = bind_arguments(op, args, kwargs, array_class)
-        count = signature.count
+        count = signature.count  # `num_args` and its like may be left out, as in MXNet
         if count and given.get(count) is None:
             given[count] = len(inputs)
         p = op.parse(given)
@@ -123,6 +126,7 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
                     if skip is None or not skip(names[i], p):
                         raise ArgumentError(f"needs the array {names[i]!r}; it is missing", argument=names[i])
                 elif skip is not None and skip(names[i], p):
+                    # Given, but not used with these parameters, as a bias with no_bias: ignored, as in MXNet.
                     inputs[i] = None
         return invoke(op, inputs, p, out, device)
     except MXNetError as error:

@@ -1,4 +1,4 @@
-"""`NDArray`: what users hold. Its methods come by idea from `conversion`, `selection`, `arithmetic` and `gradients`."""
+"""`NDArray`: what users hold. Its methods come from `conversion`, `selection`, `arithmetic` and `gradients`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ShapeError
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
-from .arithmetic import SIGNS, Arithmetic, Sign, combine
+from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import wrap
 from .conversion import Conversions
 from .gradients import Gradients
@@ -26,7 +26,7 @@ from .reading import array
 from .selection import Selections
 from .storage import Storage, convert, storage_kind
 
-__all__ = ["SIGNS", "NDArray", "Sign", "array", "call", "combine", "invoke"]
+__all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
 class NDArray(Conversions, Selections, Arithmetic, Gradients):
@@ -34,7 +34,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 
     Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever
     an operator returns, are copies. An array has at least one axis, and at least one element unless NumPy gave it
-    none. How the numbers are held is its `storage`; operators that have no form for a storage compute on a dense copy.
+    none. Its `storage` holds the values; operators that have no kernel for a storage compute on a dense copy.
 
     Parameters
     ----------
@@ -57,22 +57,45 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
     """
 
     __slots__ = ()
+    # With a priority above its own, NumPy leaves ``ndarray + NDArray`` to `__radd__`.
     __array_priority__ = 1000.0
 
     @property
     def T(self) -> NDArray:
-        """A copy with the axes in reverse order."""
+        """A copy with the axes in reverse order.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).T.shape
+        (3, 2)
+        """
         return invoke_by_name("transpose", self)
 
     def detach(self) -> NDArray:
-        """Return an array that shares the memory and takes no part in recorded operations."""
+        """Return an array on the same memory that is not recorded: no gradient passes through it.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.array([3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x.detach()
+        >>> y.backward()
+        >>> x.grad.item()
+        3.0
+        """
         if self.storage.tensor is None:
             return wrap(self.storage, self.device)
         return self.alias(self.storage.tensor.detach())
 
     def copy(self) -> NDArray:
-        """Return a copy on the same device."""
-        if self._is_plain_stored():
+        """Return a copy on the same device.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> x.copy()[:] = 5
+        >>> x.asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        if self._is_for_storage():
             return wrap(self.storage.copy(), self.device)
         return invoke_by_name("_copy", self)
 
@@ -82,8 +105,8 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
     def __deepcopy__(self, memo: dict[int, object]) -> NDArray:
         return self.copy()
 
-    def _is_plain_stored(self) -> bool:
-        """Whether the storage itself is to copy or convert: it is not dense, and no gradient has to pass."""
+    def _is_for_storage(self) -> bool:
+        """Whether its storage copies and converts it, not an operator: it is not dense, and no gradient has to pass."""
         return self.storage.tensor is None and not (mode.recording and self.is_recorded)
 
     def copyto(self, other: NDArray | Device) -> NDArray:
@@ -94,7 +117,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
         array([1, 1], dtype=int32)
         """
         if isinstance(other, Device):
-            if self._is_plain_stored():
+            if self._is_for_storage():
                 return wrap(self.storage.to(other.torch, copy=True), other)
             return NDArray(self.source().to(other.torch, copy=True), other)
         if not isinstance(other, NDArray):
@@ -106,7 +129,13 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
         return other
 
     def as_in_context(self, context: Device) -> NDArray:
-        """Return this array itself if it is on `context`, else a copy there."""
+        """Return this array itself if it is on `context`, else a copy there.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,), mx.cpu(0))
+        >>> x.as_in_context(mx.cpu(1)).device, x.as_in_context(mx.cpu(0)) is x
+        (cpu(1), True)
+        """
         if as_device(context, "NDArray.as_in_context") == self.device:
             return self
         return self.copyto(context)
@@ -127,12 +156,12 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
         wanted = dtypes.torch_dtype(dtype)
         if not copy and wanted is self.storage.dtype:
             return self
-        if self._is_plain_stored():
+        if self._is_for_storage():
             return wrap(self.storage.to(dtype=wanted, copy=True), self.device)
         return invoke_by_name("Cast", self, dtype=wanted)
 
     def tostype(self, stype: str) -> NDArray:
-        """Return the array in another kind of storage; itself if it is of that kind.
+        """Return the array in another storage type; itself if it is of that type.
 
         >>> import rebind as mx
         >>> mx.nd.ones((2,)).tostype("default").stype
@@ -147,6 +176,7 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 
     def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[object, ...]]:
         if self.storage.tensor is not None:
+            # As NumPy arrays, so that a pickle does not depend on the version of torch.
             return _unpickle, (self.asnumpy(), dtypes.name(self.storage.dtype), self.device)
         members = [NDArray(tensor) for tensor in self.storage.tensors.values()]
         return _unpickle_stored, (self.stype, self.shape, members, self.device)
@@ -155,21 +185,21 @@ class NDArray(Conversions, Selections, Arithmetic, Gradients):
 Storage.array_class = NDArray
 
 
-def _present(device: Device) -> Device:
-    """Return the device, or the CPU in its place: a pickle from a machine with a GPU is read where there is none."""
+def _available(device: Device) -> Device:
+    """Return the device, or the CPU where this machine lacks it: a pickle may come from a machine with a GPU."""
     if device.torch.type == "cuda" and device.device_id >= torch.cuda.device_count():
         return Device("cpu", 0)
     return device
 
 
 def _unpickle(values: np.ndarray, dtype: str, device: Device) -> NDArray:
-    return array(values, _present(device), dtype)
+    return array(values, _available(device), dtype)
 
 
 def _unpickle_stored(
     stype: str, shape: tuple[int, ...], members: Sequence[NDArray], device: Device
 ) -> NDArray:
-    device = _present(device)
+    device = _available(device)
     tensors: list[Tensor] = [member.tensor.to(device.torch) for member in members]
     return wrap(storage_kind(stype, "pickle: stype").from_members(shape, tensors), device)
 
@@ -184,5 +214,6 @@ def _method(op: Operator, name: str) -> Callable[..., Any]:
 
 
 for _name in FLUENT_METHODS:
+    # A method that is written by hand takes precedence.
     if not hasattr(NDArray, _name):
         setattr(NDArray, _name, _method(find(_name), _name))

@@ -1,6 +1,6 @@
-"""Functions of two that take arrays and numbers on either side, and what follows from comparisons.
+"""Binary functions of arrays and numbers, and what comparisons give: `isnan` and its like.
 
-Of two numbers they return what Python makes of them.
+Of two numbers they return what Python computes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ..errors import ArgumentError
 from ..ops import find
-from .arithmetic import SIGNS, Operand, Sign, combine
+from .arithmetic import BINARY, BinaryOperators, Operand, combine
 from .base import ArrayBase
 from .ndarray import NDArray
 
@@ -22,25 +22,26 @@ __all__ = [
     "subtract", "true_divide",
 ]  # fmt: skip
 
-#: What a function makes of two numbers.
+#: The same function on two numbers.
 OnNumbers: TypeAlias = "Callable[[Any, Any], float]"
 
 
 def _function(
-    sign: Sign, numbers: OnNumbers, doc: str, mirrored: Sign | None = None
+    operators: BinaryOperators, numbers: OnNumbers, doc: str, mirrored: BinaryOperators | None = None
 ) -> Callable[[Operand, Operand], Any]:
     def function(lhs: Operand, rhs: Operand) -> Any:
         if isinstance(lhs, ArrayBase) or isinstance(rhs, ArrayBase):
+            # Comparisons have no form with the number on the left: 2 < x is x > 2.
             if mirrored is not None and not isinstance(lhs, ArrayBase):
                 result = combine(mirrored, rhs, lhs)
             else:
-                result = combine(sign, lhs, rhs)
+                result = combine(operators, lhs, rhs)
             if result is not NotImplemented:
                 return result
         elif isinstance(lhs, Number) and isinstance(rhs, Number):
             return numbers(lhs, rhs)
         raise ArgumentError(
-            f"nd.{sign.pair.name.removeprefix('broadcast_')}: takes arrays and numbers; got {lhs!r} and {rhs!r}"
+            f"nd.{operators.pair.name.removeprefix('broadcast_')}: takes arrays and numbers; got {lhs!r} and {rhs!r}"
         )
 
     function.__doc__ = doc
@@ -48,24 +49,24 @@ def _function(
 
 
 def _named(
-    sign: str, numbers: OnNumbers, doc: str, mirrored: str | None = None
+    name: str, numbers: OnNumbers, doc: str, mirrored: str | None = None
 ) -> Callable[[Operand, Operand], Any]:
-    return _function(SIGNS[sign], numbers, doc, None if mirrored is None else SIGNS[mirrored])
+    return _function(BINARY[name], numbers, doc, None if mirrored is None else BINARY[mirrored])
 
 
 def _symmetric(name: str, numbers: OnNumbers, doc: str) -> Callable[[Operand, Operand], Any]:
     scalar = find(f"_{name}_scalar")
-    return _function(Sign(find(f"broadcast_{name}"), scalar, scalar), numbers, doc)
+    return _function(BinaryOperators(find(f"broadcast_{name}"), scalar, scalar), numbers, doc)
 
 
-maximum = _symmetric("maximum", max, "Return the larger of two, element by element.")
-minimum = _symmetric("minimum", min, "Return the smaller of two, element by element.")
+maximum = _symmetric("maximum", max, "Return the larger of two, element-wise.")
+minimum = _symmetric("minimum", min, "Return the smaller of two, element-wise.")
 logical_and = _symmetric("logical_and", lambda a, b: bool(a and b), "Return 1 where both are not 0, else 0.")
 logical_or = _symmetric("logical_or", lambda a, b: bool(a or b), "Return 1 where one is not 0, else 0.")
 logical_xor = _symmetric(
     "logical_xor", lambda a, b: bool(a) != bool(b), "Return 1 where just one is not 0, else 0."
 )
-power = _named("pow", python_operator.pow, "Return ``lhs ** rhs``, element by element.")
+power = _named("pow", python_operator.pow, "Return ``lhs ** rhs``, element-wise.")
 add = _named("add", python_operator.add, "Return ``lhs + rhs`` with broadcasting.")
 subtract = _named("sub", python_operator.sub, "Return ``lhs - rhs`` with broadcasting.")
 multiply = _named("mul", python_operator.mul, "Return ``lhs * rhs`` with broadcasting.")
@@ -86,14 +87,24 @@ def isinf(data: NDArray) -> NDArray:
     >>> isinf(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
     array([0., 1., 0.], dtype=float32)
     """
-    return combine(SIGNS["eq"], abs(data), float("inf"))
+    return combine(BINARY["eq"], abs(data), float("inf"))
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`."""
-    return combine(SIGNS["lt"], abs(data), float("inf"))
+    """Return 1 where an element is neither infinite nor nan, else 0, in the type of `data`.
+
+    >>> import rebind as mx
+    >>> isfinite(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    array([1., 0., 0.], dtype=float32)
+    """
+    return combine(BINARY["lt"], abs(data), float("inf"))
 
 
 def isnan(data: NDArray) -> NDArray:
-    """Return 1 where an element is nan, else 0, in the type of `data`."""
-    return combine(SIGNS["ne"], data, data)
+    """Return 1 where an element is nan, else 0, in the type of `data`.
+
+    >>> import rebind as mx
+    >>> isnan(mx.nd.array([1, float("inf"), float("nan")])).asnumpy()
+    array([0., 0., 1.], dtype=float32)
+    """
+    return combine(BINARY["ne"], data, data)

@@ -1,4 +1,4 @@
-"""Random arrays: `nd.random.uniform` and its kin.
+"""Random arrays: `nd.random.uniform`, `normal`, and so on.
 
 >>> import rebind as mx
 >>> mx.nd.random.uniform(0, 1, shape=(2, 3)).shape
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..ops import find
 from ..ops.random_frontend import Front, make_drawing, make_drawing_like, zipfian
 from .ndarray import NDArray, array, call
@@ -33,6 +34,7 @@ def _draw(
     """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
     shape, dtype, ctx, out = (given.get(name) for name in ("shape", "dtype", "ctx", "out"))
     if inputs:
+        # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
         device = as_device(ctx, f"nd.random.{kind}: ctx") if out is None else out.device
@@ -72,7 +74,7 @@ def randn(
     *shape: int,
     loc: float | NDArray = 0,
     scale: float | NDArray = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ctx: Device | None = None,
     **kwargs: Any,
 ) -> NDArray:
@@ -89,7 +91,7 @@ def multinomial(
     shape: int | Sequence[int] | None = None,
     get_prob: bool = False,
     out: NDArray | None = None,
-    dtype: Any = "int32",
+    dtype: DTypeLike = "int32",
     **kwargs: Any,
 ) -> Any:
     """Draw indices with the probabilities in the last axis of `data`.
@@ -144,5 +146,5 @@ def rand_zipfian(
     def apply(name: str, *inputs: NDArray, **given: Any) -> Any:
         return call(find(name), inputs, given)
 
-    there = true_classes.as_in_context(base.device)
-    return zipfian(apply, base, there, num_sampled, range_max, ctx=base.device)
+    classes = true_classes.as_in_context(base.device)
+    return zipfian(apply, base, classes, num_sampled, range_max, ctx=base.device)

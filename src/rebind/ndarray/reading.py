@@ -55,9 +55,15 @@ def array(
 
 
 def read_numbers(source: ArrayLike, who: str) -> Tensor:
-    """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only."""
+    """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only.
+
+    >>> read_numbers([[1, 2], [3, 4]], "nd.array: source_array")
+    tensor([[1, 2],
+            [3, 4]])
+    """
     try:
         values = np.asarray(source)
+        # torch takes neither read-only memory, nor foreign byte orders, nor negative strides.
         plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
         return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Parts of an array and the same numbers in another shape: brackets, slices, `reshape`."""
+"""Selections of an array and the same elements in another shape: brackets, slices, `reshape`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Selections"]
 
 
 class Selections(ArrayBase):
-    """Methods that select parts of an array, write into them, or show it in another shape."""
+    """Methods that select elements of an array, write into them, or change its shape."""
 
     __slots__ = ()
 
@@ -40,71 +40,71 @@ class Selections(ArrayBase):
     def __getitem__(self, key: Key) -> NDArray:
         """Select by ints, slices, None, ``...``, lists or arrays of indices, or a mask.
 
-        What lies in one piece in memory shares it; everything else is a copy.
+        What is contiguous in memory shares it; everything else is a copy.
         """
+        # x[:] is x itself, as in MXNet.
         if isinstance(key, slice) and key == slice(None):
             return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
         where = indexing.torch_key(key, self.storage.device)
-        part = indexing.read(self.source(), where)
-        if part.ndim == 0:
-            part = part.reshape(1)
+        selected = indexing.read(self.source(), where)
+        # An array has at least one axis.
+        if selected.ndim == 0:
+            selected = selected.reshape(1)
         if not indexing.is_basic(where):
-            result = self._new(part)
+            result = self._new(selected)
             if mode.recording:
                 result.history = (Step(opaque="indexing with arrays (take and gather_nd are operators)"), 0)
             return result
-        # What is not dense has no memory to share: its part is one of a dense copy.
-        if (
-            part.is_contiguous()
-            and part._is_view()
-            and not mode.recording
-            and self.storage.tensor is not None
-        ):
-            return self.alias(part)
-        result = self._new(part.clone(memory_format=torch.contiguous_format))
+        # What was selected from an array that is not dense is of a dense copy, and so shares nothing.
+        shares = selected.is_contiguous() and selected._is_view() and self.storage.tensor is not None
+        if shares and not mode.recording:
+            return self.alias(selected)
+        result = self._new(selected.clone(memory_format=torch.contiguous_format))
         if mode.recording:
-            self._remember_part(where, result)
+            self._remember_selection(where, result)
         return result
 
     def _new(self, tensor: Tensor) -> NDArray:
         return wrap_tensor(tensor, self.device)
 
-    def _remember_part(self, key: TorchKey, result: NDArray) -> None:
-        """Note that `result` is a part of this array, as the operators `slice` and `Reshape` select it."""
+    def _remember_selection(self, key: TorchKey, result: NDArray) -> None:
+        """Note that `result` was selected from this array, by the operators `slice` and `Reshape`."""
         begin, end, step = indexing.bounds(key, self.shape)
         _remember("slice", self, result, begin=begin, end=end, step=step)
         if result.ndim != self.ndim:
-            part = self._new(result.tensor)
-            part.history = result.history
-            _remember("Reshape", part, result, shape=result.shape)
+            sliced = self._new(result.tensor)
+            sliced.history = result.history
+            _remember("Reshape", sliced, result, shape=result.shape)
 
     def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         if self.storage.tensor is None:
-            self._set_stored(key, value)
+            self._set_non_dense(key, value)
             return
         where = indexing.torch_key(key, self.storage.device)
+        # The common case, without making a tensor of the number.
         if isinstance(value, (bool, int, float)):
             indexing.write(self.writable_tensor(), where, value)
             return
-        source = self._to_write(value)
+        source = self._as_source(value)
         recorded = mode.recording and source.requires_grad
         target = self.begin_write(recorded)
         with torch.set_grad_enabled(recorded):
             indexing.write(target, where, source)
         if recorded:
-            self.became(target)
+            self.set_recorded(target)
 
-    def _set_stored(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
-        """Set a part of an array that is not dense, by way of a dense copy."""
+    def _set_non_dense(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
+        """Write into an array that is not dense, by way of a dense copy."""
         changed = self._new(self.tensor.detach().clone())
         changed[key] = value
         self.write(changed)
 
-    def _to_write(self, value: ArrayBase | ArrayLike | float) -> Tensor:
-        """Return `value` in the type of this array, on its device, and not in its memory."""
+    def _as_source(self, value: ArrayBase | ArrayLike | float) -> Tensor:
+        """Return `value` in the type of this array, on its device, in other memory than its own."""
         here = self.tensor
         if isinstance(value, ArrayBase):
             source = value.source()
+            # What torch copies between overlapping views is undefined.
             if source.untyped_storage().data_ptr() == here.untyped_storage().data_ptr():
                 return source.clone()
         else:
@@ -114,23 +114,38 @@ class Selections(ArrayBase):
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> NDArray | list[NDArray]:
-        """Split the array into so many equal sections, or before each of some indices."""
+        """Split the array into a number of equal sections, or before each of some indices.
+
+        >>> import rebind as mx
+        >>> [each.asnumpy().tolist() for each in mx.nd.arange(4).split_v2((1, 3))]
+        [[0.0], [1.0, 2.0], [3.0]]
+        """
         return invoke_by_name("_split_v2", self, **split_parameters(indices_or_sections, axis, squeeze_axis))
 
     def slice_assign(self, rhs: NDArray, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
-        """Write `rhs` into the part between `begin` and `end`; return this array."""
+        """Write `rhs` into the slice from `begin` to `end`; return this array.
+
+        >>> import rebind as mx
+        >>> mx.nd.zeros((4,)).slice_assign(mx.nd.ones((2,)), begin=(1,), end=(3,)).asnumpy().tolist()
+        [0.0, 1.0, 1.0, 0.0]
+        """
         self[indexing.slices(begin, end, step)] = rhs
         return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
 
     def slice_assign_scalar(
         self, value: float, begin: Bounds, end: Bounds, step: Bounds | None = None
     ) -> NDArray:
-        """Write a number into the part between `begin` and `end`; return this array."""
+        """Write a number into the slice from `begin` to `end`; return this array.
+
+        >>> import rebind as mx
+        >>> mx.nd.zeros((4,)).slice_assign_scalar(7, begin=(1,), end=(3,)).asnumpy().tolist()
+        [0.0, 7.0, 7.0, 0.0]
+        """
         self[indexing.slices(begin, end, step)] = float(value)
         return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
 
     def slice(self, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
-        """Return the part between `begin` and `end`, as the operator `slice` does.
+        """Return the slice from `begin` to `end`, as the operator `slice` does.
 
         >>> import rebind as mx
         >>> mx.nd.arange(6).slice(begin=(1,), end=(6,), step=(2,)).asnumpy().tolist()
@@ -141,8 +156,8 @@ class Selections(ArrayBase):
     def reshape(self, *shape: int | Sequence[int], **keywords: Any) -> NDArray:
         """Return the array in another shape; it shares memory, as in MXNet.
 
-        `shape` may hold the codes of the operator `Reshape`: 0 keeps a size, -1 follows from the rest, -2 takes
-        all that remain, -3 joins two axes, -4 splits one.
+        `shape` may hold the codes of the operator `Reshape`: 0 leaves a size as it is, -1 follows from the rest,
+        -2 takes all that remain, -3 joins two axes, -4 splits one.
 
         >>> import rebind as mx
         >>> mx.nd.zeros((2, 3, 4)).reshape(0, -1).shape
@@ -168,8 +183,14 @@ class Selections(ArrayBase):
         return self.alias(self.tensor.reshape(target))
 
     def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
-        """Return a copy, broadcast to `shape`, which may have more axes in front."""
+        """Return a copy, broadcast to `shape`, which may have more axes in front.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((3,)).broadcast_to((2, 3)).shape
+        (2, 3)
+        """
         target = shapes.as_shape(shape, "NDArray.broadcast_to: shape")
+        # MXNet's operator, unlike torch, wants as many axes as the target has.
         missing = len(target) - self.ndim
         source = self.reshape((1,) * missing + self.shape) if missing > 0 else self
         return invoke_by_name("broadcast_to", source, shape=target)

@@ -2,14 +2,14 @@
 
 All numbers are little-endian::
 
-    uint64 0x112, uint64 0                      the file's mark
+    uint64 0x112, uint64 0                      the magic number
     uint64 n, n times an array                  arrays
     uint64 m, m times (uint64 length, bytes)    names: m is n for a dict, 0 for a list
 
 An array (version 2, which is what is written)::
 
     uint32 0xF993FAC9, int32 storage type (0: dense)
-    int32 axes, int64 for each axis             the shape; without axes nothing follows
+    int32 axes, int64 for each axis             the shape; without axes nothing more
     int32 device kind, int32 device number, int32 type of elements, the elements
 
 Of a storage of several tensors the shape of the one with the numbers comes before that of the array, and type and shape
@@ -17,7 +17,7 @@ of each other one before the elements, which follow in the same order. What a st
 `storage` knows.
 
 Version 3 (0xF993FACA) is the same, and may hold arrays without axes or elements. Version 1 (0xF993FAC8) has no
-storage type; before it the number of axes stood first, and sizes were uint32.
+storage type; the oldest files begin an array with its number of axes, and have uint32 sizes.
 Lengths are checked against the file's size before any memory is taken.
 """
 
@@ -43,7 +43,7 @@ from .storage import DenseStorage, Storage, storage_kind_by_number
 
 __all__ = ["array_pieces", "load", "load_frombuffer", "save"]
 
-_FILE_MARK = 0x112
+_MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _MAX_AXES = 32
 
@@ -63,10 +63,11 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     Examples
     --------
     >>> import rebind as mx, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "a.params")
-    >>> mx.nd.save(path, {"w": mx.nd.ones((2,))})
-    >>> mx.nd.load(path)["w"].shape
-    (2,)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "a.params")
+    ...     mx.nd.save(path, {"w": mx.nd.ones((2,))})
+    ...     list(mx.nd.load(path))
+    ['w']
     """
     names: list[str] = []
     if isinstance(data, NDArray):
@@ -86,11 +87,12 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
         if not isinstance(array, NDArray):
             raise ArgumentError(f"nd.save: data must hold NDArrays only; got {array!r}")
     with files.atomic_write(fname) as file:
-        file.write(struct.pack("<QQQ", _FILE_MARK, 0, len(arrays)))
+        file.write(struct.pack("<QQQ", _MAGIC, 0, len(arrays)))
         for array in arrays:
             for piece in array_pieces(array):
                 file.write(piece)
         file.write(struct.pack("<Q", len(names)))
+        # Names come after all arrays, in their order.
         for name in names:
             text = name.encode()
             file.write(struct.pack("<Q", len(text)))
@@ -98,11 +100,16 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
 
 
 def array_pieces(array: NDArray) -> Iterator[Piece]:
-    """Yield the bytes of an array in a file, in order."""
+    """Yield the bytes of an array in a file, in order.
+
+    >>> import rebind as mx
+    >>> sum(len(piece) for piece in array_pieces(mx.nd.ones((2, 3))))
+    64
+    """
     # Arrays are written as of the CPU, whatever their device: the file is read on machines without a GPU too.
     storage = array.storage.to(torch.device("cpu"))
     numbers, *others = [tensor.detach().contiguous() for tensor in storage.tensors.values()]
-    # Only version 3 tells an array without axes, or without elements, from one that was never filled.
+    # Only in version 3 does an array without axes, or without elements, differ from one that was never filled.
     version = _VERSION_3 if mode.numpy_shapes or not (array.shape and array.size) else _VERSION_2
     yield struct.pack("<Ii", version, storage.number)
     if others:
@@ -114,7 +121,7 @@ def array_pieces(array: NDArray) -> Iterator[Piece]:
         yield _shape_bytes(tensor.shape)
     for tensor in (numbers, *others):
         if tensor.numel():
-            yield memoryview(tensor.reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]  # a buffer since ever
+            yield memoryview(tensor.reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]  # NumPy arrays are buffers
 
 
 def _shape_bytes(shape: Sequence[int]) -> bytes:
@@ -132,7 +139,16 @@ def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
     Raises
     ------
     FormatError
-        When the file is cut short or is no such file; it names the path, the offset and what was expected there.
+        When the file is cut short or is not of this format; it names the path, the offset and what was expected there.
+
+    Examples
+    --------
+    >>> import rebind as mx, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "a.params")
+    ...     mx.nd.save(path, [mx.nd.ones((2,))])
+    ...     load(path)[0].asnumpy().tolist()
+    [1.0, 1.0]
     """
     with open(fname, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -142,7 +158,11 @@ def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
 
 
 def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
-    """Read arrays from the content of a file."""
+    """Read arrays from the content of a file.
+
+    >>> load_frombuffer(struct.pack("<4Q", 0x112, 0, 0, 0))
+    []
+    """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise ArgumentError(f"nd.load_frombuffer: buf must be bytes; got {type(buf).__name__}")
     return _read_file(_Reader(io.BytesIO(buf), len(memoryview(buf).cast("B")), "<buffer>"))
@@ -166,19 +186,20 @@ class _Reader:
     def take(self, length: int, what: str) -> bytes:
         """Return the next bytes."""
         self.check(length, what)
-        part = self.file.read(length)
-        if len(part) != length:
+        found = self.file.read(length)
+        if len(found) != length:
             raise FormatError(
                 f"{self.path}: the file became shorter while it was read, at byte {self.offset}"
             )
         self.offset += length
-        return part
+        return found
 
     def fill(self, target: memoryview, what: str) -> None:
         """Read the next bytes into `target`, without a copy between."""
         self.check(len(target), what)
         done = 0
         while done < len(target):
+            # One read may return fewer bytes than were asked for.
             count = self.file.readinto(target[done:])  # type: ignore[attr-defined]
             if not count:
                 raise FormatError(
@@ -199,9 +220,9 @@ class _Reader:
 
 
 def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
-    mark, _, count = reader.numbers("QQQ", "the file's mark and number of arrays")
-    if mark != _FILE_MARK:
-        raise reader.wrong(f"the mark {_FILE_MARK:#x} must stand", f"{mark:#x}")
+    magic, _, count = reader.numbers("QQQ", "the magic number and the number of arrays")
+    if magic != _MAGIC:
+        raise reader.wrong(f"must be the magic number {_MAGIC:#x}", f"{magic:#x}")
     if count * 8 > reader.size:  # an array takes 8 bytes at least
         raise reader.wrong("the number of arrays must fit into the file", count)
     arrays = [_read_array(reader, i) for i in range(count)]
@@ -218,6 +239,7 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
             raise reader.wrong(f"name {i} must be UTF-8", text[:40]) from None
     if reader.offset != reader.size:
         raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
+    # A dict would silently drop one of two arrays of the same name.
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise reader.wrong("names must differ", f"{twice!r} twice")
@@ -226,18 +248,18 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
 
 def _read_array(reader: _Reader, number: int) -> NDArray:
     what = f"array {number}"
-    (mark,) = reader.numbers("I", what)
+    (version,) = reader.numbers("I", what)
     kind: type[Storage] = DenseStorage
-    if mark in (_VERSION_2, _VERSION_3):
+    if version in (_VERSION_2, _VERSION_3):
         kind = _read_kind(reader, what)
     several = len(kind.members) > 1
     shapes = [_read_shape(reader, f"the numbers of {what}")] if several else []
-    if mark in (_VERSION_1, _VERSION_2, _VERSION_3):
+    if version in (_VERSION_1, _VERSION_2, _VERSION_3):
         shape = _read_shape(reader, what)
-    else:  # the oldest format: the mark is the number of axes
-        _check_axes(reader, mark, what)
-        shape = _checked(reader, reader.numbers(f"{mark}I", f"the shape of {what}"), what)
-    if mark != _VERSION_3 and not (shape and all(shape)):
+    else:  # the oldest format: no version, but the number of axes
+        _check_axes(reader, version, what)
+        shape = _checked(reader, reader.numbers(f"{version}I", f"the shape of {what}"), what)
+    if version != _VERSION_3 and not (shape and all(shape)):
         return NDArray(torch.zeros(0))  # an array that was never filled: no device, no type, no elements
     _, _, flag = reader.numbers("iii", f"the device and type of {what}")
     types = [_type(reader, flag, what)]

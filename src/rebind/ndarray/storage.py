@@ -1,9 +1,9 @@
-"""How the numbers of an array are held: `Storage`, its dense kind, and the registry of kinds.
+"""How the values of an array are held: `Storage`, its dense kind, and the registry of kinds.
 
-A storage is one tensor or several (`members`): the first holds the numbers, the others say which numbers they are and
-are of whole numbers. What arrays, executors, stores and optimizers need of it is the few operations of `Storage`; all
-of them have a definition by way of the dense form, so that a new kind states how it is made from a dense tensor and
-how it is made dense, and overrides what it does better.
+A storage is one tensor or several (`members`): the first holds the values, the others are integers that say which
+values they are. Arrays, executors, stores and optimizers use the few operations of `Storage`; all of them have a
+definition by way of the dense form, so that a new kind defines how it is made from a dense tensor and how it is made
+dense, and overrides what it does better.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Storage(ABC):
     """The tensors behind an array.
 
     A kind of storage is a subclass with a name (`stype`), its number in files (`number`) and the names of its tensors
-    (`members`, the numbers first), registered with `register_storage`. It is constructed from its members, or from
+    (`members`, the values first), registered with `register_storage`. It is constructed from its members, or from
     whatever it likes if it overrides `from_members`.
 
     Attributes
     ----------
     shared
-        Whether somebody may hold a view of the memory: then the content is written into it and never exchanged.
+        Whether a view of the memory may exist: then new content is written into it, and the memory never exchanged.
     tensor
-        The one dense tensor of a dense storage; None for all other kinds, which is how they are recognized.
+        The tensor of a dense storage; None for all other kinds, which is how they are recognized.
     array_class
         The class of arrays with this storage; `NDArray` where a kind has none of its own.
 
     Examples
     --------
-    A matrix that keeps its numbers negated:
+    An array that is stored negated:
 
     >>> class Negated(Storage):
     ...     stype, number = "negated", 90
@@ -87,7 +87,7 @@ class Storage(ABC):
         self.tensor = None
         self.shared = False
 
-    # What a kind must state.
+    # What each kind defines.
 
     @property
     @abstractmethod
@@ -97,30 +97,42 @@ class Storage(ABC):
     @classmethod
     @abstractmethod
     def from_dense(cls, tensor: Tensor) -> Self:
-        """Return a storage with the numbers of a dense tensor; it may share its memory."""
+        """Return a storage with the values of a dense tensor; it may share its memory."""
 
     @abstractmethod
     def to_dense(self) -> Tensor:
-        """Return the numbers as one dense tensor, which is for reading only."""
+        """Return the values as one dense tensor, which is for reading only."""
 
-    # What follows from it.
+    # What is derived from that; a kind overrides what it does better.
 
     @classmethod
     def from_members(cls, shape: Sequence[int], members: Sequence[Tensor]) -> Self:
-        """Return a storage around tensors in the order of `members`; overridden where they do not tell the shape."""
+        """Return a storage around tensors in the order of `members`; for kinds whose shape follows from them.
+
+        >>> DenseStorage.from_members((2,), [torch.ones(2)]).tensor
+        tensor([1., 1.])
+        """
         return cls(*members)
 
     @classmethod
     def from_storage(cls, source: Storage) -> Self:
-        """Return `source` itself if it is of this kind, else its numbers in this kind, by way of dense.
+        """Return `source` itself if it is of this kind, else its values in this kind, by way of dense.
 
         All conversions between kinds go through here.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> DenseStorage.from_storage(dense) is dense
+        True
         """
         return source if isinstance(source, cls) else cls.from_dense(source.to_dense())
 
     @classmethod
     def zeros(cls, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Self:
-        """Return a storage of zeros."""
+        """Return a storage of zeros.
+
+        >>> DenseStorage.zeros((2,), torch.int32, torch.device("cpu")).tensor
+        tensor([0, 0], dtype=torch.int32)
+        """
         return cls.from_dense(torch.zeros(tuple(shape), dtype=dtype, device=device))
 
     def zeros_like(
@@ -129,7 +141,11 @@ class Storage(ABC):
         dtype: torch.dtype | None = None,
         device: torch.device | None = None,
     ) -> Self:
-        """Return zeros in the same kind, and in the same shape, type and device where nothing else is given."""
+        """Return zeros in the same kind, and in the same shape, type and device where nothing else is given.
+
+        >>> DenseStorage(torch.ones(2)).zeros_like(dtype=torch.int32).tensor
+        tensor([0, 0], dtype=torch.int32)
+        """
         return self.zeros(
             self.shape if shape is None else shape,
             dtype or self.dtype,
@@ -138,12 +154,16 @@ class Storage(ABC):
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors by name, the numbers first."""
+        """The tensors by name, the values first.
+
+        >>> DenseStorage(torch.ones(2)).tensors
+        {'data': tensor([1., 1.])}
+        """
         return {name: getattr(self, name) for name in self.members}
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the numbers."""
+        """The type of the values."""
         return next(iter(self.tensors.values())).dtype
 
     @property
@@ -153,43 +173,63 @@ class Storage(ABC):
 
     @property
     def nbytes(self) -> int:
-        """The memory of all tensors, in bytes."""
+        """The memory of all tensors, in bytes.
+
+        >>> DenseStorage(torch.ones(2)).nbytes
+        8
+        """
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
     def to(
         self, device: torch.device | None = None, dtype: torch.dtype | None = None, copy: bool = False
     ) -> Self:
-        """Return the storage on a device and with numbers of a type; itself where nothing changes, unless `copy`."""
+        """Return the storage on another device or with another type; itself where nothing changes, unless `copy`.
+
+        >>> DenseStorage(torch.ones(2)).to(dtype=torch.int32).tensor
+        tensor([1, 1], dtype=torch.int32)
+        """
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         if not copy and device == self.device and dtype is self.dtype:
             return self
-        numbers, *others = self.tensors.values()
+        # Only the values are cast: the other tensors are indices.
+        values, *others = self.tensors.values()
         found = [
-            numbers.detach().to(device, dtype, copy=copy),
+            values.detach().to(device, dtype, copy=copy),
             *[each.to(device, copy=copy) for each in others],
         ]
         return self.from_members(self.shape, found)
 
     def copy(self) -> Self:
-        """Return a copy with memory of its own."""
+        """Return a copy with memory of its own.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.copy().tensor is dense.tensor
+        False
+        """
         return self.to(copy=True)
 
     def write(self, source: Storage) -> None:
-        """Take the numbers of `source`, in this kind, type and device; nothing of its memory."""
+        """Copy the values of `source`, converted to this kind, type and device."""
         found = self.from_storage(source)
-        self._adopt(found.to(self.device, self.dtype, copy=found is source))
+        self._adopt(
+            found.to(self.device, self.dtype, copy=found is source)
+        )  # a conversion has made a copy already
 
     def accumulate(self, source: Storage) -> None:
-        """Add the numbers of `source` to these."""
+        """Add the values of `source`, in place."""
         added = source.to_dense().detach().to(self.device)
         self.write(DenseStorage(self.to_dense() + added))
 
     def exchange(self, source: Storage) -> bool:
-        """Take the tensors of `source` over without a copy, and return whether that was possible.
+        """Take over the tensors of `source` without a copy; return whether that was possible.
 
-        It is not where somebody may hold a view of the old memory, or where kind or type differ: `write` serves then.
+        It is not where a view of the old memory may exist, or where kind or type differ; use `write` then.
         Nobody else may write into `source` afterwards.
+
+        >>> old, new = DenseStorage(torch.ones(2)), DenseStorage(torch.zeros(2))
+        >>> old.exchange(new), old.tensor is new.tensor
+        (True, True)
         """
         if self.shared or type(source) is not type(self) or source.dtype is not self.dtype:
             return False
@@ -201,11 +241,20 @@ class Storage(ABC):
             setattr(self, name, getattr(source, name))
 
     def rows(self, indices: Tensor) -> Tensor:
-        """Return rows of the first axis, in the order of `indices`, as a dense tensor."""
+        """Return the rows at `indices`, in their order, as a dense tensor.
+
+        >>> DenseStorage(torch.eye(3)).rows(torch.tensor([2, 0]))
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
+        """
         return self.to_dense().detach().index_select(0, indices.to(self.device))
 
     def retain(self, indices: Tensor) -> Self:
-        """Return a storage of the same shape and kind in which only the rows `indices` are there; others are 0."""
+        """Return a storage of the same shape and kind with the rows at `indices`; all others are 0.
+
+        >>> DenseStorage(torch.ones(3, 1)).retain(torch.tensor([2, 0])).tensor.flatten()
+        tensor([1., 0., 1.])
+        """
         dense = self.to_dense().detach()
         found = torch.zeros_like(dense)
         where = indices.to(self.device)
@@ -214,7 +263,7 @@ class Storage(ABC):
 
 
 class DenseStorage(Storage):
-    """One tensor with every number of the array.
+    """One tensor with every value of the array.
 
     Examples
     --------
@@ -247,7 +296,7 @@ class DenseStorage(Storage):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the numbers."""
+        """The type of the values."""
         return self.tensor.dtype
 
     @property
@@ -261,21 +310,39 @@ class DenseStorage(Storage):
         return cls(tensor)
 
     def to_dense(self) -> Tensor:
-        """Return the tensor itself."""
+        """Return the tensor itself.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.to_dense() is dense.tensor
+        True
+        """
         return self.tensor
 
     def write(self, source: Storage) -> None:
-        """Copy the numbers of `source`, converted to this type, into the memory."""
+        """Copy the values of `source`, converted to this type, into the tensor.
+
+        >>> dense = DenseStorage(torch.zeros(2))
+        >>> dense.write(DenseStorage(torch.tensor([3, 4])))
+        >>> dense.tensor
+        tensor([3., 4.])
+        """
         with grad_mode(False):
+            # Detached: a write outside of any record must not become part of one.
             self.tensor.detach().copy_(source.to_dense())
 
     def accumulate(self, source: Storage) -> None:
-        """Add the numbers of `source` in place."""
+        """Add the values of `source`, in place.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.accumulate(DenseStorage(torch.tensor([3, 4])))
+        >>> dense.tensor
+        tensor([4., 5.])
+        """
         added = source.to_dense().to(self.tensor.device)
         with grad_mode(False):
             if added.dtype is self.tensor.dtype:
                 self.tensor.detach().add_(added)
-            else:  # torch adds in the wider type, and refuses to do so in place across kinds of numbers
+            else:  # torch adds in the wider type, and in place only where that casts back
                 self.tensor.detach().copy_(self.tensor + added)
 
 
@@ -309,12 +376,16 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
 
 
 def storage_kind_by_number(number: int) -> type[Storage] | None:
-    """Return the kind of storage with a number in files; None where none is registered."""
+    """Return the kind of storage with a number in files; None where none is registered.
+
+    >>> storage_kind_by_number(0).__name__
+    'DenseStorage'
+    """
     return _KINDS.get(storage_name(number) or "")
 
 
 def convert(storage: Storage, stype: str, who: str = "stype") -> Storage:
-    """Return the numbers of a storage in another kind; the storage itself if it is of that kind.
+    """Convert a storage to another kind; the storage itself if it is of that kind.
 
     >>> convert(DenseStorage(torch.ones(2)), "default").stype
     'default'

@@ -1,4 +1,4 @@
-"""Update operators whose arguments are lists, or a number in place of an array (``nd.contrib``).
+"""Update operators whose arguments are lists, or a number instead of an array (``nd.contrib``).
 
 Examples
 --------

@@ -1,5 +1,7 @@
 """`BindingCache`, with executors that only count."""
 
+import pytest
+
 from rebind.executor.group.binding_cache import BindingCache
 
 
@@ -11,8 +13,9 @@ class Executor:
         self.released += 1
 
 
-def test_shapes_that_come_again_are_not_bound_again():
-    cache = BindingCache(limit=2)
+@pytest.mark.parametrize("limit", [2, 3])
+def test_shapes_that_come_again_are_not_bound_again(limit):
+    cache = BindingCache(limit)
     first = cache.switch("a", lambda: [Executor()])
     second = cache.switch("b", lambda: [Executor()])
     assert cache.switch("a", lambda: 1 / 0) is first is cache.current
@@ -21,10 +24,12 @@ def test_shapes_that_come_again_are_not_bound_again():
     assert first[0].released == 1  # it is the current one
 
 
-def test_the_shapes_that_were_used_longest_ago_go_first():
-    cache = BindingCache(limit=2)
-    made = {key: cache.switch(key, lambda: [Executor()]) for key in "abab"}
-    cache.switch("c", lambda: [Executor()])
-    assert len(cache) == 2 and made["a"][0] not in set(cache) and made["b"][0] in set(cache)
-    again = cache.switch("a", lambda: [Executor()])
-    assert again is not made["a"]
+@pytest.mark.parametrize(
+    ("used", "limit", "bound"), [("ababc", 2, "bc"), ("abac", 2, "ac"), ("abc", 3, "abc"), ("abc", 1, "c")]
+)
+def test_the_least_recently_used_shapes_go_first(used, limit, bound):
+    cache = BindingCache(limit)
+    made = {key: cache.switch(key, lambda: [Executor()]) for key in used}
+    assert len(cache) == len(bound) and set(cache) == {made[key][0] for key in bound}
+    for key in set(used) - set(bound):
+        assert cache.switch(key, lambda: [Executor()]) is not made[key]

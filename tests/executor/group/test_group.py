@@ -16,19 +16,19 @@ NET = S.LinearRegressionOutput(S.FullyConnected(S.var("data"), num_hidden=1, nam
 NAMES = ["fc_weight", "fc_bias"]
 
 
-def group(rows=8, devices=2, **kwargs):
+def group(size=8, devices=2, **kwargs):
     return DataParallelExecutorGroup(
         NET,
         [mx.cpu(k) for k in range(devices)],
         None,
-        *shapes(rows),
+        *shapes(size),
         NAMES,
         **{"for_training": True, "inputs_need_grad": False, **kwargs},
     )
 
 
-def shapes(rows):
-    return [DataDesc("data", (rows, 3))], [DataDesc("out_label", (rows, 1))]
+def shapes(size):
+    return [DataDesc("data", (size, 3))], [DataDesc("out_label", (size, 1))]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_bad_requests(grad_req, error, says):
 
 def test_the_lists_that_programs_reach_for():
     it = group()
-    assert it.batch_size == 8 and [part.stop for part in it.slices] == [4, 8]
+    assert it.batch_size == 8 and [each.stop for each in it.slices] == [4, 8]
     assert it.data_arrays[0][1][1] is it.execs[1].arg_dict["data"]
     assert it.label_arrays[0][0][1] is it.execs[0].arg_dict["out_label"]
     assert it.param_arrays[0][1] is it.execs[1].arg_dict["fc_weight"]
@@ -76,33 +76,36 @@ def test_the_lists_that_programs_reach_for():
     assert it.execs[0].arg_dict["data"].asnumpy().tolist() == [[5] * 3] * 4
 
 
-def test_shapes_that_come_again_are_not_bound_again_and_share_parameters():
-    it = group()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_shapes_that_come_again_are_not_bound_again_and_share_parameters(devices):
+    it = group(devices=devices)
     first = it.execs
     it.reshape(*shapes(4))
-    assert it.batch_size == 4 and it.execs[0].arg_dict["data"].shape == (2, 3)
-    assert it.execs[1].arg_dict["fc_weight"] is first[1].arg_dict["fc_weight"]
-    assert it.execs[1].grad_dict["fc_weight"] is first[1].grad_dict["fc_weight"]
+    assert it.batch_size == 4 and it.execs[0].arg_dict["data"].shape == (4 // devices, 3)
+    assert it.execs[-1].arg_dict["fc_weight"] is first[-1].arg_dict["fc_weight"]
+    assert it.execs[-1].grad_dict["fc_weight"] is first[-1].grad_dict["fc_weight"]
     it.reshape(*shapes(8))
     assert it.execs is first
     it.reshape([DataDesc("data", (6, 3))], None)
     assert it.label_shapes is None and it.label_arrays is None
 
 
-def test_only_so_many_shapes_stay_bound():
-    it = group(devices=1)
-    for rows in range(1, CACHED_SHAPES + 5):
-        it.reshape(*shapes(rows))
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_limited_number_of_shapes_stays_bound(devices):
+    it = group(devices=devices)
+    for size in range(devices, CACHED_SHAPES + 5):
+        it.reshape(*shapes(size))
     assert len(it._cache) == CACHED_SHAPES
     assert set(it.execs) <= set(it._cache) and it.batch_size == CACHED_SHAPES + 4
 
 
-def test_a_shape_that_is_left_keeps_no_intermediate_results():
-    it = group(devices=1)
-    first = it.execs[0]
+@pytest.mark.parametrize("devices", [1, 2])
+def test_intermediate_results_of_other_shapes_are_freed(devices):
+    it = group(devices=devices)
+    first = it.execs
     it.forward(DataBatch([nd.ones((8, 3))], [nd.ones((8, 1))]), is_train=True)
     it.reshape(*shapes(4))
-    assert first._last is None
+    assert [exe._last for exe in first] == [None] * devices
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_a_shape_that_is_left_keeps_no_intermediate_results():
     [
         (
             DataBatch([nd.ones((8, 3))], [nd.ones((5, 1))]),
-            "label 'out_label' must have 8 rows, on axis 0; got shape (5, 1)",
+            "label 'out_label' must have 8 samples, on axis 0; got shape (5, 1)",
         ),
         (
             DataBatch([nd.ones((8, 2))], [nd.ones((8, 1))]),
@@ -128,18 +131,18 @@ def test_a_batch_that_does_not_fit_is_not_copied(batch, says):
 
 
 @pytest.mark.parametrize(
-    ("heads", "says"),
+    ("head_grads", "says"),
     [
         ([nd.ones((8, 1))] * 2, "backward: out_grads must hold 1 arrays, for ['out_output']; got 2"),
-        (nd.ones((6, 1)), "the gradient of 'out_output' must have 8 rows"),
+        (nd.ones((6, 1)), "the gradient of 'out_output' must have 8 samples"),
         ({"other": nd.ones((8, 1))}, "no output 'other'"),
     ],
 )
-def test_head_gradients_that_do_not_fit(heads, says):
+def test_head_gradients_that_do_not_fit(head_grads, says):
     it = group()
     it.forward(DataBatch([nd.ones((8, 3))], [nd.ones((8, 1))]))
     with pytest.raises(ValueError, match=re.escape(says)):
-        it.backward(heads)
+        it.backward(head_grads)
 
 
 def test_only_a_bound_label_that_the_network_has_is_copied():
@@ -165,18 +168,19 @@ class Monitor:
         self.installed.append(exe)
 
 
-def test_a_monitor_watches_executors_of_later_shapes_too():
-    it, monitor = group(devices=1), Monitor()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_monitor_watches_executors_of_later_shapes_too(devices):
+    it, monitor = group(devices=devices), Monitor()
     it.install_monitor(monitor)
     it.reshape(*shapes(4))
-    assert len(monitor.installed) == 2 and monitor.installed[1] is it.execs[0]
+    assert len(monitor.installed) == 2 * devices and monitor.installed[devices] is it.execs[0]
 
 
 @pytest.mark.parametrize(
     "groups",
     [
         {"a": mx.cpu(1)},
-        {"a": [mx.cpu(1)]},  # as MXNet: one place serves all
+        {"a": [mx.cpu(1)]},  # as MXNet: one device serves all
         {"a": [mx.cpu(0), mx.cpu(1)]},
         [{"a": mx.cpu(1)}, None],
         None,

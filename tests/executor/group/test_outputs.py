@@ -26,8 +26,12 @@ def outputs(split=SPLIT):
     return Outputs(["first", "second", "none"], [0, 1, -1], split, executors)
 
 
-def test_shapes_for_the_whole_batch():
-    assert outputs().shapes() == [("first", (4, 2)), ("second", (5, 4)), ("none", (3,))]
+SPLITS = [SPLIT, Split((slice(0, 4),)), Split((slice(0, 1), slice(1, 2), slice(2, 4)))]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_shapes_for_the_whole_batch(split):
+    assert outputs(split).shapes() == [("first", (4, 2)), ("second", (5, 4)), ("none", (3,))]
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, None), (1, None), (0, 1), (1, 2)])
@@ -39,9 +43,12 @@ def test_some_outputs(begin, end):
     assert shapes == [shape for _, shape in it.shapes()][begin:end]
 
 
-def test_joined_values():
-    first, second, none = merged(outputs().arrays(), [0, 1, -1])
-    assert first.asnumpy()[:, 0].tolist() == second.asnumpy()[0].tolist() == [0, 1, 1, 1]
+@pytest.mark.parametrize(
+    ("split", "devices"), list(zip(SPLITS, [[0, 1, 1, 1], [0] * 4, [0, 1, 2, 2]], strict=True))
+)
+def test_joined_values(split, devices):
+    first, second, none = merged(outputs(split).arrays(), [0, 1, -1])
+    assert first.asnumpy()[:, 0].tolist() == second.asnumpy()[0].tolist() == devices
     assert none.shape == (3,)
 
 
@@ -69,7 +76,7 @@ def test_head_gradients_for_one_device_and_for_losses_stay_what_they_are():
         (nd.ones((4, 2)), "out_grads must hold 3 arrays"),
         (
             {"second": nd.ones((5, 3))},
-            "the gradient of 'second' must have 4 rows, on axis 1; got shape (5, 3)",
+            "the gradient of 'second' must have 4 samples, on axis 1; got shape (5, 3)",
         ),
     ],
 )
@@ -78,13 +85,13 @@ def test_head_gradients_that_do_not_fit(grads, says):
         outputs().head_grads_for(grads)
 
 
-def test_axes_come_from_layouts():
-    x = S.var("x")
-    with mx.AttrScope(__layout__="TNC"):
-        steps = x * 2
-    with mx.AttrScope(__layout__="C"):
-        table = x * 3
-    assert output_axes(S.Group([x, steps, table]).graph) == [0, 1, -1]
+@pytest.mark.parametrize(
+    ("attributes", "axis"), [({}, 0), ({"__layout__": "TNC"}, 1), ({"__layout__": "C"}, -1)]
+)
+def test_axes_come_from_layouts(attributes, axis):
+    with mx.AttrScope(**attributes):
+        net = S.var("x") * 2
+    assert output_axes(S.Group([S.var("y"), net]).graph) == [0, axis]
 
 
 class Seen:
@@ -95,14 +102,15 @@ class Seen:
         self.labels.append({name: each.asnumpy().tolist() for name, each in label.items()})
 
 
-def test_a_metric_sees_each_devices_labels():
+@pytest.mark.parametrize(
+    ("labels", "pre_sliced"),
+    [([nd.array([1, 2, 3, 4])], False), ([[nd.array([1])], [nd.array([2, 3, 4])]], True)],
+)
+def test_a_metric_sees_each_devices_labels(labels, pre_sliced):
     arrays = [{"y": nd.zeros((n,))} for n in SPLIT.sizes]
-    labels = Inputs.of("label", [DataDesc("y", (4,))], SPLIT, arrays)
-    whole, sliced = Seen(), Seen()
-    update_metric(whole, outputs().executors, labels, [nd.array([1, 2, 3, 4])])
-    update_metric(
-        sliced, outputs().executors, labels, [[nd.array([1])], [nd.array([2, 3, 4])]], pre_sliced=True
-    )
-    assert whole.labels == sliced.labels == [{"y": [1]}, {"y": [2, 3, 4]}]
+    inputs = Inputs.of("label", [DataDesc("y", (4,))], SPLIT, arrays)
+    seen = Seen()
+    update_metric(seen, outputs().executors, inputs, labels, pre_sliced)
+    assert seen.labels == [{"y": [1]}, {"y": [2, 3, 4]}]
     with pytest.raises(ValueError, match="labels must hold a list for each of 2 devices; got 1"):
-        update_metric(sliced, outputs().executors, labels, [[]], pre_sliced=True)
+        update_metric(seen, outputs().executors, inputs, [[]], pre_sliced=True)

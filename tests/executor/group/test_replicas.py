@@ -50,9 +50,11 @@ def test_names_come_from_the_graph():
     assert network().arg_names == ["data", "fc_weight", "fc_bias", "state"] and network().aux_names == []
 
 
-def test_each_device_has_its_slice_and_gradients_that_are_asked_for():
-    split, executors = bind(6, work_loads=[1, 2])
-    assert split.sizes == (2, 4) and [exe.arg_dict["data"].shape for exe in executors] == [(2, 3), (4, 3)]
+@pytest.mark.parametrize(("work_loads", "sizes"), [([1, 2], (2, 4)), (None, (3, 3)), ([2, 1], (4, 2))])
+def test_each_device_has_its_slice_and_gradients_that_are_asked_for(work_loads, sizes):
+    split, executors = bind(6, work_loads=work_loads)
+    assert split.sizes == sizes
+    assert [exe.arg_dict["data"].shape for exe in executors] == [(size, 3) for size in sizes]
     assert [name for name, grad in executors[0].grad_dict.items() if grad is not None] == ["fc_weight"]
 
 

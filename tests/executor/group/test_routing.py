@@ -17,10 +17,10 @@ def target():
     return Target("forward: data 'x'", 0, SPLIT, [nd.zeros((2,)), nd.zeros((4,))])
 
 
-def test_a_target_takes_numpy_arrays():
-    goal, frozen = target(), np.arange(6)
-    frozen.setflags(write=False)
-    copy_all(goal.copies(frozen))
+@pytest.mark.parametrize("make", [np.arange, range, nd.arange, lambda n: np.broadcast_to(np.arange(n), (n,))])
+def test_a_target_takes_arrays_of_any_kind(make):
+    goal, source = target(), make(6)
+    copy_all(goal.copies(list(source) if isinstance(source, range) else source))
     assert [array.asnumpy().tolist() for array in goal.arrays] == [[0, 1], [2, 3, 4, 5]]
     copy_all(goal.copies_for_each([[7, 8], nd.ones((4,))]))
     assert [array.asnumpy().tolist() for array in goal.arrays] == [[7, 8], [1, 1, 1, 1]]
@@ -29,7 +29,7 @@ def test_a_target_takes_numpy_arrays():
 @pytest.mark.parametrize(
     ("collect", "says"),
     [
-        (lambda goal: goal.copies(np.zeros(5)), "data 'x' must have 6 rows, on axis 0; got shape (5,)"),
+        (lambda goal: goal.copies(np.zeros(5)), "data 'x' must have 6 samples, on axis 0; got shape (5,)"),
         (lambda goal: goal.copies(np.zeros((6, 1))), "data 'x' must have shape (2,) on cpu(0); got (2, 1)"),
         (lambda goal: goal.copy_for(1, np.zeros(2)), "data 'x' must have shape (4,) on cpu(0); got (2,)"),
         (
@@ -58,28 +58,33 @@ def test_inputs_are_found_by_their_position_in_the_batch():
     steps = np.arange(18).reshape(3, 6)
     copy_all(found.copies([np.zeros(1), np.arange(6)[:, None], steps]))
     (x, steps_on), slices = found.pairs, list(SPLIT.slices)
-    assert [part for part, _ in x] == slices
+    assert [each for each, _ in x] == slices
     assert [array.asnumpy().ravel().tolist() for _, array in x] == [[0, 1], [2, 3, 4, 5]]
-    assert [array.asnumpy().tolist() for _, array in steps_on] == [steps[:, part].tolist() for part in slices]
+    assert [array.asnumpy().tolist() for _, array in steps_on] == [steps[:, each].tolist() for each in slices]
 
 
-def test_a_batch_for_one_device():
+@pytest.mark.parametrize(("device", "size"), list(enumerate(SPLIT.sizes)))
+def test_a_batch_for_one_device(device, size):
     found = inputs()
-    copy_all(found.copies([None, np.ones((4, 1)), np.ones((3, 4))], device=1))
-    assert [array.asnumpy().any() for pairs in found.pairs for _, array in pairs] == [False, True] * 2
+    copy_all(found.copies([None, np.ones((size, 1)), np.ones((3, size))], device))
+    filled = [array.asnumpy().any() for pairs in found.pairs for _, array in pairs]
+    assert filled == [device == 0, device == 1] * 2
 
 
-def test_too_few_arrays():
-    with pytest.raises(ValueError, match="the batch must hold data 'steps'; got 2 arrays of data"):
-        inputs().copies([np.zeros(6), np.zeros((6, 1))])
+@pytest.mark.parametrize(("count", "missing"), [(0, "x"), (1, "x"), (2, "steps")])
+def test_too_few_arrays(count, missing):
+    says = f"the batch must hold data {missing!r}; got {count} arrays of data"
+    with pytest.raises(ValueError, match=says):
+        inputs().copies([np.zeros(6), np.zeros((6, 1))][:count])
 
 
-def test_slices_and_names_for_a_metric():
+@pytest.mark.parametrize(("device", "samples"), [(0, [0, 1]), (1, [2, 3, 4, 5])])
+def test_slices_and_names_for_a_metric(device, samples):
     found = inputs()
-    own = found.slices_for(1, [np.arange(6), np.arange(6)[:, None]], "update_metric")
-    assert [each.asnumpy().ravel().tolist() for each in own] == [[2, 3, 4, 5]] * 2
+    own = found.slices_for(device, [np.arange(6), np.arange(6)[:, None]], "update_metric")
+    assert [each.asnumpy().ravel().tolist() for each in own] == [samples] * 2
     assert list(found.by_name(own)) == ["unknown", "x"]
     nothing = Inputs.of("label", (), SPLIT, [{}, {}])
     assert list(nothing.by_name([1, 2])) == ["label0", "label1"]
-    with pytest.raises(ValueError, match="update_metric: data 0 must have 6 rows"):
+    with pytest.raises(ValueError, match="update_metric: data 0 must have 6 samples"):
         found.slices_for(0, [np.zeros(5)], "update_metric")

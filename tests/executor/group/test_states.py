@@ -34,7 +34,7 @@ def test_values_in_and_out(given, expected):
         (dict(), "needs either states or value; got neither"),
         (dict(values=[], number=1), "needs either states or value; got both"),
         (dict(values=[]), "states must hold an array for each of ['h']; got 0"),
-        (dict(values=[nd.ones((4, 2))]), "state 'h' must have 3 rows, on axis 0; got shape (4, 2)"),
+        (dict(values=[nd.ones((4, 2))]), "state 'h' must have 3 samples, on axis 0; got shape (4, 2)"),
         (dict(values=[[nd.ones((1, 2))]]), "state 'h' must have an array for each of 2 devices; got 1"),
     ],
 )

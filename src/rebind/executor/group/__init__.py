@@ -4,8 +4,8 @@ A batch goes through it like this::
 
     batch --routing--> arrays of each device --Executor--> outputs of each device --outputs--> outputs of the batch
 
-`split` says which slice each device gets, `replicas` binds the executors, `binding_cache` remembers those of other
-shapes, `states` are inputs that stay; `data_parallel` puts them together under MXNet's names.
+`split` decides which slice each device gets, `replicas` binds the executors, `binding_cache` remembers those of other
+shapes, `states` are inputs that persist between batches; `data_parallel` combines them under MXNet's names.
 """
 
 from .data_parallel import DataParallelExecutorGroup

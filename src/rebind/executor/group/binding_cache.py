@@ -10,7 +10,7 @@ __all__ = ["BindingCache"]
 
 
 class BindingCache:
-    """The executors of the last few shapes; shapes that come again cost nothing.
+    """The executors of the last few shapes; a shape that comes again costs nothing.
 
     Parameters
     ----------
@@ -28,12 +28,17 @@ class BindingCache:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.current: list[Executor] = []
-        self._by_shapes: dict[Hashable, list[Executor]] = {}  # the last used last
+        self._by_shapes: dict[Hashable, list[Executor]] = {}  # the most recently used last
 
     def switch(self, shapes: Hashable, bind: Callable[[], list[Executor]]) -> list[Executor]:
         """Return the executors for `shapes`, which `bind` makes when there are none; they are current from then on.
 
-        Those that were current give up their intermediate results: nobody runs `backward` on them any more.
+        Those that were current free their intermediate results: `backward` will not run on them any more.
+
+        >>> cache = BindingCache(limit=2)
+        >>> first = cache.switch((8, 3), lambda: [])
+        >>> len(cache)
+        1
         """
         found = self._by_shapes.pop(shapes, None) or bind()
         for exe in self.current:
@@ -41,6 +46,8 @@ class BindingCache:
                 exe.release()
         self._by_shapes[shapes] = self.current = found
         if len(self._by_shapes) > self.limit:
+            # Dicts are ordered by insertion, and each use inserts again: the first is the least recently
+            # used.
             del self._by_shapes[next(iter(self._by_shapes))]
         return found
 

@@ -12,8 +12,9 @@ from ...ndarray import NDArray
 from ...shapes import Shape
 from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
+from ..head_grads import HeadGrads
 from .binding_cache import BindingCache
-from .outputs import HeadGrads, Outputs, merged, output_axes, update_metric
+from .outputs import Outputs, merged, output_axes, update_metric
 from .protocols import Batch, InputDesc, Labels, Logger, MetricLike, MonitorLike
 from .replicas import (
     Devices,
@@ -39,7 +40,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     """Executors of one symbol on several devices, which work on slices of each batch.
 
     The parameters are MXNet's. They are read into a `Network` (what is bound) and `Devices` (where); `replicas` binds
-    those, `routing` brings a batch to the devices, `outputs` brings what they compute together again.
+    those, `routing` brings a batch to the devices, `outputs` joins what they compute.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     grad_req
         ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict over all arguments.
     state_names
-        Inputs that keep their values between batches.
+        Inputs whose values persist from batch to batch.
     group2ctxs
         For each ``ctx_group`` its device: a dict, or a list with a dict for each of `contexts`.
 
@@ -113,6 +114,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.param_names = list(param_names)
         self.fixed_param_names = list(fixed_param_names or ())
         self.state_names = list(state_names or ())
+        # By default; a dict or a list in `grad_req` takes precedence for the arguments that it names.
         with_gradient = {*param_names} - {*self.fixed_param_names}
         if inputs_need_grad:
             with_gradient |= {desc.name for desc in data_shapes}
@@ -141,12 +143,13 @@ class DataParallelExecutorGroup(Generic[Desc]):
         """Find or make the executors for these shapes."""
         descs = [*data_shapes, *(label_shapes or ())]
         split = self._devices.split(batch_size_of(data_shapes))
-        # The same network in other shapes, or another group's parameters: what keeps its shape is shared.
+        # The same network in other shapes, or another group's parameters: what has the same shape is shared.
         owner = self if self._cache.current else shared_group
         shared = None if owner is None else owner.replicas
 
         def bind() -> list[Executor]:
             executors = bind_replicas(self._network, self._devices, split, descs, shared)
+            # Monitors that were installed for earlier shapes watch these too.
             for monitor in self._monitors:
                 for exe in executors:
                     monitor.install(exe)
@@ -163,13 +166,22 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Desc], label_shapes: Sequence[Desc] | None) -> None:
-        """Switch to other shapes; parameters, gradients and states of the network stay what they are."""
+        """Switch to other shapes; parameters, their gradients and auxiliary states are shared.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (4,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], False, False)
+        >>> group.reshape([mx.io.DataDesc("x", (6,))], None)
+        >>> group.get_outputs()[0].shape
+        (6,)
+        """
+        # The common case: all batches of an epoch but the last have the same shapes.
         if list(data_shapes) == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)
 
     def _collect_arrays(self) -> None:
-        """Gather the executors' arrays by name, in the lists that MXNet's programs reach for."""
+        """Gather the executors' arrays by name, in the lists that programs written for MXNet use."""
         args = [exe.arg_dict for exe in self.execs]
         grads = [exe.grad_dict for exe in self.execs]
         aux = [exe.aux_dict for exe in self.execs]
@@ -195,7 +207,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         )
 
     def install_monitor(self, mon: MonitorLike) -> None:
-        """Let a monitor watch every executor, and those that other shapes will need."""
+        """Let a monitor watch every executor, those of later shapes too."""
         self._monitors.append(mon)
         for exe in self._cache:
             mon.install(exe)
@@ -206,7 +218,15 @@ class DataParallelExecutorGroup(Generic[Desc]):
         aux_params: Mapping[str, NDArray] | None,
         allow_extra: bool = False,
     ) -> None:
-        """Copy parameters to all devices."""
+        """Copy parameters to all devices.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * mx.sym.var("w"), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, ["w"], False, False)
+        >>> group.set_params({"w": mx.nd.array([3, 4])}, None)
+        >>> group.param_arrays[0][0].asnumpy().tolist()
+        [3.0, 4.0]
+        """
         for exe in self.execs:
             exe.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
@@ -216,7 +236,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         aux_params.update(zip(self.aux_names, map(mean, self.aux_arrays), strict=True))
 
     def unify_auxiliary(self) -> None:
-        """Give all devices the mean of their auxiliary states, which each updates from its own samples."""
+        """Set the auxiliary states on all devices to their mean: each device updates them from its own samples."""
         if len(self.execs) == 1:
             return
         for arrays in self.aux_arrays:
@@ -240,7 +260,16 @@ class DataParallelExecutorGroup(Generic[Desc]):
             exe.forward(training)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes."""
+        """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], True, True)
+        >>> group.forward(mx.io.DataBatch([mx.nd.ones((2,))]))
+        >>> group.backward([mx.nd.array([1, 10])])
+        >>> group.get_input_grads()[0].asnumpy().tolist()
+        [2.0, 20.0]
+        """
         if not self.for_training:
             raise StateError("backward: the module must be bound with for_training=True")
         for exe, own in zip(self.execs, self._outputs.head_grads_for(out_grads), strict=True):
@@ -249,11 +278,29 @@ class DataParallelExecutorGroup(Generic[Desc]):
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[NDArray] | list[list[NDArray]]:
-        """Return the outputs: joined over the devices, or for each output the list of the devices' arrays."""
+        """Return the outputs: joined over the devices, or for each output the list of the devices' arrays.
+
+        >>> import rebind as mx
+        >>> descs = [mx.io.DataDesc("x", (4,))]
+        >>> group = DataParallelExecutorGroup(
+        ...     mx.sym.var("x") * 2, [mx.cpu(0), mx.cpu(1)], None, descs, None, [], False, False
+        ... )
+        >>> group.get_outputs()[0].shape, [each.shape for each in group.get_outputs(False)[0]]
+        ((4,), [(2,), (2,)])
+        """
         return merged(self._outputs.arrays(begin, end), self.output_layouts[begin:end], merge_multi_context)
 
     def get_output_shapes(self) -> list[tuple[str, Shape]]:
-        """Return names and shapes of the outputs for the whole batch."""
+        """Return names and shapes of the outputs for the whole batch.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.exp(mx.sym.var("x"), name="e"), [mx.io.DataDesc("x", (4, 3))]
+        >>> group = DataParallelExecutorGroup(
+        ...     net, [mx.cpu(0), mx.cpu(1)], None, descs, None, [], False, False
+        ... )
+        >>> group.get_output_shapes()
+        [('e_output', (4, 3))]
+        """
         return self._outputs.shapes()
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[NDArray] | list[list[NDArray]]:

@@ -1,28 +1,25 @@
-"""What the executors of one network give, as one network that saw the whole batch gives it."""
+"""The outputs of several executors, joined as if one network had seen the whole batch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ...errors import ShapeError
 from ...graph import Graph
 from ...ndarray import NDArray
 from ...shapes import Shape
 from ..executor import Executor
+from ..head_grads import HeadGrads
 from .protocols import Labels, MetricLike
 from .routing import Inputs
 from .split import Split, batch_axis, join
 
-__all__ = ["HeadGrads", "Outputs", "merged", "output_axes", "update_metric"]
-
-#: Gradients of the outputs, for a whole batch: one array, a list, or a dict from output name to array.
-HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None"
+__all__ = ["Outputs", "merged", "output_axes", "update_metric"]
 
 
 def output_axes(graph: Graph) -> list[int]:
-    """Return the batch axis of each output: what the layout says that its node has as an attribute, or 0.
+    """Return the batch axis of each output: that of its node's attribute ``__layout__``, or 0.
 
     >>> import rebind as mx
     >>> with mx.AttrScope(__layout__="TNC"):
@@ -67,13 +64,26 @@ class Outputs:
     executors: Sequence[Executor]
 
     def arrays(self, begin: int = 0, end: int | None = None) -> list[list[NDArray]]:
-        """Return for each output the devices' arrays."""
+        """Return for each output the devices' arrays.
+
+        >>> import rebind as mx
+        >>> exes = [mx.sym.var("x").simple_bind(mx.cpu(), x=(n, 2)) for n in (1, 3)]
+        >>> found = Outputs(["x"], [0], Split((slice(0, 1), slice(1, 4))), exes).arrays()
+        >>> [[array.shape for array in each] for each in found]
+        [[(1, 2), (3, 2)]]
+        """
         # One pass over `outputs` a device: it is a property, and this runs once a batch.
         by_device = [exe.outputs[begin:end] for exe in self.executors]
         return [list(each) for each in zip(*by_device, strict=True)]
 
     def shapes(self) -> list[tuple[str, Shape]]:
-        """Return names and shapes of the outputs for the whole batch."""
+        """Return names and shapes of the outputs for the whole batch.
+
+        >>> import rebind as mx
+        >>> exes = [mx.sym.var("x").simple_bind(mx.cpu(), x=(n, 2)) for n in (1, 3)]
+        >>> Outputs(["x"], [0], Split((slice(0, 1), slice(1, 4))), exes).shapes()
+        [('x', (4, 2))]
+        """
         found = []
         for name, axis, arrays in zip(self.names, self.axes, self.arrays(), strict=True):
             shape = list(arrays[0].shape)
@@ -83,7 +93,14 @@ class Outputs:
         return found
 
     def head_grads_for(self, out_grads: HeadGrads) -> list[HeadGrads]:
-        """Return for each device its slices of the outputs' gradients, in a form that `Executor.backward` takes."""
+        """Return for each device its slices of the outputs' gradients, in a form that `Executor.backward` takes.
+
+        >>> import rebind as mx
+        >>> outputs = Outputs(["out"], [0], Split((slice(0, 1), slice(1, 3))), [None, None])
+        >>> [own["out"].asnumpy().tolist() for own in outputs.head_grads_for(mx.nd.array([1, 2, 3]))]
+        [[1.0], [2.0, 3.0]]
+        """
+        # One device takes them as they are.
         if out_grads is None or self.split.is_whole:
             return [out_grads] * len(self.executors)
         if isinstance(out_grads, Mapping):
@@ -95,7 +112,7 @@ class Outputs:
                     f"backward: out_grads must hold {len(self.names)} arrays, for {list(self.names)}; got {len(given)}"
                 )
             by_name = dict(zip(self.names, given, strict=True))
-        # A name that is no output is left for the executor, which knows what to say of it.
+        # A name that is no output is left to the executor, whose error lists the outputs.
         axes = dict(zip(self.names, self.axes, strict=True))
         return [
             {
@@ -116,8 +133,8 @@ def update_metric(
 ) -> None:
     """Add the last batch's outputs to a metric, device by device.
 
-    `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` say
-    how they are called and split.
+    `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` are
+    their names and split.
     """
     if pre_sliced and len(labels) != len(executors):
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""What the data-parallel code asks of the objects it is handed, which lie above it: batches, metrics, monitors."""
+"""Protocols of objects from higher layers that the data-parallel code uses: batches, metrics, monitors."""
 
 from __future__ import annotations
 

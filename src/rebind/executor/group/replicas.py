@@ -35,11 +35,11 @@ class Network:
     Attributes
     ----------
     symbol
-        The network, as it was handed over.
+        The network's handle, as it was given.
     param_names, state_names
-        Arguments that are parameters, and inputs that keep their values between batches. The others are the inputs.
+        Arguments that are parameters, and inputs whose values persist from batch to batch. The others are inputs.
     requests
-        What is asked of the gradient of each argument.
+        The request for the gradient of each argument.
     """
 
     symbol: GraphHolder
@@ -56,7 +56,12 @@ class Network:
         grad_req: GradReqs,
         with_gradient: set[str],
     ) -> Network:
-        """Read MXNet's arguments; `with_gradient` get one unless `grad_req` has another word for them."""
+        """Read MXNet's arguments; `with_gradient` get gradients unless `grad_req` has another request for them.
+
+        >>> import rebind as mx
+        >>> Network.read(mx.sym.var("x") * mx.sym.var("w"), ["w"], [], "write", {"w"}).requests
+        {'x': 'null', 'w': 'write'}
+        """
         names = [node.name for node in symbol.graph.arguments]
         requests = read_requests(grad_req, names, with_gradient)
         return cls(symbol, tuple(param_names), tuple(state_names), requests)
@@ -105,12 +110,22 @@ class Devices:
     def read(
         cls, devices: Sequence[Device], work_loads: Sequence[float] | None = None, groups: GroupDevices = None
     ) -> Devices:
-        """Read the arguments `contexts`, `workload` and `group2ctxs` of MXNet's interface."""
+        """Read the arguments `contexts`, `workload` and `group2ctxs` of MXNet's interface.
+
+        >>> import rebind as mx
+        >>> Devices.read([mx.cpu(0), mx.cpu(1)]).work_loads
+        (1.0, 1.0)
+        """
         loads = [1.0] * len(devices) if work_loads is None else work_loads
         return cls(tuple(devices), tuple(loads), tuple(groups_per_device(groups, len(devices))))
 
     def split(self, batch_size: int) -> Split:
-        """Return which slice of a batch each device gets."""
+        """Return which slice of a batch each device gets.
+
+        >>> import rebind as mx
+        >>> Devices.read([mx.cpu(0), mx.cpu(1)]).split(5).sizes
+        (2, 3)
+        """
         return Split(tuple(split_batch(batch_size, self.work_loads)))
 
 
@@ -126,16 +141,16 @@ def read_requests(
     arg_names: Sequence[str],
     with_gradient: set[str],
 ) -> dict[str, GradReq]:
-    """Return what is asked of each argument's gradient: what the caller says of it, else what its kind asks for.
+    """Return the request for each argument's gradient: the caller's, else the default of its kind.
 
     Parameters
     ----------
     grad_req
-        One word for all of `with_gradient`, or words by name; a list says it of every argument.
+        One request for all of `with_gradient`, or requests by name, or a list with one for every argument.
     arg_names
         All arguments.
     with_gradient
-        Those that get a gradient unless the caller says otherwise.
+        Those that get a gradient by default.
 
     Examples
     --------
@@ -144,6 +159,7 @@ def read_requests(
     """
     if not isinstance(grad_req, (str, Mapping)):
         return read_grad_req(grad_req, arg_names)
+    # A dict may name some arguments only: for the others the default is 'write'.
     word = grad_req if isinstance(grad_req, str) else "write"
     by_name = grad_req if isinstance(grad_req, Mapping) else {}
     wanted = {name: by_name.get(name, word if name in with_gradient else "null") for name in arg_names}
@@ -178,6 +194,7 @@ def bind_replicas(
             source = shared.executors[k]
             same_size = split.sizes[k] == shared.split.sizes[k]
             sharing = Sharing(source, _shared_names(network, shapes, same_size, source))
+            # A shared parameter has its type already; the others follow from it.
             types.update({name: source.arg_dict[name].dtype for name in sharing.names or ()})
         executors.append(
             simple_bind(network.symbol, device, shapes, types, network.requests, devices.groups[k], sharing)

@@ -27,7 +27,7 @@ class Target:
     Attributes
     ----------
     what
-        How errors call it: ``forward: data 'x'``.
+        Its name in errors: ``forward: data 'x'``.
     axis
         Its batch axis; -1: every device gets it whole.
     split
@@ -59,11 +59,23 @@ class Target:
         ]
 
     def copy_for(self, device: int, source: ArrayLike) -> Copy:
-        """Return what to copy from an array that holds one device's samples alone."""
+        """Return what to copy from an array that holds one device's samples alone.
+
+        >>> import rebind as mx
+        >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
+        >>> target.copy_for(1, mx.nd.array([8, 9]))[1]
+        tensor([8., 9.])
+        """
         return self._checked(self.arrays[device], as_ndarray(source).tensor)
 
     def copies_for_each(self, sources: Sequence[ArrayLike]) -> list[Copy]:
-        """Return what to copy from a list that holds an array for each device."""
+        """Return what to copy from a list that holds an array for each device.
+
+        >>> import rebind as mx
+        >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
+        >>> [source.tolist() for _, source in target.copies_for_each([mx.nd.array([7]), mx.nd.array([8, 9])])]
+        [[7.0], [8.0, 9.0]]
+        """
         if len(sources) != len(self.arrays):
             raise ShapeError(
                 f"{self.what} must have an array for each of {len(self.arrays)} devices; got {len(sources)}"
@@ -85,7 +97,7 @@ class Inputs:
     Attributes
     ----------
     kind
-        Which of the two; it stands in errors.
+        Which of the two; for errors.
     names, axes
         The name and the batch axis of each, in the batch's order.
     split
@@ -144,7 +156,13 @@ class Inputs:
         return found
 
     def slices_for(self, device: int, values: Sequence[ArrayLike], who: str) -> list[ArrayLike]:
-        """Return one device's slices of arrays for a whole batch; those that are not described have axis 0."""
+        """Return one device's slices of arrays for a whole batch; those that are not described have axis 0.
+
+        >>> import rebind as mx
+        >>> labels = Inputs.of("label", [], Split((slice(0, 1), slice(1, 3))), [{}, {}])
+        >>> labels.slices_for(1, [mx.nd.array([7, 8, 9])], "update_metric")[0].asnumpy().tolist()
+        [8.0, 9.0]
+        """
         axes = [*self.axes, *[0] * (len(values) - len(self.axes))]
         return [
             self.split.take_array(value, device, axis, f"{who}: {self.kind} {i}")
@@ -152,7 +170,12 @@ class Inputs:
         ]
 
     def by_name(self, values: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
-        """Return arrays by name; where none are described, they have made-up names."""
+        """Return arrays by name; where none are described, they have made-up names.
+
+        >>> import rebind as mx
+        >>> list(Inputs.of("label", [], Split((slice(0, 3),)), [{}]).by_name([mx.nd.ones((3,))]))
+        ['label0']
+        """
         names = self.names or [f"{self.kind}{i}" for i in range(len(values))]
         return dict(zip(names, values, strict=False))
 
@@ -162,7 +185,15 @@ def copies_of(
 ) -> list[Copy]:
     """Return what to copy where from a batch, or from a list with a batch for each device.
 
-    Labels may be absent, in inference above all; those of the batch before stay then.
+    Labels may be absent, as in inference; those of the batch before are then left as they are.
+
+    >>> import rebind as mx
+    >>> arrays, whole = [{"x": mx.nd.zeros((3,))}], Split((slice(0, 3),))
+    >>> data = Inputs.of("data", [mx.io.DataDesc("x", (3,))], whole, arrays)
+    >>> labels = Inputs.of("label", [], whole, arrays)
+    >>> copies = copies_of(mx.io.DataBatch([mx.nd.array([7, 8, 9])]), data, labels, [mx.cpu()])
+    >>> copies[0][0] is arrays[0]["x"], copies[0][1]
+    (True, tensor([7., 8., 9.]))
     """
     several = isinstance(batch, Sequence) and not hasattr(batch, "data")  # a namedtuple may be a batch
     batches: Sequence[Batch] = batch if several else [batch]  # type: ignore[assignment,list-item]
@@ -172,12 +203,20 @@ def copies_of(
     for k, each in enumerate(batches):
         device = k if several else None
         found += data.copies(each.data or (), device)
+        # A batch for inference may lack the attribute altogether.
         if given := getattr(each, "label", None):
             found += labels.copies(given, device)
     return found
 
 
 def copy_all(copies: Iterable[Copy]) -> None:
-    """Copy; the caller has collected all copies before the first is made, so that a misfit changes nothing."""
+    """Copy. Collecting all copies before the first is made leaves the arrays as they were when one does not fit.
+
+    >>> import torch, rebind as mx
+    >>> array = mx.nd.zeros((2,))
+    >>> copy_all([(array, torch.ones(2))])
+    >>> array.asnumpy().tolist()
+    [1.0, 1.0]
+    """
     for array, source in copies:
         array.write(source)

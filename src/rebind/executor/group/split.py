@@ -1,4 +1,4 @@
-"""How a batch is split among devices, and put together again."""
+"""Splitting a batch among devices, and joining their slices."""
 
 from __future__ import annotations
 
@@ -38,12 +38,20 @@ class Split:
 
     @property
     def batch_size(self) -> int:
-        """How many samples all slices have together."""
+        """How many samples all slices have together.
+
+        >>> Split((slice(0, 2), slice(2, 6))).batch_size
+        6
+        """
         return self.slices[-1].stop
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many samples each device gets."""
+        """How many samples each device gets.
+
+        >>> Split((slice(0, 2), slice(2, 6))).sizes
+        (2, 4)
+        """
         return tuple(each.stop - each.start for each in self.slices)
 
     @property
@@ -52,28 +60,47 @@ class Split:
         return len(self.slices) == 1
 
     def only(self, device: int) -> Split:
-        """Return the split for one of the devices, which is handed its own samples already."""
+        """Return the split for one of the devices, for a batch that holds its samples alone.
+
+        >>> Split((slice(0, 2), slice(2, 6))).only(1)
+        Split(slices=(slice(2, 6, None),))
+        """
         return Split((self.slices[device],))
 
     def shape_of(self, desc: InputDesc, device: int) -> Shape:
-        """Return the shape of one device's slice of the array that `desc` describes."""
+        """Return the shape of one device's slice of the array that `desc` describes.
+
+        >>> from rebind.io import DataDesc
+        >>> Split((slice(0, 2), slice(2, 6))).shape_of(DataDesc("steps", (7, 6), layout="TN"), 1)
+        (7, 4)
+        """
         axis = batch_axis(desc.layout)
         if self.is_whole or axis < 0 or not desc.shape:
             return tuple(desc.shape)
         return (*desc.shape[:axis], self.sizes[device], *desc.shape[axis + 1 :])
 
     def take(self, whole: Tensor, device: int, axis: int, what: str) -> Tensor:
-        """Return one device's slice of a whole batch's tensor, without a copy; `what` names it in errors."""
+        """Return one device's slice of a whole batch's tensor, without a copy; `what` names it in errors.
+
+        >>> Split((slice(0, 2), slice(2, 6))).take(torch.arange(6), 1, axis=0, what="labels")
+        tensor([2, 3, 4, 5])
+        """
         if self.is_whole or axis < 0:
             return whole
         if whole.ndim <= axis or whole.shape[axis] != self.batch_size:
             raise ShapeError(
-                f"{what} must have {self.batch_size} rows, on axis {axis}; got shape {tuple(whole.shape)}"
+                f"{what} must have {self.batch_size} samples, on axis {axis}; got shape {tuple(whole.shape)}"
             )
         return whole.narrow(axis, self.slices[device].start, self.sizes[device])
 
     def take_array(self, whole: A, device: int, axis: int, what: str) -> A | NDArray:
-        """Return the same for an array; it stays what it is where nothing is to be taken out of it."""
+        """Return the same for an array; the array itself where the device gets all of it.
+
+        >>> import rebind as mx
+        >>> split = Split((slice(0, 1), slice(1, 3)))
+        >>> split.take_array(mx.nd.array([7, 8, 9]), 1, axis=0, what="labels").asnumpy().tolist()
+        [8.0, 9.0]
+        """
         if self.is_whole or axis < 0:
             return whole
         source = whole if isinstance(whole, NDArray) else array(whole)
@@ -118,6 +145,7 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
             f"work_load_list: must hold a positive number for each device; got {list(work_load_list)}"
         )
     counts = [round(load * batch_size / total) for load in work_load_list]
+    # The last device takes what rounding leaves over.
     counts[-1] += batch_size - sum(counts)
     slices, begin = [], 0
     for count in counts:
@@ -125,7 +153,7 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
         if begin >= end:
             raise ParameterError(
                 f"Too many slices: {len(work_load_list)} devices with work loads {list(work_load_list)} must each get "
-                f"a part of the batch; got batch size {batch_size}"
+                f"a slice of the batch; got batch size {batch_size}"
             )
         slices.append(slice(begin, end))
         begin = end

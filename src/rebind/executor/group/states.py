@@ -1,4 +1,4 @@
-"""Inputs that keep their values from one batch to the next, such as the state of a recurrent network."""
+"""Inputs whose values persist from batch to batch, such as the state of a recurrent network."""
 
 from __future__ import annotations
 
@@ -46,11 +46,24 @@ class States:
     split: Split
 
     def get(self, merge: bool = True) -> list[NDArray] | list[list[NDArray]]:
-        """Return the states: joined over the devices, or for each the list of the devices' arrays."""
+        """Return the states: joined over the devices, or for each the list of the devices' arrays.
+
+        >>> import rebind as mx
+        >>> states = States(["h"], [[mx.nd.zeros((1,)), mx.nd.ones((1,))]], Split((slice(0, 1), slice(1, 2))))
+        >>> states.get()[0].asnumpy().tolist()
+        [0.0, 1.0]
+        """
         return merged(self.arrays, [0] * len(self.arrays), merge)
 
     def set(self, values: StateValues | None = None, number: float | None = None) -> None:
-        """Set the states from arrays, or all to one number."""
+        """Set the states from arrays, or all to one number.
+
+        >>> import rebind as mx
+        >>> states = States(["h"], [[mx.nd.zeros((1,)), mx.nd.ones((1,))]], Split((slice(0, 1), slice(1, 2))))
+        >>> states.set(number=5)
+        >>> states.get()[0].asnumpy().tolist()
+        [5.0, 5.0]
+        """
         if (values is None) == (number is None):
             got = "neither" if values is None else "both"
             raise ParameterError(f"set_states: needs either states or value; got {got}")

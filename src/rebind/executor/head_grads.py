@@ -1,0 +1,58 @@
+"""The gradients of an executor's outputs, from which backward starts: from the forms that callers use to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from torch import Tensor
+
+from ..errors import ArgumentError, NameLookupError, ShapeError, near_names
+from ..ndarray import NDArray
+
+__all__ = ["HeadGrads", "read_head_grads"]
+
+#: Gradients of the outputs: one array, a list, or a dict from output name to array.
+HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None"
+
+
+def read_head_grads(
+    out_grads: HeadGrads, names: Sequence[str], outputs: Sequence[NDArray]
+) -> list[Tensor | None]:
+    """Return a tensor for each output, on its device and of its type; None where nothing is given.
+
+    >>> import rebind as mx
+    >>> read_head_grads({"b": mx.nd.ones((2,))}, ["a", "b"], [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
+    [None, tensor([1., 1.])]
+    """
+    given: Sequence[NDArray | None]
+    if out_grads is None:
+        return [None] * len(names)
+    if isinstance(out_grads, NDArray):
+        given = [out_grads]
+    elif isinstance(out_grads, Mapping):
+        for name in out_grads:
+            if name not in names:
+                raise NameLookupError(
+                    f"Executor.backward: no output {name!r}{near_names(name, names)} Outputs: {', '.join(names)}."
+                )
+        given = [out_grads.get(name) for name in names]
+    else:
+        given = out_grads
+    if len(given) != len(names):
+        raise ShapeError(f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(given)}")
+    return [
+        None if grad is None else _head_grad(name, grad, output)
+        for name, grad, output in zip(names, given, outputs, strict=True)
+    ]
+
+
+def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:
+    if not isinstance(grad, NDArray):
+        raise ArgumentError(f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}")
+    if grad.shape != output.shape:
+        raise ShapeError(
+            f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
+        )
+    like = output.tensor
+    return grad.tensor.detach().to(like.device, like.dtype)
