@@ -204,7 +204,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
 each_optimizer = pytest.mark.parametrize("rule", OPTIMIZERS)
 
 
-@each_case
+@all_cases
 @each_mode
 @each_optimizer
 def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, rule: str) -> None:
@@ -224,7 +224,7 @@ def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, 
     close(found.new_weights, [weight.tensor for weight in weights])
 
 
-@each_case
+@all_cases
 @each_mode
 def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
