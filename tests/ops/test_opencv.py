@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import doctest
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import torch
 
 import rebind as mx
 from rebind.errors import MXNetError
-from rebind.ops import OPERATORS, opencv
+from rebind.ops import OPERATORS
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype("uint8")
 
@@ -168,14 +167,6 @@ def test_mistakes_meet_a_sentence(name, shape, given, says):
     with pytest.raises(MXNetError) as caught:
         op(torch.zeros(shape), **op.parse(given))
     assert says in str(caught.value)
-
-
-def test_documentation():
-    op = opencv.cvcopy_make_border
-    for test in doctest.DocTestFinder().find(
-        op.kernels.function, op.name, globs={**vars(opencv), op.kernels.function.__name__: op}
-    ):
-        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
 
 
 def test_imdecode_cuts_subtracts_and_writes(png):

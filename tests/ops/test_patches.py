@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
 
 import pytest
@@ -30,11 +29,8 @@ def drawn(*shape: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", patches.__all__)
-def test_documentation(name):
-    function = getattr(patches, name).kernels.function
-    for test in doctest.DocTestFinder().find(function, name, globs={name: getattr(patches, name)}):
-        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
-    assert "Shapes" in inspect.getdoc(function)
+def test_documentation_states_shapes(name):
+    assert "Shapes" in inspect.getdoc(getattr(patches, name).kernels.function)
 
 
 @pytest.mark.parametrize(("shape", "keywords"), ROWS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 import torch
 
 import rebind as mx
 from rebind.errors import MXNetError
-from rebind.ops import OPERATORS, regularization
+from rebind.ops import OPERATORS
 
 NAME = "IdentityAttachKLSparseReg"
 OP = OPERATORS[NAME]
@@ -18,13 +16,6 @@ OP = OPERATORS[NAME]
 
 def drawn(*shape: int) -> torch.Tensor:
     return torch.rand(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 0.8 + 0.1
-
-
-def test_documentation():
-    names = {"identity_attach_kl_sparse_reg": OP}
-    for test in doctest.DocTestFinder().find(OP.kernels.function, NAME, globs=names):
-        assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
-    assert OP.kernels.function.__module__ == regularization.__name__
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 2, 2)])

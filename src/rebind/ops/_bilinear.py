@@ -19,6 +19,9 @@ def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, T
 
     Outside the image stand zeros, with `zeros`; else the pixels of the border go on, and the weights there do not
     depend on the position. They are differentiable with respect to it everywhere else.
+
+    >>> taps(torch.tensor([0.25]), 4)
+    (tensor([[0, 1]]), tensor([[0.7500, 0.2500]]))
     """
     last = max(size - 1, 0)
     if not zeros:
@@ -34,7 +37,11 @@ def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, T
 
 
 def corners(y: Tensor, x: Tensor, height: int, width: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the four pixels around points, as ``y * width + x``, and their weights, in a further last axis."""
+    """Return the four pixels around points, as ``y * width + x``, and their weights, in a further last axis.
+
+    >>> corners(torch.tensor([0.5]), torch.tensor([0.0]), 2, 2)
+    (tensor([[0, 1, 2, 3]]), tensor([[0.5000, 0.0000, 0.5000, 0.0000]]))
+    """
     rows, row_weights = taps(y, height, zeros=zeros)
     columns, column_weights = taps(x, width, zeros=zeros)
     index = rows.unsqueeze(-1) * width + columns.unsqueeze(-2)
@@ -55,6 +62,10 @@ def weighted_rows(
     index, weight : (B, K)      with `bag`: (T,)
     bag : (T,)                  not decreasing, from 0 up to `bags` = B
     out : (B, C)
+
+    >>> table = torch.tensor([[1.0, 10.0], [2.0, 20.0]])
+    >>> weighted_rows(table, torch.tensor([[0, 1]]), torch.tensor([[0.5, 0.5]]))
+    tensor([[ 1.5000, 15.0000]])
     """
     if not (index.numel() and table.numel()):
         # Nothing to sum, but still a function of its inputs.

@@ -21,14 +21,22 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def array(name: str, *, optional: bool = False) -> inspect.Parameter:
-    """Return the argument of a signature that is an array."""
+    """Return the argument of a signature that is an array.
+
+    >>> str(array("weight", optional=True))
+    'weight: torch.Tensor = None'
+    """
     default = None if optional else inspect.Parameter.empty
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default, annotation=Tensor)
 
 
 def setting(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    """Return the argument of a signature that is a parameter of the operator; `annotation` is its type."""
+    """Return the argument of a signature that is a parameter of the operator; `annotation` is its type.
+
+    >>> str(setting("axis", int, -1))
+    'axis: int = -1'
+    """
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

@@ -98,7 +98,11 @@ def broadcast(
 
 
 def broadcast_error(lhs: Tensor, rhs: Tensor) -> ShapeError | None:
-    """Return the error for shapes that do not broadcast, None when they do."""
+    """Return the error for shapes that do not broadcast, None when they do.
+
+    >>> print(broadcast_error(torch.ones(2), torch.ones(3)))
+    shapes of lhs and rhs must be equal or 1 on each axis, counted from the last; got (2,) and (3,)
+    """
     try:
         torch.broadcast_shapes(lhs.shape, rhs.shape)
     except RuntimeError:

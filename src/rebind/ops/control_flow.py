@@ -76,11 +76,16 @@ def _needs_parts(name: str) -> Exception:
     )
 
 
-# ---- running -------------------------------------------------------------------------------------------------
-
-
 def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
-    """Run the part on each slice along axis 0; states go from one step to the next."""
+    """Run the part on each slice along axis 0; states go from one step to the next.
+
+    >>> p = Params(in_data_locs=(0,), in_state_locs=(1,), remain_locs=(), num_out_data=1)
+    >>> def add(slice, total):
+    ...     return [total + slice, total + slice], {}
+    >>> (sums, last), _ = run_foreach([add], [torch.tensor([1, 2, 3]), torch.tensor(0)], p)
+    >>> sums, last
+    (tensor([1, 3, 6]), tensor(6))
+    """
     (body,) = bodies
     counts = {tensor.shape[0] for tensor in inputs[: len(p.in_data_locs)]}
     if len(counts) != 1 or 0 in counts:
@@ -111,6 +116,15 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
     """Run the second part while the first gives a number other than 0, at most ``max_iterations`` times.
 
     The outputs of all steps are stacked and filled up with zeros to ``max_iterations``.
+
+    >>> p = Params(
+    ...     cond_input_locs=(0,), func_input_locs=(0,), func_var_locs=(0,), num_out_data=1, max_iterations=4
+    ... )
+    >>> below_3 = lambda count: ([count < 3], {})
+    >>> step = lambda count: ([count, count + 1], {})
+    >>> (counts, last), _ = run_while_loop([below_3, step], [torch.tensor(0)], p)
+    >>> counts, last
+    (tensor([0, 1, 2, 0]), tensor(3))
     """
     condition, step = bodies
     values = list(inputs)
@@ -142,7 +156,13 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
 
 
 def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
-    """Run the second part when the first gives a number other than 0, else the third."""
+    """Run the second part when the first gives a number other than 0, else the third.
+
+    >>> p = Params(cond_input_locs=(0,), then_input_locs=(0,), else_input_locs=(0,))
+    >>> positive, same, negated = (lambda x: ([x > 0], {})), (lambda x: ([x], {})), (lambda x: ([-x], {}))
+    >>> run_cond([positive, same, negated], [torch.tensor(-2)], p)
+    ([tensor(2)], {})
+    """
     condition, then, otherwise = bodies
     (holds,), _ = condition(*(inputs[place] for place in p.cond_input_locs))
     branch, places = (then, p.then_input_locs) if _truth(holds) else (otherwise, p.else_input_locs)

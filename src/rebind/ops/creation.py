@@ -14,9 +14,8 @@ from torch import Tensor
 
 from ..params import AtLeast, Params
 from ..shapes import Shape
+from ._types import Sizes
 from .spec import TypeSlots, operator
-
-Sizes = tuple[Annotated[int, AtLeast(0)], ...]
 
 
 def _typed(p: Params) -> TypeSlots:
@@ -31,7 +30,11 @@ def zeros(
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Array of zeros."""
+    """Array of zeros.
+
+    >>> zeros(shape=(2,), dtype=torch.int32)
+    tensor([0, 0], dtype=torch.int32)
+    """
     return torch.zeros(shape, dtype=dtype, device=device)
 
 
@@ -39,7 +42,11 @@ def zeros(
 def zeros_without_dtype(
     *, shape: Sizes | None = None, ctx: str = "", dtype: int = -1, device: torch.device | None = None
 ) -> Tensor:
-    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
+    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32.
+
+    >>> zeros_without_dtype(shape=(2,))
+    tensor([0., 0.])
+    """
     return torch.zeros(shape or (), dtype=torch.float32, device=device)
 
 
@@ -51,7 +58,11 @@ def ones(
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Array of ones."""
+    """Array of ones.
+
+    >>> ones(shape=(3,))
+    tensor([1., 1., 1.])
+    """
     return torch.ones(shape, dtype=dtype, device=device)
 
 
@@ -64,7 +75,11 @@ def full(
     value: float,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Array of one value; for an integer type the value is cut towards 0."""
+    """Array of one value; for an integer type the value is cut towards 0.
+
+    >>> full(shape=(2,), value=2.5)
+    tensor([2.5000, 2.5000])
+    """
     number: Any = value if dtype.is_floating_point or dtype is torch.bool else int(value)
     return torch.full(shape or (), number, dtype=dtype, device=device)
 
@@ -132,7 +147,11 @@ def linspace(
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
-    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`."""
+    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`.
+
+    >>> linspace(start=0, stop=1, num=5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     gaps = num - 1 if endpoint else num
     step = (stop - start) / gaps if gaps > 0 else 0.0
     numbers = torch.arange(num, dtype=torch.float64, device=_wide(device)) * step + start
@@ -149,7 +168,12 @@ def eye(
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Matrix of N rows and M columns (0: as many as rows) with ones on diagonal `k`, zeros elsewhere."""
+    """Matrix of N rows and M columns (0: as many as rows) with ones on diagonal `k`, zeros elsewhere.
+
+    >>> eye(N=2, M=3, k=1)
+    tensor([[0., 1., 0.],
+            [0., 0., 1.]])
+    """
     out = torch.zeros((N, M if M > 0 else N), dtype=dtype, device=device)
     if -N < k < out.shape[1]:
         out.diagonal(k).fill_(1)

@@ -19,8 +19,6 @@ from ..shapes import Shape, merge
 from ._tables import binary, broadcast, scalar
 from .spec import Shapes, operator
 
-# ---- what computes ------------------------------------------------------------------------------------
-
 
 def _divide(lhs: Tensor, rhs: Tensor | float) -> Tensor:
     return torch.div(lhs, rhs) if lhs.is_floating_point() else torch.div(lhs, rhs, rounding_mode="trunc")
@@ -91,8 +89,6 @@ def _logical(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tens
 
     return combine
 
-
-# ---- arithmetic ---------------------------------------------------------------------------------------
 
 elemwise_add = binary(
     "elemwise_add", "_plus", "_Plus", "_add", compute=torch.add, doc="Sum ``lhs + rhs``.", owns_output=True
@@ -231,7 +227,6 @@ hypot_scalar = scalar(
 scatter_plus_scalar = scalar("_scatter_plus_scalar", compute=torch.add, doc="Sum ``data + scalar``.")
 scatter_minus_scalar = scalar("_scatter_minus_scalar", compute=torch.sub, doc="Difference ``data - scalar``.")
 
-# ---- comparison and logic: no gradient flows through them ---------------------------------------------
 
 _COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
     ("equal", "Equal", torch.eq, "=="),
@@ -262,8 +257,6 @@ for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
             doc=_doc.format("data", "scalar"),
             head_gradient=False,
         )
-
-# ---- more than two arrays -----------------------------------------------------------------------------
 
 
 @operator("add_n", "ElementWiseSum", count="num_args", alike=True)
@@ -319,5 +312,9 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 @operator("_identity_with_attr_like_rhs", alike=True)
 def identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`."""
+    """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`.
+
+    >>> identity_with_attr_like_rhs(torch.tensor([1, 2]), torch.zeros(2))
+    tensor([1, 2])
+    """
     return lhs.view_as(lhs)

@@ -90,9 +90,6 @@ def _bind_variadic(
     return inputs, kwargs
 
 
-# ---- signatures and help -------------------------------------------------------------------------------------
-
-
 def signature(
     op: Operator, kind: type, extra: Sequence[str], *, inputs_follow: bool = False
 ) -> inspect.Signature:
@@ -190,9 +187,6 @@ def _meanings(body: str) -> dict[str, list[str]]:
             for name in names:
                 found.setdefault(name, []).append(line)
     return found
-
-
-# ---- all functions -------------------------------------------------------------------------------------------
 
 
 def make_functions(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[str, Callable[..., Any]]:

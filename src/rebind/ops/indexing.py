@@ -129,6 +129,9 @@ def batch_take(a: Tensor, indices: Tensor) -> Tensor:
     ------
     a : (N, C)
     indices, out : (N,)
+
+    >>> batch_take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 0]))
+    tensor([2, 3])
     """
     if a.ndim != 2 or indices.shape != a.shape[:1]:
         raise ShapeError(
@@ -151,6 +154,9 @@ def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
     data : (X0, X1, ...)
     indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
     out : (Y0, Y1, ..., XM, ...)
+
+    >>> gather_nd(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0, 1], [1, 0]]))  # at (0, 1) and (1, 0)
+    tensor([2, 3])
     """
     return _index(data, indices)
 
@@ -179,6 +185,10 @@ def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtL
     """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`.
 
     Where coordinates occur twice any of the elements may be the one that stays.
+
+    >>> scatter_nd(torch.tensor([5, 6]), torch.tensor([[0, 1], [1, 0]]), shape=(2, 2))
+    tensor([[0, 5],
+            [6, 0]])
     """
     return _scattered(data.new_zeros(shape), indices, data)
 
@@ -187,7 +197,11 @@ def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtL
 def scatter_set_nd(
     lhs: Tensor, rhs: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]
 ) -> Tensor:
-    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
+    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`.
+
+    >>> scatter_set_nd(torch.ones(3), torch.tensor([7.0]), torch.tensor([[1]]), shape=(3,))
+    tensor([1., 7., 1.])
+    """
     return _scattered(lhs, indices, rhs)
 
 
@@ -212,7 +226,11 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 @operator("_ravel_multi_index", "ravel_multi_index", head_gradient=False)
 def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
-    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis."""
+    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis.
+
+    >>> ravel_multi_index(torch.tensor([[0, 1], [2, 1]]), shape=(2, 3))  # (0, 2) and (1, 1)
+    tensor([2, 4])
+    """
     _ranks(data.shape[0], shape)
     steps = torch.tensor(_strides(shape or ()), dtype=data.dtype, device=data.device)
     return torch.sum(data.detach() * steps.reshape(-1, *(1,) * (data.ndim - 1)), 0, dtype=data.dtype)
@@ -220,7 +238,12 @@ def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> 
 
 @operator("_unravel_index", "unravel_index", head_gradient=False)
 def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
-    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
+    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`.
+
+    >>> unravel_index(torch.tensor([2, 4]), shape=(2, 3))
+    tensor([[0, 1],
+            [2, 1]])
+    """
     _ranks(len(shape or ()), shape)
     rest = data.detach().to(torch.int64)
     coordinates = []

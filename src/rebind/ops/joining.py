@@ -94,7 +94,11 @@ def _with(shape: list[int], axis: int, size: int) -> Shape:
 
 @operator("_rnn_param_concat", count="num_args")
 def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
-    """Arrays joined along an axis; what RNN layers use to pack their parameters."""
+    """Arrays joined along an axis; what RNN layers use to pack their parameters.
+
+    >>> rnn_param_concat(torch.tensor([1, 2]), torch.tensor([3]), dim=0)
+    tensor([1, 2, 3])
+    """
     try:
         return torch.cat(data, dim)
     except (RuntimeError, IndexError) as error:
@@ -103,7 +107,12 @@ def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
 
 @operator("stack", count="num_args")
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape joined along a new axis.
+
+    >>> stack(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     try:
         return torch.stack(data, axis)
     except (RuntimeError, IndexError) as error:
@@ -152,6 +161,9 @@ def slice_channel(
     """`data` parted along an axis into equal parts.
 
     With `squeeze_axis` the axis is dropped from each part, which then must be of size 1.
+
+    >>> slice_channel(torch.tensor([[1, 2, 3, 4]]), num_outputs=2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
     """
     axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
@@ -197,7 +209,11 @@ def split_v2(
     squeeze_axis: bool = False,
     sections: Annotated[int, Between(0, MOST_PARTS)] = 0,
 ) -> Tensor | tuple[Tensor, ...]:
-    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0.
+
+    >>> split_v2(torch.tensor([1, 2, 3]), indices=(0, 2), axis=0)
+    (tensor([1, 2]), tensor([3]))
+    """
     axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
     if sections:

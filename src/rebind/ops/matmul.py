@@ -35,6 +35,9 @@ def dot(
     lhs : (..., K)       with ``transpose_a``: (K, ...)
     rhs : (K, ...)       with ``transpose_b``: (..., K)
     out : the other axes of lhs, then those of rhs
+
+    >>> dot(torch.ones(2, 3), torch.ones(4, 3), transpose_b=True).shape
+    torch.Size([2, 4])
     """
     if lhs.ndim == 2 and rhs.ndim == 2:
         left, right = lhs.t() if transpose_a else lhs, rhs.t() if transpose_b else rhs
@@ -69,6 +72,9 @@ def batch_dot(
     lhs : (B..., M, K)     with ``transpose_a``: (B..., K, M)
     rhs : (B..., K, N)     with ``transpose_b``: (B..., N, K)
     out : (B..., M, N)
+
+    >>> batch_dot(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
+    torch.Size([5, 2, 4])
     """
     left = lhs.transpose(-1, -2) if transpose_a else lhs
     right = rhs.transpose(-1, -2) if transpose_b else rhs
@@ -90,6 +96,10 @@ def khatri_rao(*args: Tensor) -> Tensor:
     ------
     args : (M0, N), (M1, N), ...
     out : (M0 * M1 * ..., N)
+
+    >>> khatri_rao(torch.tensor([[1, 2]]), torch.tensor([[3, 4], [5, 6]]))
+    tensor([[ 3,  8],
+            [ 5, 12]])
     """
     if not args:
         raise ArgumentError("needs at least one matrix; got none")

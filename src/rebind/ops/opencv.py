@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, DTypeError, FormatError, MissingExtraError, ShapeError
 from ..params import AtLeast, Between
-from .image import resized
+from .image.resampling import resized
 from .spec import operator
 
 Margin = Annotated[int, AtLeast(0)]
@@ -145,6 +145,9 @@ def cvimresize(
     ------
     src : (H, W, C)
     out : (h, w, C)
+
+    >>> cvimresize(torch.tensor([[[0.0], [4.0]]]), w=4, h=1).flatten()
+    tensor([0., 1., 3., 4.])
     """
     _check_picture(src)
     return resized(src, h, w, interp)

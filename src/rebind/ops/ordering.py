@@ -66,7 +66,11 @@ def topk(
 
 @operator("sort", outputs=("output0",), rows=2)
 def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tensor:
-    """`data` sorted along an axis, flattened without one."""
+    """`data` sorted along an axis, flattened without one.
+
+    >>> sort(torch.tensor([3, 1, 2]), is_ascend=False)
+    tensor([3, 2, 1])
+    """
     values = data.reshape(-1) if axis is None else data
     along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
     return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[0]
@@ -76,7 +80,11 @@ def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tens
 def argsort(
     data: Tensor, *, axis: int | None = -1, is_ascend: bool = True, dtype: torch.dtype = torch.float32
 ) -> Tensor:
-    """Positions that sort `data` along an axis, the flattened array without one."""
+    """Positions that sort `data` along an axis, the flattened array without one.
+
+    >>> argsort(torch.tensor([3, 1, 2]))
+    tensor([1., 2., 0.])
+    """
     values = data.reshape(-1) if axis is None else data
     along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
     return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[1].to(dtype)

@@ -32,7 +32,7 @@ is_log
 
 Shapes
 ------
-{shapes}"""
+{shapes}{example}"""
 _SHAPES = """\
 sample : (*shape of the parameters, ...)
 out : shape of sample"""
@@ -75,9 +75,9 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
                 out = torch.where(out.inside, out.log, -math.inf)
             return (out if is_log else torch.exp(out)).to(dtype)
 
-        doc = _DOC.format(
-            first=inspect.cleandoc(log_density.__doc__ or ""), shapes=_DIRICHLET_SHAPES if axes else _SHAPES
-        )
+        first, prompt, example = inspect.cleandoc(log_density.__doc__ or "").partition("\n\n>>> ")
+        shapes = _DIRICHLET_SHAPES if axes else _SHAPES
+        doc = _DOC.format(first=first, shapes=shapes, example=prompt + example)
         with_signature(function, f"random_pdf_{kind}", doc, inputs)
         made = operator(name, f"random_pdf_{kind}")(function)
         made.fill_shapes(_parameters_alike)
@@ -129,21 +129,33 @@ def _count(sample: Tensor) -> tuple[Tensor, Tensor]:
 
 @density("uniform")
 def random_pdf_uniform(sample: Tensor, low: Tensor, high: Tensor) -> Supported:
-    """Density of the uniform distribution: ``1 / (high - low)`` in ``[low, high]``."""
+    """Density of the uniform distribution: ``1 / (high - low)`` in ``[low, high]``.
+
+    >>> random_pdf_uniform(torch.tensor([1.0, 9.0]), torch.tensor(0.0), torch.tensor(4.0))
+    tensor([0.2500, 0.0000])
+    """
     inside = (low <= sample) & (sample <= high)
     return Supported((-torch.log(high - low)).expand(sample.shape), inside)
 
 
 @density("normal")
 def random_pdf_normal(sample: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
-    """Density of the normal distribution with mean `mu` and standard deviation `sigma`."""
+    """Density of the normal distribution with mean `mu` and standard deviation `sigma`.
+
+    >>> random_pdf_normal(torch.tensor([0.0, 1.0]), torch.tensor(0.0), torch.tensor(1.0))
+    tensor([0.3989, 0.2420])
+    """
     away = (sample - mu) / sigma
     return -0.5 * away * away - torch.log(sigma) - 0.5 * math.log(2 * math.pi)
 
 
 @density("gamma")
 def random_pdf_gamma(sample: Tensor, alpha: Tensor, beta: Tensor) -> Supported:
-    """Density of the gamma distribution with shape `alpha` and rate `beta` (a rate here, a scale where one draws)."""
+    """Density of the gamma distribution with shape `alpha` and rate `beta` (a rate here, a scale where one draws).
+
+    >>> random_pdf_gamma(torch.tensor([0.0]), torch.tensor(1.0), torch.tensor(2.0))
+    tensor([2.])
+    """
     inside = sample >= 0
     x = _within(sample, inside)
     scale = torch.xlogy(alpha, beta) - torch.lgamma(alpha)
@@ -152,13 +164,21 @@ def random_pdf_gamma(sample: Tensor, alpha: Tensor, beta: Tensor) -> Supported:
 
 @density("exponential")
 def random_pdf_exponential(sample: Tensor, lam: Tensor) -> Supported:
-    """Density of the exponential distribution with rate `lam`."""
+    """Density of the exponential distribution with rate `lam`.
+
+    >>> random_pdf_exponential(torch.tensor([0.0, -1.0]), torch.tensor(2.0))
+    tensor([2., 0.])
+    """
     return Supported(torch.log(lam) - lam * sample, sample >= 0)
 
 
 @density("poisson")
 def random_pdf_poisson(sample: Tensor, lam: Tensor) -> Supported:
-    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers."""
+    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers.
+
+    >>> random_pdf_poisson(torch.tensor([0.0, 1.0]), torch.tensor(1.0), is_log=True)
+    tensor([-1., -1.])
+    """
     count, inside = _count(sample)
     return Supported(_poisson(count, lam), inside)
 
@@ -172,6 +192,9 @@ def random_pdf_negative_binomial(sample: Tensor, k: Tensor, p: Tensor) -> Suppor
     """Probability of a count under the negative binomial distribution, carried on between whole numbers.
 
     It counts failures before `k` successes of probability `p`; `k` may be any number above 0.
+
+    >>> random_pdf_negative_binomial(torch.tensor([0.0, 1.0]), torch.tensor(1.0), torch.tensor(0.5))
+    tensor([0.5000, 0.2500])
     """
     count, inside = _count(sample)
     return Supported(_ways(count, k) + torch.xlogy(k, p) + torch.xlogy(count, 1 - p), inside)
@@ -188,6 +211,9 @@ def random_pdf_generalized_negative_binomial(sample: Tensor, mu: Tensor, alpha: 
 
     That is `random_pdf_negative_binomial` with ``k = 1 / alpha`` and ``p = 1 / (1 + mu * alpha)``; an `alpha` of 0
     makes it a Poisson distribution.
+
+    >>> random_pdf_generalized_negative_binomial(torch.tensor([0.0]), torch.tensor(1.0), torch.tensor(1.0))
+    tensor([0.5000])
     """
     count, inside = _count(sample)
     spread = alpha > 0
@@ -202,6 +228,9 @@ def random_pdf_dirichlet(sample: Tensor, alpha: Tensor) -> Tensor:
     """Density of the Dirichlet distribution with concentrations `alpha`.
 
     Whether the elements of a sample have the sum 1 is not looked at.
+
+    >>> random_pdf_dirichlet(torch.tensor([0.25, 0.75]), torch.tensor([2.0, 1.0]))
+    tensor(0.5000)
     """
     scale = torch.lgamma(alpha.sum(-1)) - torch.lgamma(alpha).sum(-1)
     return scale + torch.xlogy(alpha - 1, sample).sum(-1)

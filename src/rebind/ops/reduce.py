@@ -76,9 +76,6 @@ def _reduction(
     return made
 
 
-# ---- what computes ------------------------------------------------------------------------------------
-
-
 def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return torch.sum(data, axes, keepdim=keepdims, dtype=data.dtype)
 
@@ -117,8 +114,6 @@ def _max(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 def _min(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return torch.amin(data, axes, keepdim=keepdims)
 
-
-# ---- the table ----------------------------------------------------------------------------------------
 
 sum = _reduction("sum", "sum_axis", compute=_sum, doc="Sum along axes.", numpy_name="sum")
 mean = _reduction(
@@ -177,6 +172,9 @@ def norm(
     """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares.
 
     Different from MXNet, where it is nan, the gradient of the second at 0 is 0.
+
+    >>> norm(torch.tensor([[3.0, 4.0], [5.0, 12.0]]), axis=(1,))
+    tensor([ 5., 13.])
     """
     axes = reduced_axes(data.ndim, axis, False)
     values = data if data.is_floating_point() else data.to(torch.float64)
@@ -184,9 +182,6 @@ def norm(
     dtype = out_dtype or data.dtype
     out = out if out.dtype is dtype else out.to(dtype)
     return out if out.ndim else out.reshape(1)
-
-
-# ---- positions ----------------------------------------------------------------------------------------
 
 
 def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
@@ -201,13 +196,21 @@ def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool) -> Tens
 
 @operator("argmax", head_gradient=False)
 def argmax(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
+    """Position of the first of the largest elements along an axis, in data's type; of the flattened array without.
+
+    >>> argmax(torch.tensor([[1, 3, 3], [4, 0, 0]]), axis=1)
+    tensor([1, 0])
+    """
     return _position(torch.argmax, data, axis, keepdims)
 
 
 @operator("argmin", head_gradient=False)
 def argmin(data: Tensor, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
+    """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without.
+
+    >>> argmin(torch.tensor([2.0, 0.0, 1.0]))
+    tensor([1.])
+    """
     return _position(torch.argmin, data, axis, keepdims)
 
 
@@ -219,16 +222,20 @@ def argmax_channel(data: Tensor) -> Tensor:
     ------
     data : (N, C, ...)
     out : (N, ...)
+
+    >>> argmax_channel(torch.tensor([[1, 3], [4, 0]]))
+    tensor([1, 0])
     """
     return _position(torch.argmax, data, 1, False)
 
 
-# ---- several results, and running sums ----------------------------------------------------------------
-
-
 @operator("moments", outputs=("output0", "output1"))
 def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names."""
+    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names.
+
+    >>> moments(torch.tensor([1.0, 3.0]))
+    (tensor([2.]), tensor([1.]))
+    """
     along = reduced_axes(data.ndim, axes, False)
     mean_kept = _mean(data, along, True)
     variance = _mean(torch.square(data - mean_kept), along, keepdims)
@@ -243,7 +250,11 @@ def _sum_type(dtype: torch.dtype) -> torch.dtype:
 
 @operator("cumsum", types=lambda p: {"output": p.dtype or _sum_type})
 def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = None) -> Tensor:
-    """Running sum along an axis, of the flattened array without one."""
+    """Running sum along an axis, of the flattened array without one.
+
+    >>> cumsum(torch.tensor([1, 2, 3]))
+    tensor([1, 3, 6])
+    """
     if axis is None:
         return torch.cumsum(a.reshape(-1), 0, dtype=dtype or _sum_type(a.dtype))
     return torch.cumsum(a, normalize_axis(axis, a.ndim, "axis"), dtype=dtype or _sum_type(a.dtype))
@@ -251,7 +262,11 @@ def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = No
 
 @operator("all_finite", types={"data": "any", "output": torch.float32}, head_gradient=False)
 def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
-    """1 when no element is infinite or nan, else 0. `init_output` has no effect."""
+    """1 when no element is infinite or nan, else 0. `init_output` has no effect.
+
+    >>> all_finite(torch.tensor([1.0, torch.inf]))
+    tensor([0.])
+    """
     return torch.isfinite(data).all().reshape(1).to(torch.float32)
 
 
@@ -259,11 +274,19 @@ def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
     "multi_all_finite", count="num_arrays", types={"*": "any", "output": torch.float32}, head_gradient=False
 )
 def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
-    """1 when no element of any array is infinite or nan, else 0. `init_output` has no effect."""
+    """1 when no element of any array is infinite or nan, else 0. `init_output` has no effect.
+
+    >>> multi_all_finite(torch.ones(2), torch.ones(3))
+    tensor([1.])
+    """
     return torch.stack([torch.isfinite(tensor).all() for tensor in data]).all().reshape(1).to(torch.float32)
 
 
 @operator("multi_sum_sq", count="num_arrays", types={"*": "T", "output": torch.float32})
 def multi_sum_sq(*data: Tensor) -> Tensor:
-    """Sum of squares of each array."""
+    """Sum of squares of each array.
+
+    >>> multi_sum_sq(torch.tensor([3.0, 4.0]), torch.tensor([2.0]))
+    tensor([25.,  4.])
+    """
     return torch.stack([torch.sum(torch.square(tensor.to(torch.float32))) for tensor in data])

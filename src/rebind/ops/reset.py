@@ -14,6 +14,12 @@ def reset_arrays(*data: Tensor) -> tuple[()]:
     """Write zeros into arrays, of any shapes and types, and return nothing.
 
     It has no output and cannot be a part of a symbol, where MXNet kills the process.
+
+    >>> array = torch.ones(2)
+    >>> reset_arrays(array)
+    ()
+    >>> array
+    tensor([0., 0.])
     """
     if any(array.is_meta for array in data):
         raise ArgumentError(

@@ -1,328 +1,24 @@
-"""Random numbers: of one distribution, like an array, or one distribution for each element of arrays.
+"""Random integers, samples of positions, and random order.
 
-A distribution is one `Distribution` below, from which its three operators are made. Every operator draws from the
-`generator` that it is given. A fixed seed gives the same numbers again, though not those of MXNet. Half-precision
-numbers are drawn in float32 and rounded.
+Every operator draws from the `generator` that it is given.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
 from .. import draws
-from ..draws import Seed, Source
-from ..errors import ArgumentError, ParameterError, ShapeError
-from ..params import AtLeast, Between, Params
-from ..shapes import Shape
-from ._signatures import array, setting, with_signature
-from .spec import Shapes, TypeSlots, operator
+from ..draws import Source
+from ..errors import ParameterError, ShapeError
+from ..params import AtLeast, Params
+from ._types import Sizes
+from .spec import operator
 
-__all__ = ["DISTRIBUTIONS", "Distribution"]
-
-Sizes: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
-Generator: TypeAlias = "Source | None"
-#: Fills an array with draws: ``(generator, *parameters)``, which are broadcast to the result.
-Draw: TypeAlias = Callable[..., Tensor]
-Check: TypeAlias = Callable[[Params], "str | None"]
-
-
-def _generator(kind: str, source: Generator) -> torch.Generator | None:
-    """Return the generator for a distribution whose method takes an unknown number of draws: no seed serves it."""
-    if source is None or isinstance(source, torch.Generator):
-        return source
-    raise ArgumentError(
-        f"random {kind}: draws from a generator only, which there is none of where a compiler traces; "
-        f"got {type(source).__name__}. Draw outside of the compiled step."
-    )
-
-
-def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
-    return low + (high - low) * draws.uniform(low.shape, generator, dtype=low.dtype, device=low.device)
-
-
-def _normal(generator: Generator, mean: Tensor, deviation: Tensor) -> Tensor:
-    return mean + deviation * draws.normal(mean.shape, generator, dtype=mean.dtype, device=mean.device)
-
-
-def _exponential(generator: Generator, rate: Tensor) -> Tensor:
-    if isinstance(generator, Seed):  # by the inverse of the distribution function
-        return (
-            -torch.log1p(-draws.uniform(rate.shape, generator, dtype=rate.dtype, device=rate.device)) / rate
-        )
-    return torch.empty_like(rate).exponential_(generator=_generator("exponential", generator)) / rate
-
-
-def _gamma(generator: Generator, alpha: Tensor, beta: Tensor) -> Tensor:
-    return (
-        torch._standard_gamma(alpha, generator=_generator("gamma", generator)) * beta
-    )  # beta is a scale here, not a rate
-
-
-def _poisson(generator: Generator, rate: Tensor) -> Tensor:
-    return torch.poisson(rate, generator=_generator("poisson", generator))
-
-
-def _negative_binomial(generator: Generator, k: Tensor, p: Tensor) -> Tensor:
-    return _poisson(generator, _gamma(generator, k, (1 - p) / p))
-
-
-def _generalized_negative_binomial(generator: Generator, mu: Tensor, alpha: Tensor) -> Tensor:
-    spread = alpha > 0  # an alpha of 0 makes it a Poisson distribution
-    safe = torch.where(spread, alpha, 1)
-    return _poisson(generator, torch.where(spread, _gamma(generator, 1 / safe, safe * mu), mu))
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """A distribution, and how its operators present it.
-
-    Attributes
-    ----------
-    kind
-        The name that is in those of its operators, ``_random_<kind>``, ``_random_<kind>_like``, ``_sample_<kind>``.
-    draw
-        What draws, given an array for each parameter.
-    settings
-        The parameters as numbers.
-    doc, doc_like
-        What one draws from, for the first two operators.
-    arrays
-        The names of the parameters as arrays.
-    doc_each
-        What one draws from, and for each of what, for the third operator.
-    check
-        What must hold between the parameters as numbers.
-    fill
-        A form for numbers that is quicker than `draw`: ``(shape, generator, *parameters, dtype=, device=)``.
-    aliases
-        Further names of the first operator.
-    """
-
-    kind: str
-    draw: Draw
-    settings: Sequence[inspect.Parameter]
-    doc: str
-    doc_like: str
-    arrays: Sequence[str]
-    doc_each: str
-    check: Check
-    fill: Callable[..., Tensor] | None = None
-    aliases: Sequence[str] = field(default=())
-
-    def numbers(self, given: dict[str, float]) -> list[float]:
-        """Return the parameters in order, with defaults for those that are not given."""
-        return [given.get(entry.name, entry.default) for entry in self.settings]
-
-
-def _compute_type(dtype: torch.dtype | None) -> torch.dtype:
-    """Return the type to draw in: half types have too few values near the bounds."""
-    return dtype if dtype is torch.float64 else torch.float32
-
-
-def _draw(
-    draw: Draw,
-    shape: Shape,
-    dtype: torch.dtype | None,
-    device: torch.device | None,
-    generator: Generator,
-    parameters: Sequence[float],
-) -> Tensor:
-    """Return an array of draws from one distribution."""
-    compute = _compute_type(dtype)
-    filled = (
-        torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous() for value in parameters
-    )
-    return draw(generator, *filled).to(dtype or torch.float32)
-
-
-def _draw_for_each(
-    draw: Draw, shape: Shape, dtype: torch.dtype | None, generator: Generator, parameters: Sequence[Tensor]
-) -> Tensor:
-    """Return an array of draws of `shape` for each element of arrays of parameters."""
-    first = parameters[0].shape
-    if any(parameter.shape != first for parameter in parameters):
-        given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
-        raise ShapeError(f"arrays of parameters must have one shape; got {given}")
-    compute = _compute_type(dtype)
-    spread = (
-        parameter.detach().to(compute).reshape(*first, *(1,) * len(shape)).expand(*first, *shape).contiguous()
-        for parameter in parameters
-    )
-    return draw(generator, *spread).to(dtype or torch.float32)
-
-
-def _typed(p: Params) -> TypeSlots:
-    return {"output": p.dtype or torch.float32}
-
-
-def _one_shape(shapes: Shapes, p: Params) -> Shapes:
-    """Give all arrays of parameters the shape of the one that is known."""
-    known = next((shape for shape in shapes.values() if shape), None)
-    return dict.fromkeys(shapes, known)
-
-
-# ---- what the operators of a distribution are ---------------------------------------------------------
-
-
-def _declare_random(d: Distribution) -> None:
-    def function(
-        *,
-        shape: Sizes | None = None,
-        ctx: str = "",
-        dtype: torch.dtype | None = None,
-        generator: Source | None = None,
-        device: torch.device | None = None,
-        **settings: float,
-    ) -> Tensor:
-        numbers = d.numbers(settings)
-        if d.fill is None:
-            return _draw(d.draw, shape or (1,), dtype, device, generator, numbers)
-        out = d.fill(shape or (1,), generator, *numbers, dtype=_compute_type(dtype), device=device or "cpu")
-        return out.to(dtype) if dtype else out
-
-    name = f"random_{d.kind}"
-    with_signature(function, name, f"Draws from {d.doc}.", d.settings)
-    operator(f"_{name}", *d.aliases, name, types=_typed)(function).check(d.check)
-
-
-def _declare_like(d: Distribution) -> None:
-    def function(data: Tensor, *, generator: Source | None = None, **settings: float) -> Tensor:
-        return _draw(d.draw, tuple(data.shape), data.dtype, data.device, generator, d.numbers(settings))
-
-    name = f"random_{d.kind}_like"
-    doc = f"Draws from {d.doc_like}, as many and of the type of `data`."
-    operator(f"_{name}", alike=True, head_gradient=False)(with_signature(function, name, doc, d.settings))
-
-
-def _declare_sample(d: Distribution) -> None:
-    def function(
-        *arrays: Tensor,
-        shape: Sizes = (),
-        dtype: torch.dtype | None = None,
-        generator: Source | None = None,
-    ) -> Tensor:
-        return _draw_for_each(d.draw, shape, dtype, generator, arrays)
-
-    name = f"sample_{d.kind}"
-    with_signature(function, name, f"Draws of `shape` from {d.doc_each}.", map(array, d.arrays))
-    op = operator(f"_{name}", name, types=_typed, head_gradient=False)(function)
-    if len(d.arrays) > 1:
-        op.fill_shapes(_one_shape)
-
-
-def _positive(*names: str) -> Check:
-    """Return a check that parameters are above 0."""
-
-    def check(p: Params) -> str | None:
-        for name in names:
-            if not p[name] > 0:
-                return f"{name} must be above 0; got {p[name]}"
-        return None
-
-    return check
-
-
-def _low_to_high(p: Params) -> str | None:
-    return None if p.low <= p.high else f"low must be at most high; got {p.low} and {p.high}"
-
-
-# ---- the distributions --------------------------------------------------------------------------------
-
-DISTRIBUTIONS = (
-    Distribution(
-        "uniform",
-        _uniform,
-        (setting("low", float, 0.0), setting("high", float, 1.0)),
-        doc="the uniform distribution on ``[low, high)``",
-        doc_like="the uniform distribution on ``[low, high)``",
-        arrays=("low", "high"),
-        doc_each="the uniform distribution for each pair of `low` and `high`",
-        check=_low_to_high,
-        fill=lambda shape, generator, low, high, **kind: draws.uniform(
-            shape, generator, low=low, high=high, **kind
-        ),
-        aliases=("uniform",),
-    ),
-    Distribution(
-        "normal",
-        _normal,
-        (setting("loc", float, 0.0), setting("scale", float, 1.0)),
-        doc="the normal distribution with mean `loc` and standard deviation `scale`",
-        doc_like="the normal distribution",
-        arrays=("mu", "sigma"),
-        doc_each="the normal distribution for each pair of `mu` and `sigma`",
-        check=_positive("scale"),
-        fill=lambda shape, generator, loc, scale, **kind: draws.normal(
-            shape, generator, mean=loc, std=scale, **kind
-        ),
-        aliases=("normal",),
-    ),
-    Distribution(
-        "exponential",
-        _exponential,
-        (setting("lam", float, 1.0),),
-        doc="the exponential distribution with rate `lam`",
-        doc_like="the exponential distribution with rate `lam`",
-        arrays=("lam",),
-        doc_each="the exponential distribution for each rate `lam`",
-        check=_positive("lam"),
-    ),
-    Distribution(
-        "gamma",
-        _gamma,
-        (setting("alpha", float, 1.0), setting("beta", float, 1.0)),
-        doc="the gamma distribution with shape `alpha` and scale `beta`",
-        doc_like="the gamma distribution",
-        arrays=("alpha", "beta"),
-        doc_each="the gamma distribution for each pair of shape `alpha` and scale `beta`",
-        check=_positive("alpha", "beta"),
-    ),
-    Distribution(
-        "poisson",
-        _poisson,
-        (setting("lam", float, 1.0),),
-        doc="the Poisson distribution with mean `lam`",
-        doc_like="the Poisson distribution with mean `lam`",
-        arrays=("lam",),
-        doc_each="the Poisson distribution for each mean `lam`",
-        check=lambda p: None if p.lam >= 0 else f"lam must be at least 0; got {p.lam}",
-    ),
-    Distribution(
-        "negative_binomial",
-        _negative_binomial,
-        (setting("k", Annotated[int, AtLeast(1)], 1), setting("p", Annotated[float, Between(0, 1)], 1.0)),
-        doc="the negative binomial distribution: failures before `k` successes of probability `p`",
-        doc_like="the negative binomial distribution",
-        arrays=("k", "p"),
-        doc_each="the negative binomial distribution for each pair of `k` and `p`",
-        check=_positive("p"),
-    ),
-    Distribution(
-        "generalized_negative_binomial",
-        _generalized_negative_binomial,
-        (setting("mu", float, 1.0), setting("alpha", Annotated[float, AtLeast(0)], 1.0)),
-        doc="the negative binomial distribution with mean `mu` and dispersion `alpha`",
-        doc_like="the generalized negative binomial distribution",
-        arrays=("mu", "alpha"),
-        doc_each="the generalized negative binomial distribution for each pair of `mu` and `alpha`",
-        check=_positive("mu"),
-    ),
-)
-
-for _distribution in DISTRIBUTIONS:
-    _declare_random(_distribution)
-    _declare_like(_distribution)
-    _declare_sample(_distribution)
-
-
-# ---- others -------------------------------------------------------------------------------------------
+__all__ = ["random_randint", "sample_multinomial", "sample_unique_zipfian", "shuffle"]
 
 
 @operator(
@@ -341,7 +37,11 @@ def random_randint(
     generator: Source | None = None,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Draws of whole numbers from ``[low, high)``, each as likely."""
+    """Draws of whole numbers from ``[low, high)``, each as likely.
+
+    >>> random_randint(low=7, high=8, shape=(3,))
+    tensor([7, 7, 7], dtype=torch.int32)
+    """
     return draws.integers(
         low, high, shape or (1,), generator, dtype=dtype or torch.int32, device=device or "cpu"
     )
@@ -375,6 +75,9 @@ def sample_multinomial(
     ------
     data : (C,) or (N, C)
     out : shape or (N, shape)
+
+    >>> sample_multinomial(torch.tensor([0.0, 1.0, 0.0]), shape=(4,))
+    tensor([1, 1, 1, 1], dtype=torch.int32)
     """
     if data.ndim not in (1, 2):
         raise ShapeError(f"data must have shape (C,) or (N, C); got {tuple(data.shape)}")
@@ -393,7 +96,11 @@ def sample_multinomial(
 
 @operator("_shuffle", "shuffle", alike=True)
 def shuffle(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-    """`data` with its slices along the first axis in random order."""
+    """`data` with its slices along the first axis in random order.
+
+    >>> shuffle(torch.tensor([1, 2, 3])).sort().values
+    tensor([1, 2, 3])
+    """
     order = torch.randperm(data.shape[0], generator=generator, device=data.device)
     return torch.index_select(data, 0, order)
 
@@ -427,6 +134,10 @@ def sample_unique_zipfian(
     Shapes
     ------
     out : (N, K) and (N,)
+
+    >>> numbers, _ = sample_unique_zipfian(range_max=4, shape=(1, 4))
+    >>> numbers.sort().values  # each of them once
+    tensor([[0, 1, 2, 3]])
     """
     # Let the draws come at random times, one a second on average. Then each number comes at random times of its own, at
     # a rate that is its probability, and independently of all others: the first numbers to come are the sample, in

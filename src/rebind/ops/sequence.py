@@ -52,6 +52,12 @@ def sequence_mask(
     ------
     data, out : (T, N, ...)      with ``axis=1``: (N, T, ...)
     sequence_length : (N,)       absent without ``use_sequence_length``
+
+    >>> steps = torch.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])  # 3 steps of 2 sequences
+    >>> sequence_mask(steps, torch.tensor([1, 3]), use_sequence_length=True)
+    tensor([[1., 4.],
+            [0., 5.],
+            [0., 6.]])
     """
     if sequence_length is None or not use_sequence_length:
         return data
@@ -82,6 +88,10 @@ def sequence_last(
     data : (T, N, ...)           with ``axis=1``: (N, T, ...)
     sequence_length : (N,)       absent without ``use_sequence_length``; each 1 at least
     out : (N, ...)
+
+    >>> steps = torch.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    >>> sequence_last(steps, torch.tensor([1, 3]), use_sequence_length=True)
+    tensor([1., 6.])
     """
     if sequence_length is None or not use_sequence_length:
         return data.select(axis, -1)
@@ -111,6 +121,12 @@ def sequence_reverse(
     ------
     data, out : (T, N, ...)
     sequence_length : (N,)       absent without ``use_sequence_length``
+
+    >>> steps = torch.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    >>> sequence_reverse(steps, torch.tensor([2, 3]), use_sequence_length=True)
+    tensor([[2., 6.],
+            [1., 5.],
+            [3., 4.]])
     """
     if sequence_length is None or not use_sequence_length:
         return data.flip(0)

@@ -108,7 +108,11 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 @operator("slice_like", types={"data": "T", "shape_like": "any", "output": "T"})
 def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
-    """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+    """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`.
+
+    >>> slice_like(torch.arange(6).reshape(2, 3), torch.zeros(1, 2))
+    tensor([[0, 1]])
+    """
     if not axes and data.ndim != shape_like.ndim:
         raise ShapeError(
             f"shape_like must have as many axes as data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
@@ -127,7 +131,11 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
 
 @operator("_slice_assign", "_crop_assign")
 def slice_assign(lhs: Tensor, rhs: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Tensor:
-    """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both."""
+    """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both.
+
+    >>> slice_assign(torch.zeros(4), torch.ones(2), begin=(1,), end=(3,))
+    tensor([0., 1., 1., 0.])
+    """
     part = _part(tuple(lhs.shape), begin, end, step)
     if rhs.shape != part.shape:
         raise ShapeError(f"rhs must have the shape of the part, {part.shape}; got {tuple(rhs.shape)}")
@@ -151,6 +159,10 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 def slice_assign_scalar(
     data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:
-    """A copy of `data` whose part from `begin` up to `end` is `scalar`."""
+    """A copy of `data` whose part from `begin` up to `end` is `scalar`.
+
+    >>> slice_assign_scalar(torch.zeros(4), scalar=7.0, begin=(None,), end=(None,), step=(2,))
+    tensor([7., 0., 7., 0.])
+    """
     part = _part(tuple(data.shape), begin, end, step)
     return _replaced(data, part, scalar if data.is_floating_point() else int(scalar))

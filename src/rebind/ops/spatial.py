@@ -18,9 +18,6 @@ from .spec import Shapes, operator
 __all__ = ["correlation", "crop"]
 
 
-# ---- correlation --------------------------------------------------------------------------------------
-
-
 # MXNet counts two workspaces, the padded inputs, among the outputs.
 @operator("Correlation", rows=3)
 def correlation(
@@ -164,9 +161,6 @@ def _(shapes: Shapes, p: Params) -> Shapes:
         return {}
     _places(data, p.kernel_size, p.max_displacement, p.stride1, p.pad_size)
     return {"data1": data, "data2": data}
-
-
-# ---- crop ---------------------------------------------------------------------------------------------
 
 
 @operator("Crop", count="num_args", types={"*": "T"})

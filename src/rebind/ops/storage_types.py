@@ -40,6 +40,8 @@ def add_storage_type(name: str, number: int) -> None:
     ------
     ValueError
         When the name has another number, or the number another name.
+
+    >>> add_storage_type("csr", 2)  # it is known already, by this number
     """
     if _NUMBERS.get(name, number) != number or any(
         taken == number and known != name for known, taken in _NUMBERS.items()
@@ -96,7 +98,11 @@ class StorageKernel:
     repeats: bool = False
 
     def fits(self, p: Params, stypes: Sequence[str]) -> bool:
-        """Return whether the kernel takes inputs of these storage types."""
+        """Return whether the kernel takes inputs of these storage types.
+
+        >>> StorageKernel(("csr", "*"), ("default",), print).fits(Params(), ["csr", "default"])
+        True
+        """
         wanted = self.inputs
         if self.repeats and len(stypes) >= len(wanted):
             wanted = (*wanted, *wanted[-1:] * (len(stypes) - len(wanted)))

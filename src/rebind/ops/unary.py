@@ -17,8 +17,6 @@ from ..shapes import Shape
 from ._tables import unary
 from .spec import Shapes, operator
 
-# ---- what torch lacks ---------------------------------------------------------------------------------
-
 
 def _round(data: Tensor) -> Tensor:
     whole = torch.trunc(data)
@@ -59,8 +57,6 @@ def _gamma(data: Tensor) -> Tensor:
 def _logical_not(data: Tensor) -> Tensor:
     return (data == 0).to(data.dtype)
 
-
-# ---- the table ----------------------------------------------------------------------------------------
 
 relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")
 relu.in_place("data")(torch.relu_)
@@ -138,12 +134,16 @@ block_grad = unary(
     head_gradient=False,
 )
 
-# ---- with parameters ----------------------------------------------------------------------------------
-
 
 @operator("make_loss", alike=True, outputs=("loss",), head_gradient=False)
 def make_loss(data: Tensor) -> Tensor:
-    """`data` as it is, as something to minimise: its gradient is 1, whatever the gradient of the output."""
+    """`data` as it is, as something to minimise: its gradient is 1, whatever the gradient of the output.
+
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> (10 * make_loss(x)).backward()
+    >>> x.grad
+    tensor([1.])
+    """
     return data.view_as(data)
 
 
@@ -156,7 +156,11 @@ def _(
 
 @operator("hard_sigmoid", alike=True)
 def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
-    """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0."""
+    """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0.
+
+    >>> hard_sigmoid(torch.tensor([-9.0, 0.0, 9.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(data.dtype)
 
 
@@ -178,6 +182,9 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
     """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``.
 
     Elsewhere ``|data| - 1 / (2 * scalar**2)``.
+
+    >>> smooth_l1(torch.tensor([-2.0, 0.5]))
+    tensor([1.5000, 0.1250])
     """
     if not data.is_floating_point():
         return smooth_l1(data.to(torch.float64), scalar=scalar).to(data.dtype)
@@ -195,6 +202,9 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     """`data` in another type; what is cut off is cut towards 0.
 
     Different from MXNet, no gradient flows through an integer type.
+
+    >>> cast(torch.tensor([1.7, -1.7]), dtype=torch.int32)
+    tensor([ 1, -1], dtype=torch.int32)
     """
     if dtype in _NARROW and data.is_floating_point():
         return data.to(torch.int64).to(dtype)  # what does not fit wraps around, on every device
@@ -203,7 +213,14 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 @operator("amp_cast", alike=True, types={"data": "any", "output": "any"})
 def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
-    """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is."""
+    """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is.
+
+    >>> (
+    ...     amp_cast(torch.ones(1), dtype=torch.float16).dtype,
+    ...     amp_cast(torch.tensor([1]), dtype=torch.float16).dtype,
+    ... )
+    (torch.float16, torch.int64)
+    """
     return data.to(dtype) if data.dtype in _AMP_TYPES else data.view_as(data)
 
 
@@ -254,5 +271,9 @@ def shape_array(data: Tensor) -> Tensor:
 
 @operator("size_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
 def size_array(data: Tensor) -> Tensor:
-    """Number of elements of `data`, as an int64 array of one element."""
+    """Number of elements of `data`, as an int64 array of one element.
+
+    >>> size_array(torch.zeros(2, 3))
+    tensor([6])
+    """
     return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)

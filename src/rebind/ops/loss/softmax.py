@@ -1,34 +1,18 @@
-"""Outputs that carry a loss: their gradient is declared, and does not depend on a head gradient."""
+"""Softmax and its cross-entropy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from ..errors import ShapeError
-from ..params import Params
-from ..shapes import Shape
-from ..shapes import size as number_of_elements
-from ._types import require_floating
-from .spec import Operator, Shapes, operator
-
-__all__ = [
-    "linear_regression_output",
-    "logistic_regression_output",
-    "mae_regression_output",
-    "make_loss",
-    "softmax_cross_entropy",
-    "softmax_output",
-    "svm_output",
-]
-
-Normalization = Literal["batch", "null", "valid"]
-
-
-# ---- softmax -----------------------------------------------------------------------------------------
+from ...errors import ShapeError
+from ...params import Params
+from ...shapes import Shape
+from ...shapes import size as number_of_elements
+from ..spec import Operator, Shapes, operator
+from ._common import Normalization, like_first_output
 
 
 def _softmax_output(
@@ -183,15 +167,11 @@ def _agree(first: Shape, second: Shape) -> bool:
     )
 
 
-def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    return {"data": outputs[0]}
-
-
 def _declare_softmax_output(name: str, *aliases: str) -> Operator:
     op = operator(name, *aliases, head_gradient=lambda p: p.out_grad)(_softmax_output)
     op.gradient(_softmax_output_gradient)
     op.fill_shapes(_softmax_output_shapes)
-    op.shapes_from_outputs(_like_first_output)
+    op.shapes_from_outputs(like_first_output)
     return op
 
 
@@ -210,6 +190,9 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     data : (N, C)
     label : (N,)
     out : (1,)
+
+    >>> softmax_cross_entropy(torch.zeros(1, 2), torch.tensor([1.0]))  # log(2)
+    tensor([0.6931])
     """
     if label.shape != data.shape[:1]:
         raise ShapeError(
@@ -244,219 +227,3 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if len(data) != 2:
         raise ShapeError(f"data must have 2 axes, (N, C); got shape {data}")
     return {"label": data[:1]}
-
-
-# ---- regression --------------------------------------------------------------------------------------
-
-
-def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
-    data, label = shapes["data"], shapes.get("label")
-    if data is None or 0 in data:
-        return {}
-    if label is not None and _regression_label_fits(data, label):
-        return {}
-    return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
-
-
-def _regression_label_fits(data: Shape, label: Shape) -> bool:
-    """Tell whether the shapes are the same but for sizes of 1 after the first axis."""
-    return data[:1] == label[:1] and [n for n in data[1:] if n != 1] == [n for n in label[1:] if n != 1]
-
-
-def _check_regression(data: Tensor, label: Tensor) -> None:
-    if data.shape != label.shape and not _regression_label_fits(tuple(data.shape), tuple(label.shape)):
-        raise ShapeError(f"label must have the shape of data {tuple(data.shape)}; got {tuple(label.shape)}")
-
-
-def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
-    """Divide a gradient, in place, by the number of values for each instance."""
-    scale = p.grad_scale * label.shape[0] / label.numel() if label.numel() else 1.0
-    return (grad.mul_(scale) if scale != 1.0 else grad), None
-
-
-_REGRESSION_DOC = """{what}
-
-The gradient is ``grad_scale * {error} / m`` with m values for each instance, whatever follows.
-
-Parameters
-----------
-grad_scale
-    A factor of the gradient.
-
-Shapes
-------
-data, out : (N, ...)
-label : that of data, but for sizes of 1: (N,) goes with (N, 1)"""
-
-
-def _declare_regression(
-    name: str,
-    what: str,
-    error: str,
-    compute: Callable[[Tensor], Tensor],
-    derivative: Callable[[Tensor], Tensor],
-) -> Operator:
-    """Make the output layer of a regression, whose gradient is `derivative` of the output minus the label."""
-
-    def function(data: Tensor, label: Tensor, *, grad_scale: float = 1.0) -> Tensor:
-        _check_regression(data, label)
-        return compute(data)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = _REGRESSION_DOC.format(what=what, error=error)
-    op = operator(name, head_gradient=False)(function)
-
-    @op.gradient
-    def _(
-        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-    ) -> tuple[Tensor, None]:
-        return _scaled(p, derivative(outputs[0] - inputs[1].view_as(outputs[0])), inputs[1])
-
-    op.fill_shapes(_regression_shapes)
-    op.shapes_from_outputs(_like_first_output)
-    return op
-
-
-def _itself(data: Tensor) -> Tensor:
-    return data
-
-
-def _logistic(data: Tensor) -> Tensor:
-    require_floating(data)
-    return torch.sigmoid(data)
-
-
-linear_regression_output = _declare_regression(
-    "LinearRegressionOutput",
-    "The data itself, with the gradient of half the squared error.",
-    "(output - label)",
-    compute=_itself,
-    derivative=_itself,
-)
-logistic_regression_output = _declare_regression(
-    "LogisticRegressionOutput",
-    "The logistic function of the data, with the gradient of the cross-entropy.",
-    "(output - label)",
-    compute=_logistic,
-    derivative=_itself,
-)
-mae_regression_output = _declare_regression(
-    "MAERegressionOutput",
-    "The data itself, with the gradient of the absolute error.",
-    "sign(output - label)",
-    compute=_itself,
-    derivative=torch.Tensor.sign_,
-)
-
-
-# ---- others ------------------------------------------------------------------------------------------
-
-
-@operator("MakeLoss", alike=True, head_gradient=False)
-def make_loss(
-    data: Tensor,
-    *,
-    grad_scale: float = 1.0,
-    valid_thresh: float = 0.0,
-    normalization: Normalization = "null",
-) -> Tensor:
-    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever stands behind.
-
-    Parameters
-    ----------
-    grad_scale
-        The gradient.
-    valid_thresh
-        Elements above it are counted by the normalization ``'valid'``.
-    normalization
-        What the gradient is divided by: ``'null'`` nothing; ``'batch'`` the batch size; ``'valid'`` the number of
-        elements above `valid_thresh`, 1 at least.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-    return data
-
-
-@make_loss.gradient
-def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> tuple[Tensor]:
-    data = inputs[0]
-    if p.normalization == "valid":
-        count = (data > p.valid_thresh).sum().clamp_(min=1)
-        return ((p.grad_scale / count).to(data.dtype).expand_as(data),)
-    return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
-
-
-@operator("SVMOutput", head_gradient=False)
-def svm_output(
-    data: Tensor,
-    label: Tensor,
-    *,
-    margin: float = 1.0,
-    regularization_coefficient: float = 1.0,
-    use_linear: bool = False,
-) -> Tensor:
-    """The data itself, with the gradient of the hinge loss of one class against the rest.
-
-    With t = 1 for the class of `label` and -1 for the others, the loss is the sum over the classes of
-    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. What stands behind
-    the output has no influence on the gradient.
-
-    Parameters
-    ----------
-    margin
-        Distance from 0 that is asked for.
-    regularization_coefficient
-        A factor of the gradient.
-    use_linear
-        Take the loss as it is instead of its square.
-
-    Shapes
-    ------
-    data, out : (..., C)
-    label : that of data without the last axis
-
-    References
-    ----------
-    Tang, Deep Learning using Linear Support Vector Machines.
-    """
-    if label.shape != data.shape[:-1]:
-        raise ShapeError(
-            f"label must have shape {tuple(data.shape[:-1])} to match data {tuple(data.shape)}; "
-            f"got {tuple(label.shape)}"
-        )
-    return data
-
-
-@svm_output.gradient
-def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> tuple[Tensor, None]:
-    classes = outputs[0].shape[-1]
-    data = outputs[0].reshape(-1, classes)
-    index = inputs[1].reshape(-1, 1).long()
-    inside = index.clamp(0, classes - 1)
-    target = torch.full_like(data, -1.0)
-    target.scatter_add_(1, inside, (inside == index).to(data.dtype).mul_(2.0))
-    distance = p.margin - target * data
-    if p.use_linear:
-        slope = (distance > 0).to(data.dtype).mul_(p.regularization_coefficient)
-    else:
-        slope = distance.clamp_(min=0.0).mul_(2.0 * p.regularization_coefficient)
-    return slope.mul_(target).neg_().view_as(outputs[0]), None
-
-
-@svm_output.fill_shapes
-def _(shapes: Shapes, p: Params) -> Shapes:
-    data = shapes["data"]
-    if data is None:
-        return {}
-    if len(data) < 2:
-        raise ShapeError(f"data must have 2 axes or more; got shape {data}")
-    return {"label": data[:-1]}
-
-
-svm_output.shapes_from_outputs(_like_first_output)

@@ -1,0 +1,129 @@
+"""Sizes and flips of images: crop, resize, and mirror images."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import AtLeast, Between, Params
+from ..spec import Operator, operator
+from ._pixels import check_axes
+from .resampling import resized
+
+Interpolation = Annotated[int, Between(0, 4)]
+
+
+@operator("_image_crop")
+def crop(
+    data: Tensor,
+    *,
+    x: Annotated[int, AtLeast(0)],
+    y: Annotated[int, AtLeast(0)],
+    width: Annotated[int, AtLeast(1)],
+    height: Annotated[int, AtLeast(1)],
+) -> Tensor:
+    """The part of `width` and `height` whose first column is `x` and whose first row is `y`.
+
+    Shapes
+    ------
+    data : (H, W, C) or (N, H, W, C)
+    out : (height, width, C) or (N, height, width, C)
+
+    >>> crop(torch.arange(6).reshape(2, 3, 1), x=1, y=0, width=2, height=1).flatten()
+    tensor([1, 2])
+    """
+    check_axes(data)
+    if y + height > data.shape[-3] or x + width > data.shape[-2]:
+        raise ShapeError(
+            f"x + width must be at most {data.shape[-2]} and y + height at most {data.shape[-3]} for data "
+            f"of shape {tuple(data.shape)}; got {x} + {width} and {y} + {height}"
+        )
+    return data[..., y : y + height, x : x + width, :]
+
+
+@operator("_image_resize")
+def resize(
+    data: Tensor, *, size: tuple[int, ...] = (), keep_ratio: bool = False, interp: Interpolation = 1
+) -> Tensor:
+    """`data` in another size, as OpenCV resizes a picture.
+
+    Each new pixel is a weighted sum of old ones, along columns and along rows. For floating types the weights are
+    float32; for uint8 they are whole multiples of 1/2048, and sums are rounded as by OpenCV 3.4, which MXNet holds.
+
+    Parameters
+    ----------
+    size
+        Width and height. One number is both of them, or with `keep_ratio` the shorter side.
+    keep_ratio
+        Whether one number in `size` leaves the picture its shape; with two it has no effect.
+    interp
+        0: the pixel before. 1: linear between two. 2: cubic between four. 3: mean of the area that a new pixel covers
+        (linear where the picture grows). 4: Lanczos' window over eight.
+
+    Shapes
+    ------
+    data : (H, W, C) or (N, H, W, C)
+    out : (height, width, C) or (N, height, width, C)
+
+    >>> resize(torch.tensor([[[0.0], [4.0]]]), size=(4, 1)).flatten()
+    tensor([0., 1., 3., 4.])
+    """
+    check_axes(data)
+    height, width = _new_size(data.shape[-3], data.shape[-2], size, keep_ratio)
+    return resized(data, height, width, interp)
+
+
+@resize.check
+def _(p: Params) -> str | None:
+    if len(p.size) not in (1, 2) or min(p.size) < 1:
+        return f"size must be one or two numbers above 0, width and height; got {p.size}"
+    return None
+
+
+def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) -> tuple[int, int]:
+    if len(size) == 2:
+        return size[1], size[0]
+    (side,) = size
+    if not keep_ratio:
+        return side, side
+    if height > width:
+        return height * side // max(width, 1), side
+    return side, width * side // max(height, 1)
+
+
+def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[Operator, Operator]:
+    """Make the operator that reverses an axis, and the one that does so by chance."""
+
+    def flip(data: Tensor) -> Tensor:
+        check_axes(data)
+        return data.flip(axis)
+
+    def random_flip(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        check_axes(data, batch=False)
+        turn = torch.rand((), generator=generator, device=data.device) < 0.5
+        return torch.where(turn, data.flip(axis), data)
+
+    shapes = "\n\nShapes\n------\ndata, out : (H, W, C)"
+    flip.__doc__ = f"`data` with its {what} in reverse order.{shapes} or (N, H, W, C){example}"
+    random_flip.__doc__ = (
+        f"`data`, or with a probability of one half `data` with its {what} in reverse order.{shapes}"
+    )
+    made = []
+    for function, name in ((flip, f"flip_{side}"), (random_flip, f"random_flip_{side}")):
+        function.__name__ = function.__qualname__ = name
+        made.append(operator(f"_image_{name}", alike=True)(function))
+    return made[0], made[1]
+
+
+flip_left_right, random_flip_left_right = _declare_flips(
+    "left_right",
+    -2,
+    "columns",
+    "\n\n>>> flip_left_right(torch.tensor([[[1], [2], [3]]])).flatten()\ntensor([3, 2, 1])",
+)
+
+
+flip_top_bottom, random_flip_top_bottom = _declare_flips("top_bottom", -3, "rows")

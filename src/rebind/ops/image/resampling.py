@@ -1,0 +1,179 @@
+"""Images in another size, with OpenCV's numbers: each new pixel is a weighted sum of old ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ...errors import DTypeError, ShapeError
+from ._pixels import compute
+
+__all__ = ["resized"]
+
+
+def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
+    """Return `data` (..., H, W, C) with `height` rows and `width` columns.
+
+    >>> resized(torch.tensor([[[0.0], [4.0]]]), 1, 4, interp=1).flatten()
+    tensor([0., 1., 3., 4.])
+    """
+    rows, columns = data.shape[-3:-1]
+    if not (rows and columns and height and width):
+        raise ShapeError(f"a picture must have a pixel to be resized; got shape {tuple(data.shape)}")
+    if interp == 0 or (rows, columns) == (height, width):
+        return _nearest(data, height, width)
+    if not (data.is_floating_point() or data.dtype is torch.uint8):
+        raise DTypeError(
+            f"data must be uint8 or of a floating type for interp={interp}; "
+            f"got {str(data.dtype).removeprefix('torch.')}. Convert it with astype()."
+        )
+    shrinks = height <= rows and width <= columns
+    if interp == 1 and (rows, columns) == (2 * height, 2 * width):
+        interp = 3  # as OpenCV: the mean of four pixels is what is linear between them
+    if interp == 3 and shrinks:
+        return _area(data, height, width)
+    kind = "grow" if interp == 3 else {1: "linear", 2: "cubic", 4: "lanczos"}[interp]
+    if data.dtype is torch.uint8:
+        return _fixed_point(data, height, width, kind)
+    return _resampled(data, _taps(rows, height, kind, False), _taps(columns, width, kind, True))
+
+
+Taps = tuple[Tensor, Tensor]  # which old pixels make each new one, and their weights: two arrays (new, taps)
+
+
+def _resampled(data: Tensor, down: Taps, along: Taps) -> Tensor:
+    """Return sums of the rows of a picture, and then of its columns."""
+    values = compute(data)
+    return _sums(_sums(values, -3, down), -2, along).to(data.dtype)
+
+
+def _sums(values: Tensor, axis: int, taps: Taps) -> Tensor:
+    """Return weighted sums along an axis, in the type of `values`, added in the order of the taps."""
+    index, weight = taps[0].to(values.device), taps[1].to(values.device, values.dtype)
+    return _weighted(_chosen(values, axis, index), weight.T.reshape(-1, index.shape[0], *(1,) * (-axis - 1)))
+
+
+def _chosen(values: Tensor, axis: int, index: Tensor) -> list[Tensor]:
+    return [torch.index_select(values, axis, column) for column in index.T.contiguous()]
+
+
+def _weighted(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
+    total = parts[0] * weights[0]
+    for part, weight in zip(parts[1:], weights[1:], strict=True):
+        total = total + part * weight
+    return total
+
+
+def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
+    """Return which old pixels make each of the `new` ones, and their weights.
+
+    Positions are computed in float64, distances and weights in float32, as OpenCV does. With `border` a new pixel
+    beyond the first or last old one takes that one alone: the sum is the same, but not how uint8 rounds it.
+    """
+    scale = 1.0 / (new / size)
+    place = torch.arange(new, dtype=torch.float64)
+    if kind == "grow":
+        first = torch.floor(place * scale)
+        distance = ((place + 1) - (first + 1) * (new / size)).to(torch.float32)
+        distance = torch.where(distance <= 0, 0, distance - distance.floor())
+    else:
+        exact = ((place + 0.5) * scale - 0.5).to(torch.float32)
+        first = exact.floor()
+        distance = exact - first
+    first = first.to(torch.int64)
+    if border and kind in ("linear", "grow"):
+        outside = (first < 0) | (first >= size - 1)
+        distance = torch.where(outside, 0, distance)
+        first = first.clamp(0, size - 1)
+    if kind == "cubic":
+        weight, before = _cubic(distance), 1
+    elif kind == "lanczos":
+        weight, before = _lanczos(distance), 3
+    else:
+        weight, before = torch.stack((1 - distance, distance), 1), 0
+    index = first[:, None] + torch.arange(-before, weight.shape[1] - before)
+    return index.clamp(0, size - 1), weight
+
+
+def _cubic(distance: Tensor) -> Tensor:
+    """Return the weights of four pixels under cubic convolution (Keys, 1981) with slope -0.75 at distance 1."""
+    slope = -0.75
+
+    def near(d: Tensor) -> Tensor:
+        return ((slope + 2) * d - (slope + 3)) * d * d + 1
+
+    far = d1 = distance + 1
+    far = ((slope * d1 - 5 * slope) * d1 + 8 * slope) * d1 - 4 * slope
+    weights = (far, near(distance), near(1 - distance))
+    return torch.stack((*weights, 1 - weights[0] - weights[1] - weights[2]), 1)
+
+
+def _lanczos(distance: Tensor) -> Tensor:
+    """Return the weights of eight pixels: sinc within a window that is sinc as well, four pixels to each side."""
+    away = distance.double()[:, None] + 3 - torch.arange(8)
+    weight = torch.sinc(away) * torch.sinc(away / 4)
+    return (weight / weight.sum(1, keepdim=True)).to(torch.float32)
+
+
+def _nearest(data: Tensor, height: int, width: int) -> Tensor:
+    for axis, new in ((-3, height), (-2, width)):
+        size = data.shape[axis]
+        if size != new:
+            place = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
+            index = place.floor().to(torch.int64).clamp(max=size - 1)
+            data = torch.index_select(data, axis, index.to(data.device))
+    return data
+
+
+def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
+    """Resize uint8 with weights of 11 bits after the point, and OpenCV's rounding."""
+    rows, columns = data.shape[-3:-1]
+
+    def whole(taps: Taps) -> Taps:
+        return taps[0].to(data.device), (taps[1] * 2048).round().to(data.device, torch.int32)
+
+    sums = _sums(data.to(torch.int32), -2, whole(_taps(columns, width, kind, True)))
+    index, weight = whole(_taps(rows, height, kind, False))
+    parts, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)
+    if kind in ("linear", "grow"):
+        # Each row's share is cut to two bits after the point before they are added, and the sum is rounded.
+        shares = [((part >> 4) * share) >> 16 for part, share in zip(parts, weights, strict=True)]
+        return ((shares[0] + shares[1] + 2) >> 2).clamp(0, 255).to(torch.uint8)
+    out = (_weighted([part.to(torch.int64) for part in parts], weights) + 2**21) >> 22
+    if kind == "cubic":
+        # OpenCV takes eight numbers at a time, and those in float32; what is left of a row is done as above.
+        quick = _weighted([part.to(torch.float32) for part in parts], weights / 2**22).round()
+        count = width * data.shape[-1]
+        in_eights = (torch.arange(count, device=data.device) < count // 8 * 8).reshape(width, -1)
+        out = torch.where(in_eights, quick.to(torch.int64), out)
+    return out.clamp(0, 255).to(torch.uint8)
+
+
+def _area(data: Tensor, height: int, width: int) -> Tensor:
+    """Return means over the area that each new pixel covers."""
+    *batch, rows, columns, channels = data.shape
+    if data.dtype is not torch.uint8:
+        return _resampled(data, _covered(rows, height), _covered(columns, width))
+    if rows % height == 0 and columns % width == 0:
+        block = (rows // height, columns // width)
+        total = data.reshape(*batch, height, block[0], width, block[1], channels).sum((-4, -2))
+        if block == (2, 2):
+            return ((total + 2) >> 2).to(torch.uint8)
+        return (total.to(torch.float32) * (1 / (block[0] * block[1]))).round().to(torch.uint8)
+    # What is rounded depends on the order in which OpenCV adds float32: columns first, from left to right.
+    means = _sums(_sums(data.to(torch.float32), -2, _covered(columns, width)), -3, _covered(rows, height))
+    return means.round().clamp(0, 255).to(torch.uint8)
+
+
+def _covered(size: int, new: int) -> Taps:
+    """Return which old pixels each new one covers, and what share of its area each of them has."""
+    scale = 1.0 / (new / size)
+    low = torch.arange(new, dtype=torch.float64)[:, None] * scale
+    old = low.floor() + torch.arange(math.ceil(scale) + 1)
+    covered = torch.minimum(old + 1, (low + scale).clamp(max=size)) - torch.maximum(old, low)
+    covered = torch.where(covered > 1e-3, covered, 0)  # OpenCV leaves slivers out
+    share = covered / torch.clamp(size - low, max=scale)
+    return old.to(torch.int64).clamp(max=size - 1), share.to(torch.float32)

@@ -1,0 +1,35 @@
+"""What the operators on matrices share: checks of shape and type, and the symmetric matrix of a triangle."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...errors import DTypeError, ShapeError
+
+__all__ = ["check_matrices", "one_or_more", "symmetric"]
+
+
+def check_matrices(*arrays: Tensor, square: bool = False) -> None:
+    """Raise unless `arrays` are matrices of a type that is computed with, and the first is square if it must be."""
+    for name, array in zip("ABC", arrays, strict=False):
+        if array.ndim < 2:
+            raise ShapeError(f"{name} must have two axes or more; got shape {tuple(array.shape)}")
+        if array.dtype not in (torch.float32, torch.float64):
+            raise DTypeError(
+                f"{name} must be float32 or float64; got {str(array.dtype).removeprefix('torch.')}"
+            )
+    if square and arrays[0].shape[-1] != arrays[0].shape[-2]:
+        raise ShapeError(f"A must hold square matrices; got shape {tuple(arrays[0].shape)}")
+
+
+def one_or_more(out: Tensor) -> Tensor:
+    """Return one number as an array of one axis: MXNet has no arrays without axes here."""
+    return out if out.ndim else out.reshape(1)
+
+
+def symmetric(matrix: Tensor) -> Tensor:
+    """Return the symmetric matrix that stands in the lower triangle; its gradient is symmetric too."""
+    mean = (matrix + matrix.mT) / 2  # the derivative is this one's, on both triangles alike
+    read = torch.tril(matrix) + torch.tril(matrix, -1).mT
+    return mean + (read - mean).detach()

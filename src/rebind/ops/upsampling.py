@@ -1,0 +1,135 @@
+"""Larger images: each pixel repeated, or spread by a kernel."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..errors import ShapeError
+from ..params import AtLeast, Params
+from ..shapes import Shape
+from .spec import Shapes, operator
+
+__all__ = ["up_sampling"]
+
+
+@operator(
+    "UpSampling",
+    count="num_args",
+    names=lambda p: ("data", "weight") if p.sample_type == "bilinear" else (),
+    inits={"weight": '["bilinear", {}]'},
+)
+def up_sampling(
+    *data: Tensor,
+    scale: Annotated[int, AtLeast(1)],
+    num_filter: Annotated[int, AtLeast(0)] = 0,
+    sample_type: Literal["bilinear", "nearest"],
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: Annotated[int, AtLeast(0)] = 512,
+) -> Tensor:
+    """Pictures `scale` times as high and wide: each pixel repeated, or spread by a kernel.
+
+    With ``'nearest'`` any number of arrays can be given. The first one sets the size of the result; the others are
+    enlarged to it, by as much as they need. With ``'bilinear'`` there are two, the pictures and a kernel for each
+    channel, and the result is the transposed convolution with it. The initializer ``Bilinear`` makes the kernels
+    that interpolate; they are trained like other weights.
+
+    Parameters
+    ----------
+    scale
+        How often a pixel is repeated in both directions, or the stride.
+    num_filter
+        For ``'bilinear'``: the number of channels of the data; 0 stands for it too. (MXNet 1.9.1 dies of 0.)
+    sample_type
+        ``'nearest'`` or ``'bilinear'``.
+    multi_input_mode
+        What becomes of several arrays, with ``'nearest'``: ``'concat'`` joins their channels, ``'sum'`` adds them up.
+    workspace
+        No effect here; accepted for old programs.
+
+    Shapes
+    ------
+    data : (N, C, H, W)                  further ones: (N, C', H', W'), sizes that divide those of the result
+    weight : (C, 1, K, K)                with ``'bilinear'``; K = 2 * scale - scale % 2
+    out : (N, channels, scale * H, scale * W)
+
+    Examples
+    --------
+    >>> up_sampling(torch.tensor([[[[1.0, 2.0]]]]), scale=2, sample_type="nearest")
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
+    if sample_type == "bilinear":
+        if len(data) != 2:
+            raise ShapeError(f"takes data and weight with sample_type 'bilinear'; got {len(data)}")
+        wanted = _kernels(tuple(data[0].shape), scale, num_filter)
+        if data[1].shape != wanted:
+            raise ShapeError(
+                f"weight must have shape {wanted} to match data {tuple(data[0].shape)}; "
+                f"got {tuple(data[1].shape)}"
+            )
+        margin = (wanted[-1] - scale) // 2  # cut off on both sides: scale * H rows are left
+        return F.conv_transpose2d(data[0], data[1], None, scale, margin, 0, data[0].shape[1])
+    size = _enlarged([tuple(each.shape) for each in data], scale, multi_input_mode)
+    larger = [_repeated(each, size) for each in data]
+    if multi_input_mode == "sum" or len(larger) == 1:
+        return functools.reduce(torch.add, larger)
+    return torch.cat(larger, 1)
+
+
+def _repeated(data: Tensor, size: tuple[int, int]) -> Tensor:
+    """Return pictures of `size`, a multiple of their own, in one copy."""
+    batch, channels, height, width = data.shape
+    down, across = (whole // n if n else 1 for whole, n in zip(size, (height, width), strict=True))
+    parts = data[:, :, :, None, :, None].expand(-1, -1, -1, down, -1, across)
+    return parts.reshape(batch, channels, *size)
+
+
+def _kernels(data: Shape, scale: int, num_filter: int) -> Shape:
+    """Return the shape of the kernels of a bilinear enlargement."""
+    if len(data) != 4:
+        raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {data}")
+    if num_filter and data[1] and num_filter != data[1]:
+        raise ShapeError(
+            f"num_filter must be the number of channels of data, {data[1]}, or 0; got {num_filter}"
+        )
+    width = 2 * scale - scale % 2
+    return (data[1] or num_filter, 1, width, width)
+
+
+def _enlarged(shapes: list[Shape], scale: int, mode: str) -> tuple[int, int]:
+    """Return height and width of the result, to which all inputs must fit; sizes are known or 0."""
+    if not shapes:
+        raise ShapeError("needs at least one array; got none")
+    for shape in shapes:
+        if len(shape) != 4:
+            raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {shape}")
+    size = (scale * shapes[0][2], scale * shapes[0][3])
+    alike = slice(2) if mode == "sum" else slice(1)
+    for shape in shapes[1:]:
+        if any(a and b and a != b for a, b in zip(shape[alike], shapes[0][alike], strict=True)):
+            what = "batch and channels" if mode == "sum" else "batch"
+            raise ShapeError(
+                f"all arrays must have the same {what} with multi_input_mode {mode!r}; "
+                f"got {shapes[0]} and {shape}"
+            )
+        if any(whole and n and whole % n for whole, n in zip(size, shape[2:], strict=True)):
+            raise ShapeError(
+                f"height and width of all arrays must divide those of the result, {size}; got {shape}"
+            )
+    return size
+
+
+@up_sampling.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    if p.sample_type == "bilinear":
+        data = shapes.get("data")
+        return {} if data is None else {"weight": _kernels(data, p.scale, p.num_filter)}
+    known = list(shapes.values())
+    if known and known[0] is not None:
+        _enlarged([shape for shape in known if shape is not None], p.scale, p.multi_input_mode)
+    return {}
