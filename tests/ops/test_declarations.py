@@ -213,7 +213,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
         ("Reshape", [(2, 3)], {"shape": (-1, -1)}, "shape must hold -1 at most once"),
         ("Reshape", [(2, 3)], {"shape": (0, 0, 0)}, "needs more axes than data has; got (2, 3)"),
         ("Reshape", [(2, 3)], {"shape": (-5,)}, "must be sizes or one of 0, -1, -2, -3, -4; got -5"),
-        ("Reshape", [(2, 3)], {"shape": (-4, 2)}, "must follow -4 and part 2"),
+        ("Reshape", [(2, 3)], {"shape": (-4, 2)}, "must follow -4 and split 2"),
         ("Reshape", [(2, 3)], {}, "Reshape: shape must be given"),
         (
             "expand_dims",
@@ -294,7 +294,12 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             {"num_outputs": 0},
             "SliceChannel: num_outputs must be an int in [1, 1000000]; got 0",
         ),
-        ("slice", [(2, 3)], {"begin": (0, 0), "end": (1,)}, "slice: begin, end and step must be alike long"),
+        (
+            "slice",
+            [(2, 3)],
+            {"begin": (0, 0), "end": (1,)},
+            "slice: begin, end and step must be of one length",
+        ),
         ("slice", [(2, 3)], {"begin": (0,), "end": (1,), "step": (0,)}, "slice: step must not be 0"),
         (
             "slice",
@@ -306,7 +311,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "slice_axis",
             [(2, 3)],
             {"axis": 1, "begin": 0, "end": 7},
-            "choose a part of axis 1 of size 3; got 0 and 7",
+            "choose a range of axis 1 of size 3; got 0 and 7",
         ),
         (
             "slice_like",
@@ -318,7 +323,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "_slice_assign",
             [(2, 3), (2, 2)],
             {"begin": (0,), "end": (1,)},
-            "rhs must have the shape of the part, (1, 3); got (2, 2)",
+            "rhs must have the shape of the region, (1, 3); got (2, 2)",
         ),
         ("take", [(2, 3), (2,)], {"axis": 2}, "take: axis: must be in [-2, 2)"),
         ("pick", [(2, 3), (3,)], {}, "pick: index must have shape (2,) or (2, 1); got (3,)"),

@@ -47,11 +47,9 @@ def test_what_cannot_be_read(png, tmp_path, monkeypatch):
     internal = mx.nd._internal
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"no picture")
-    with pytest.raises(
-        MXNetError, match=r"_cvimread: file '.*broken.png' must hold a picture .* b'no pictu'"
-    ):
+    with pytest.raises(MXNetError, match=r"_cvimread: file '.*broken.png' must hold an image .* b'no pictu'"):
         internal._cvimread(str(broken))
-    with pytest.raises(MXNetError, match=r"_cvimdecode: buf must hold a picture .* got 0 bytes"):
+    with pytest.raises(MXNetError, match=r"_cvimdecode: buf must hold an image .* got 0 bytes"):
         internal._cvimdecode(mx.nd.zeros((0,), dtype="uint8"))
     with pytest.raises(MXNetError, match="_cvimdecode: buf must be uint8, the bytes of a file; got float32"):
         internal._cvimdecode(mx.nd.zeros((3,)))
@@ -80,7 +78,7 @@ def test_what_cannot_be_read(png, tmp_path, monkeypatch):
     ),
 )
 def test_reading_is_no_part_of_a_symbol(symbol, shapes):
-    with pytest.raises(MXNetError, match="the size of a picture is known when it has been read"):
+    with pytest.raises(MXNetError, match="the size of an image is known when it has been read"):
         symbol.infer_shape(**shapes)
 
 

@@ -134,7 +134,7 @@ def test_gradients_of_crop_are_derivatives():
         ("Crop", [(1, 1, 4, 4)], {"h_w": (5, 1)}, "that fit into data (1, 1, 4, 4); got (5, 1)"),
         ("Crop", [(1, 1, 4, 4)], {"h_w": (2,)}, "that fit into data (1, 1, 4, 4); got (2,)"),
         ("Crop", [(1, 1, 4, 4), (1, 1, 4, 5)], {}, "Crop: the second array must have a number of rows and one of"),
-        ("Crop", [(1, 1, 4, 4)], {"h_w": (3, 3), "offset": (2, 0)}, "two numbers from (0, 0) to (1, 1), for a part"),
+        ("Crop", [(1, 1, 4, 4)], {"h_w": (3, 3), "offset": (2, 0)}, "two numbers from (0, 0) to (1, 1), for a region"),
         ("Crop", [(1, 1, 4, 4)], {"h_w": (3, 3), "offset": (-1, 0)}, "of data (1, 1, 4, 4); got (-1, 0)"),
     ],
 )  # fmt: skip

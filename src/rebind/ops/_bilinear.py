@@ -1,4 +1,4 @@
-"""Reading between the pixels: bilinear interpolation at any points, as weighted sums of rows of a table.
+"""Bilinear interpolation of images at any points, as weighted sums of the rows of a table.
 
 What the operators on regions and the deformable convolutions share. An image becomes a table with a row of channels
 for each pixel; a result is a weighted sum of a few rows, so that many points need neither copies of the image nor one
@@ -17,8 +17,8 @@ __all__ = ["corners", "taps", "weighted_rows"]
 def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:
     """Return the two pixels around each position on an axis and their weights, in a further last axis.
 
-    Outside the image stand zeros, with `zeros`; else the pixels of the border go on, and the weights there do not
-    depend on the position. They are differentiable with respect to it everywhere else.
+    Outside the image are zeros, with `zeros`; else the pixels of the border are repeated, and the weights there do
+    not depend on the position. They are differentiable with respect to it everywhere else.
 
     >>> taps(torch.tensor([0.25]), 4)
     (tensor([[0, 1]]), tensor([[0.7500, 0.2500]]))
@@ -54,7 +54,7 @@ def weighted_rows(
 ) -> Tensor:
     """Return ``sum_k weight[b, k] * table[index[b, k]]``, without an array of all those rows.
 
-    Where sums have different numbers of terms, these stand behind each other, and `bag` says which sum each belongs to.
+    Where sums have different numbers of terms, these follow each other, and `bag` is the index of the sum of each.
 
     Shapes
     ------

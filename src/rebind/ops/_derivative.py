@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ def differentiable_twice(fast: Function, exact: Function, *inputs: Tensor) -> Te
     fast
         A function of tensors whose gradient torch knows, but not the derivative of that.
     exact
-        The same function made of operations that can be differentiated as often as one likes. It runs only where
+        The same function made of operations that can be differentiated any number of times. It runs only where
         a gradient is computed in order to be differentiated.
 
     Examples
@@ -39,11 +39,22 @@ def differentiable_twice(fast: Function, exact: Function, *inputs: Tensor) -> Te
     return _Twice.apply(fast, exact, *inputs)
 
 
+class _TwiceContext(Protocol):
+    """What `_Twice` leaves for backward."""
+
+    needs_input_grad: tuple[bool, ...]
+    saved_tensors: tuple[Tensor, ...]
+    exact: Function
+    once: tuple[list[Tensor], Tensor]
+
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
 class _Twice(torch.autograd.Function):
-    """Keeps the small graph of the fast function, and the inputs for the exact one."""
+    """Saves the small graph of the fast function, and the inputs for the exact one."""
 
     @staticmethod
-    def forward(ctx: Any, fast: Function, exact: Function, *inputs: Tensor) -> Tensor:
+    def forward(ctx: _TwiceContext, fast: Function, exact: Function, *inputs: Tensor) -> Tensor:
         leaves = [
             tensor.detach().requires_grad_(wanted)
             for tensor, wanted in zip(inputs, ctx.needs_input_grad[2:], strict=True)
@@ -55,7 +66,8 @@ class _Twice(torch.autograd.Function):
         return out.detach()
 
     @staticmethod
-    def backward(ctx: Any, head: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _TwiceContext, head_grad: Tensor) -> tuple[Tensor | None, ...]:
+        sources: Sequence[Tensor]
         sources, out = ctx.once
         again = torch.is_grad_enabled()
         if again:
@@ -65,10 +77,10 @@ class _Twice(torch.autograd.Function):
         found = iter(
             torch.autograd.grad(
                 out,
-                [source for source, asked in zip(sources, wanted, strict=True) if asked],
-                head,
+                [source for source, needed in zip(sources, wanted, strict=True) if needed],
+                head_grad,
                 retain_graph=True,
                 create_graph=again,
             )
         )
-        return (None, None, *(next(found) if asked else None for asked in wanted))
+        return (None, None, *(next(found) if needed else None for needed in wanted))

@@ -1,6 +1,6 @@
-"""Signatures that are put together: for operators that are rows of a table, or differ from another one in little.
+"""Signatures that are composed: for operators that are rows of a table, or differ little from another one.
 
-What computes is then one function of ``*arrays`` and ``**settings`` for a whole family. `operator` reads an operator's
+One function of ``*arrays`` and ``**settings`` then computes a whole family. `operator` reads an operator's
 interface from a signature, so each member gets one that names its arrays and settings.
 """
 
@@ -14,9 +14,13 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from ..params import ParameterValue
+
 __all__ = ["arguments", "array", "setting", "with_interface_of", "with_signature"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
+#: Marks a setting without a default; Python types the class as no value.
+REQUIRED: Any = inspect.Parameter.empty
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -31,7 +35,7 @@ def array(name: str, *, optional: bool = False) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=default, annotation=Tensor)
 
 
-def setting(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def setting(name: str, annotation: object, default: ParameterValue = REQUIRED) -> inspect.Parameter:
     """Return the argument of a signature that is a parameter of the operator; `annotation` is its type.
 
     >>> str(setting("axis", int, -1))
@@ -40,7 +44,7 @@ def setting(name: str, annotation: Any, default: Any = inspect.Parameter.empty) 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def arguments(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def arguments(function: Callable[..., object]) -> list[inspect.Parameter]:
     """Return the arguments of a function, annotated with types rather than their names.
 
     >>> def scaled(data: Tensor, *, factor: "float" = 1.0) -> Tensor: ...
@@ -53,7 +57,7 @@ def arguments(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def with_signature(function: Function, name: str, doc: str, named: Iterable[inspect.Parameter]) -> Function:
-    """Give a function a name, a docstring, and a signature in which `named` stand first of their kind.
+    """Give a function a name, a docstring, and a signature in which `named` come first of their kind.
 
     Its own ``*arrays`` and ``**settings`` disappear; what it names itself follows, unless `named` has it.
 
@@ -64,10 +68,8 @@ def with_signature(function: Function, name: str, doc: str, named: Iterable[insp
     """
     by_name = {argument.name: argument for argument in named}
     own = {argument.name: argument for argument in arguments(function) if argument.kind not in VARIADIC}
-    merged = {
-        **by_name,
-        **own,
-    }.values()  # in the order of the first, with the function's own types and defaults
+    # In the order of `named`, with the function's own types and defaults.
+    merged = {**by_name, **own}.values()
     ordered = sorted(merged, key=lambda argument: argument.kind)
     returned = inspect.signature(function).return_annotation
     function.__name__ = function.__qualname__ = name
@@ -78,7 +80,7 @@ def with_signature(function: Function, name: str, doc: str, named: Iterable[insp
 
 
 def with_interface_of(
-    base: Callable[..., Any], *, without: Collection[str] = ()
+    base: Callable[..., object], *, without: Collection[str] = ()
 ) -> Callable[[Function], Function]:
     """Give a function the arguments of another one, in its order, but for those in `without`; a decorator.
 
@@ -86,7 +88,7 @@ def with_interface_of(
 
     >>> def normalize(data: Tensor, gamma: Tensor, *, eps: float = 1e-3, axis: int = 1) -> Tensor: ...
     >>> @with_interface_of(normalize, without=["axis"])
-    ... def normalize_and_cut(*arrays: Tensor, key: str, **settings: Any) -> Tensor: ...
+    ... def normalize_and_cut(*arrays: Tensor, key: str, **settings: float) -> Tensor: ...
     >>> list(inspect.signature(normalize_and_cut).parameters)
     ['data', 'gamma', 'eps', 'key']
     """
@@ -119,7 +121,7 @@ def _explained_as(base: str, doc: str, names: Collection[str]) -> str:
 
 
 def _explanations(section: str) -> dict[str, str]:
-    """Return the indented lines below each name; ``a, b`` stands for both."""
+    """Return the indented lines below each name; ``a, b`` means both."""
     found: dict[str, str] = {}
     for names, text in _ENTRY.findall(section.partition("\n\n")[0] + "\n"):
         found |= dict.fromkeys((name.strip() for name in names.split(",")), text)

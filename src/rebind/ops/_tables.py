@@ -1,4 +1,4 @@
-"""Families of operators as rows of a table: what differs between members stands in the row, once.
+"""Families of operators as rows of a table: what differs between members is in its row, once.
 
 A row names the operator, its aliases, what computes it on tensors, and one line of documentation. `UNARY`,
 `BINARY` and `SCALAR` list the rows that were made, for the tests, which run every one of them.
@@ -7,7 +7,7 @@ A row names the operator, its aliases, what computes it on tensors, and one line
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -46,7 +46,8 @@ def unary(
             return out
         return compute(data.to(torch.float64)).to(data.dtype)  # of integers
 
-    made = _make(function, doc, name, *aliases, alike=True, head_gradient=head_gradient)
+    declare = operator(name, *aliases, alike=True, head_gradient=head_gradient)
+    made = _declared(function, name, doc, declare)
     UNARY.append(Row(made, domain))
     return made
 
@@ -67,9 +68,8 @@ def binary(
             raise ShapeError(f"rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
         return compute(lhs, rhs)
 
-    made = _make(
-        function, doc, name, *aliases, alike=True, head_gradient=head_gradient, owns_output=owns_output
-    )
+    declare = operator(name, *aliases, alike=True, head_gradient=head_gradient, owns_output=owns_output)
+    made = _declared(function, name, doc, declare)
     BINARY.append(Row(made, domain))
     return made
 
@@ -90,9 +90,8 @@ def broadcast(
         except RuntimeError as error:
             raise broadcast_error(lhs, rhs) or error from None
 
-    made = _make(
-        function, doc + " Sizes of 1 broadcast, as in NumPy.", name, *aliases, head_gradient=head_gradient
-    )
+    declare = operator(name, *aliases, head_gradient=head_gradient)
+    made = _declared(function, name, doc + " Sizes of 1 broadcast, as in NumPy.", declare)
     BINARY.append(Row(made, domain))
     return made
 
@@ -128,15 +127,14 @@ def scalar(
             return compute(data, scalar)
         return compute(*_with_integers(data, scalar, is_int))
 
-    made = _make(
-        function,
-        doc + _SCALAR_NOTE,
+    declare = operator(
         name,
         *aliases,
         alike=True,
         head_gradient=head_gradient,
         types=lambda p: {"output": _type_with_int if p.is_int else _type_with_float},
     )
+    made = _declared(function, name, doc + _SCALAR_NOTE, declare)
     SCALAR.append(Row(made, domain))
     return made
 
@@ -169,7 +167,9 @@ def _with_integers(data: Tensor, number: float, is_int: bool) -> tuple[Tensor, f
     return data, number
 
 
-def _make(function: Callable[..., Tensor], doc: str, name: str, *aliases: str, **declared: Any) -> Operator:
+def _declared(
+    function: Callable[..., Tensor], name: str, doc: str, declare: Callable[[Callable[..., Tensor]], Operator]
+) -> Operator:
     function.__doc__ = doc
     function.__name__ = function.__qualname__ = name
-    return operator(name, *aliases, **declared)(function)
+    return declare(function)

@@ -151,8 +151,8 @@ def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     n, c, h, w = _four_axes(data)
     if c % block_size**2:
         raise ShapeError(f"channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
-    parts = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
-    return parts.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
+    blocks = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
+    return blocks.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
 @operator("space_to_depth")
@@ -170,8 +170,8 @@ def space_to_depth(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     n, c, h, w = _four_axes(data)
     if h % block_size or w % block_size:
         raise ShapeError(f"height and width must be multiples of {block_size}; got {h} and {w}")
-    parts = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
-    return parts.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
+    blocks = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
+    return blocks.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
 
 
 def _four_axes(data: Tensor) -> torch.Size:

@@ -1,14 +1,14 @@
-"""Loops and branches over parts of a graph: what runs them, on tensors.
+"""Loops and branches over graphs: the functions that run them, on tensors.
 
-A part is a function from tensors to its outputs and the new values of its auxiliary states; which inputs of the whole
-go where is said by the parameters ``..._locs``, as in MXNet's files. The front ends are ``contrib.foreach``,
+A body is a function from tensors to its outputs and the new values of its auxiliary states; the parameters ``..._locs``
+map inputs of the operator to inputs of the body, as in MXNet's files. The front ends are ``contrib.foreach``,
 ``contrib.while_loop`` and ``contrib.cond`` of `nd` and `sym`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from .spec import operator
 
 __all__ = ["RUNNERS", "Body", "run_cond", "run_foreach", "run_while_loop"]
 
-#: From the inputs of a part to its outputs, and the new values of auxiliary states by the number of their input.
+#: From inputs to outputs, and the new values of auxiliary states by the index of their input.
 Body: TypeAlias = Callable[..., tuple[Sequence[Tensor], dict[int, Tensor]]]
 Results: TypeAlias = tuple[list[Tensor], dict[int, Tensor]]
 
@@ -28,7 +28,7 @@ def _outputs(p: Params) -> tuple[str, ...]:
     return ("output",) if p.num_outputs == 1 else tuple(f"output{i}" for i in range(p.num_outputs))
 
 
-_Places: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
+_Indices: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
 
 
 @operator("_foreach", count="num_args", outputs=_outputs)
@@ -36,12 +36,12 @@ def _foreach(
     *data: Tensor,
     num_outputs: Annotated[int, AtLeast(0)],
     num_out_data: Annotated[int, AtLeast(0)],
-    in_state_locs: _Places,
-    in_data_locs: _Places,
-    remain_locs: _Places,
+    in_state_locs: _Indices,
+    in_data_locs: _Indices,
+    remain_locs: _Indices,
 ) -> Tensor:
-    """Run a part of a graph on each slice of arrays; made by ``sym.contrib.foreach``."""
-    raise _needs_parts("foreach")
+    """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
+    raise _needs_graphs("foreach")
 
 
 @operator("_while_loop", count="num_args", outputs=_outputs)
@@ -50,34 +50,34 @@ def _while_loop(
     num_outputs: Annotated[int, AtLeast(0)],
     num_out_data: Annotated[int, AtLeast(0)],
     max_iterations: Annotated[int, AtLeast(1)],
-    cond_input_locs: _Places,
-    func_input_locs: _Places,
-    func_var_locs: _Places,
+    cond_input_locs: _Indices,
+    func_input_locs: _Indices,
+    func_var_locs: _Indices,
 ) -> Tensor:
-    """Run a part of a graph as long as a condition holds; made by ``sym.contrib.while_loop``."""
-    raise _needs_parts("while_loop")
+    """Run a body as long as a condition holds; made by ``sym.contrib.while_loop``."""
+    raise _needs_graphs("while_loop")
 
 
 @operator("_cond", count="num_args", outputs=_outputs)
 def _cond(
     *data: Tensor,
     num_outputs: Annotated[int, AtLeast(0)],
-    cond_input_locs: _Places,
-    then_input_locs: _Places,
-    else_input_locs: _Places,
+    cond_input_locs: _Indices,
+    then_input_locs: _Indices,
+    else_input_locs: _Indices,
 ) -> Tensor:
-    """Run one of two parts of a graph; made by ``sym.contrib.cond``."""
-    raise _needs_parts("cond")
+    """Run one of two bodies; made by ``sym.contrib.cond``."""
+    raise _needs_graphs("cond")
 
 
-def _needs_parts(name: str) -> Exception:
+def _needs_graphs(name: str) -> Exception:
     return ArgumentError(
-        f"_{name}: takes parts of a graph, not arrays alone; call nd.contrib.{name} or sym.contrib.{name}"
+        f"_{name}: takes graphs, not arrays alone; call nd.contrib.{name} or sym.contrib.{name}"
     )
 
 
 def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
-    """Run the part on each slice along axis 0; states go from one step to the next.
+    """Run the body on each slice along axis 0; the states of a step are inputs of the next.
 
     >>> p = Params(in_data_locs=(0,), in_state_locs=(1,), remain_locs=(), num_out_data=1)
     >>> def add(slice, total):
@@ -91,29 +91,27 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
     if len(counts) != 1 or 0 in counts:
         raise ShapeError(f"all data must have one number of slices, at least 1, along axis 0; got {counts}")
     count = len(p.in_data_locs)
-    values: list[Any] = [None] * (count + len(p.in_state_locs) + len(p.remain_locs))
-    places = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
-    for place, tensor in zip(places, inputs, strict=True):
-        values[place] = tensor
+    indices = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
+    values = [tensor for _, tensor in sorted(zip(indices, inputs, strict=True), key=lambda pair: pair[0])]
     outputs: list[list[Tensor]] = [[] for _ in range(p.num_out_data)]
     states: dict[int, Tensor] = {}
     for slices in zip(*(tensor.unbind(0) for tensor in inputs[:count]), strict=True):
-        for place, tensor in zip(p.in_data_locs, slices, strict=True):
-            values[place] = tensor
-        found, moved = body(*values)
+        for index, tensor in zip(p.in_data_locs, slices, strict=True):
+            values[index] = tensor
+        found, new_aux = body(*values)
         for steps, value in zip(outputs, found, strict=False):
             steps.append(value)
-        for place, value in zip(p.in_state_locs, found[p.num_out_data :], strict=True):
-            values[place] = value
-        for place, value in moved.items():
-            values[place] = value
-            states[places.index(place)] = value
-    last = [values[place] for place in p.in_state_locs]
+        for index, value in zip(p.in_state_locs, found[p.num_out_data :], strict=True):
+            values[index] = value
+        for index, value in new_aux.items():
+            values[index] = value
+            states[indices.index(index)] = value
+    last = [values[index] for index in p.in_state_locs]
     return [*(torch.stack(steps) for steps in outputs), *last], states
 
 
 def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
-    """Run the second part while the first gives a number other than 0, at most ``max_iterations`` times.
+    """Run the second body while the first gives a number other than 0, at most ``max_iterations`` times.
 
     The outputs of all steps are stacked and filled up with zeros to ``max_iterations``.
 
@@ -128,26 +126,26 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
     """
     condition, step = bodies
     values = list(inputs)
-    variables = [p.func_input_locs[place] for place in p.func_var_locs]
+    variables = [p.func_input_locs[index] for index in p.func_var_locs]
     outputs: list[list[Tensor]] = [[] for _ in range(p.num_out_data)]
     states: dict[int, Tensor] = {}
     count = 0
     while count < p.max_iterations:
-        (holds,), _ = condition(*(values[place] for place in p.cond_input_locs))
+        (holds,), _ = condition(*(values[index] for index in p.cond_input_locs))
         if not _truth(holds):
             break
-        found, moved = step(*(values[place] for place in p.func_input_locs))
+        found, new_aux = step(*(values[index] for index in p.func_input_locs))
         for steps, value in zip(outputs, found, strict=False):
             steps.append(value)
-        for place, value in zip(variables, found[p.num_out_data :], strict=True):
-            values[place] = value
-        for place, value in moved.items():
-            values[p.func_input_locs[place]] = states[p.func_input_locs[place]] = value
+        for index, value in zip(variables, found[p.num_out_data :], strict=True):
+            values[index] = value
+        for index, value in new_aux.items():
+            values[p.func_input_locs[index]] = states[p.func_input_locs[index]] = value
         count += 1
-    last = [values[place] for place in variables]
+    last = [values[index] for index in variables]
     if not count and outputs:  # the outputs' shapes are those of a step that does not count
         with torch.no_grad():
-            found, _ = step(*(values[place] for place in p.func_input_locs))
+            found, _ = step(*(values[index] for index in p.func_input_locs))
         return [*(v.new_zeros((p.max_iterations, *v.shape)) for v in found[: p.num_out_data]), *last], states
     stacked = [torch.stack(steps) for steps in outputs]
     if count < p.max_iterations:
@@ -156,7 +154,7 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
 
 
 def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
-    """Run the second part when the first gives a number other than 0, else the third.
+    """Run the second body when the first gives a number other than 0, else the third.
 
     >>> p = Params(cond_input_locs=(0,), then_input_locs=(0,), else_input_locs=(0,))
     >>> positive, same, negated = (lambda x: ([x > 0], {})), (lambda x: ([x], {})), (lambda x: ([-x], {}))
@@ -164,10 +162,10 @@ def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Res
     ([tensor(2)], {})
     """
     condition, then, otherwise = bodies
-    (holds,), _ = condition(*(inputs[place] for place in p.cond_input_locs))
-    branch, places = (then, p.then_input_locs) if _truth(holds) else (otherwise, p.else_input_locs)
-    found, moved = branch(*(inputs[place] for place in places))
-    return list(found), {places[place]: value for place, value in moved.items()}
+    (holds,), _ = condition(*(inputs[index] for index in p.cond_input_locs))
+    branch, indices = (then, p.then_input_locs) if _truth(holds) else (otherwise, p.else_input_locs)
+    found, new_aux = branch(*(inputs[index] for index in indices))
+    return list(found), {indices[index]: value for index, value in new_aux.items()}
 
 
 def _truth(value: Tensor) -> bool:

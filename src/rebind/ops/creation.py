@@ -1,13 +1,13 @@
 """Arrays made from nothing but parameters.
 
-``ctx`` is read by who calls: it chooses the `device` that the functions are given. A size of 0 in ``shape`` is
+``ctx`` is read by the caller: it chooses the `device` that the functions are given. A size of 0 in ``shape`` is
 one that inference fills in.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -80,7 +80,7 @@ def full(
     >>> full(shape=(2,), value=2.5)
     tensor([2.5000, 2.5000])
     """
-    number: Any = value if dtype.is_floating_point or dtype is torch.bool else int(value)
+    number: float = value if dtype.is_floating_point or dtype is torch.bool else int(value)
     return torch.full(shape or (), number, dtype=dtype, device=device)
 
 
@@ -110,11 +110,10 @@ def arange(
     count = math.ceil((stop - start) / step)
     end = start + count * step
     if dtype is torch.float32 and start % 1 == step % 1 == 0 and max(abs(start), abs(end)) < 2**24:
-        numbers = torch.arange(
-            start, end, step, dtype=dtype, device=device
-        )  # whole numbers that float32 holds
+        # Integers that float32 holds exactly: no detour is needed.
+        numbers = torch.arange(start, end, step, dtype=dtype, device=device)
     else:
-        # computed in float64 and cut to the type at the end, as MXNet does: 0.3 steps end where they should
+        # Computed in float64 and rounded to the type at the end, as MXNet does: steps of 0.3 end where they should.
         numbers = torch.arange(count, dtype=torch.float64, device=_wide(device)) * step + start
         numbers = numbers.to(device=device, dtype=dtype)
     return numbers.repeat_interleave(repeat, output_size=count * repeat) if repeat > 1 else numbers
@@ -180,6 +179,6 @@ def eye(
     return out
 
 
-def _wide(device: Any) -> Any:
+def _wide(device: torch.device | None) -> torch.device | str | None:
     """Return where to compute in float64: not all accelerators can."""
     return "cpu" if device is not None and torch.device(device).type == "mps" else device

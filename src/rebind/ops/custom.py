@@ -1,13 +1,12 @@
 """`Custom`: operators of the user's own, by the name that they were registered under.
 
-What such an operator takes and makes is said by the user's class, of which this package knows nothing: whoever
-registers one (`rebind.operator`) puts a maker here, and each call asks it for an operator of its own.
+The user's class declares what such an operator takes and returns; this package knows nothing of it. Whoever registers
+one (`rebind.operator`) adds a factory here, and each call gets an operator of its own from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from torch import Tensor
 
@@ -17,10 +16,10 @@ from .spec import Operator, operator
 __all__ = ["CUSTOM_OPERATORS"]
 
 #: By the name in ``op_type``: from the other parameters to the operator of one call.
-CUSTOM_OPERATORS: dict[str, Callable[[Mapping[str, Any]], Operator]] = {}
+CUSTOM_OPERATORS: dict[str, Callable[[Mapping[str, object]], Operator]] = {}
 
 
-def _resolve(given: Mapping[str, Any]) -> Operator:
+def _resolve(given: Mapping[str, object]) -> Operator:
     name = given.get("op_type")
     if not isinstance(name, str):
         raise ParameterError(

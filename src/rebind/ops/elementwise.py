@@ -1,6 +1,6 @@
 """Arithmetic, comparison and logic on two arrays (of one shape, or broadcast) and on an array and a number.
 
-Each row below makes four operators or so: ``elemwise_add`` (shapes must be equal), ``broadcast_add``,
+Most rows below make four operators: ``elemwise_add`` (shapes must be equal), ``broadcast_add``,
 ``_plus_scalar``, and where order matters ``_rminus_scalar``. Results have the type of the arrays, comparisons too.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ from ..params import Params
 from ..shapes import Shape, merge
 from ._tables import binary, broadcast, scalar
 from .spec import Shapes, operator
+
+#: A comparison, or a logical function, of two arrays or of an array and a number.
+Predicate: TypeAlias = Callable[[Tensor, Tensor | float], Tensor]
 
 
 def _divide(lhs: Tensor, rhs: Tensor | float) -> Tensor:
@@ -72,7 +75,7 @@ def _reversed_mod(data: Tensor, number: float) -> Tensor:
     return _mod(torch.full((), number, dtype=data.dtype, device=data.device), data)
 
 
-def _same_type(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+def _same_type(test: Predicate) -> Predicate:
     """Return a comparison whose answers are 1 and 0 in the type of its first operand."""
 
     def compare(lhs: Tensor, rhs: Tensor | float) -> Tensor:
@@ -81,7 +84,7 @@ def _same_type(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Te
     return compare
 
 
-def _logical(test: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+def _logical(test: Predicate) -> Predicate:
     """Return a logical function of operands that are true where they are not 0."""
 
     def combine(lhs: Tensor, rhs: Tensor | float) -> Tensor:
@@ -228,7 +231,7 @@ scatter_plus_scalar = scalar("_scatter_plus_scalar", compute=torch.add, doc="Sum
 scatter_minus_scalar = scalar("_scatter_minus_scalar", compute=torch.sub, doc="Difference ``data - scalar``.")
 
 
-_COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
+_COMPARISONS: tuple[tuple[str, str, Predicate, str], ...] = (
     ("equal", "Equal", torch.eq, "=="),
     ("not_equal", "Not_Equal", torch.ne, "!="),
     ("greater", "Greater", torch.gt, ">"),
@@ -236,7 +239,7 @@ _COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
     ("lesser", "Lesser", torch.lt, "<"),
     ("lesser_equal", "Lesser_Equal", torch.le, "<="),
 )
-_LOGIC: tuple[tuple[str, str, Callable[[Any, Any], Tensor], str], ...] = (
+_LOGIC: tuple[tuple[str, str, Predicate, str], ...] = (
     ("logical_and", "Logical_And", lambda lhs, rhs: lhs & rhs, "and"),
     ("logical_or", "Logical_Or", lambda lhs, rhs: lhs | rhs, "or"),
     ("logical_xor", "Logical_Xor", lambda lhs, rhs: lhs ^ rhs, "xor"),
@@ -281,7 +284,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
     Shapes
     ------
-    condition : of x           or (x.shape[0],), which chooses whole rows
+    condition : of x           or (x.shape[0],), which chooses rows
     x, y, out : one shape
 
     >>> where(torch.tensor([1.0, 0.0]), torch.tensor([1, 2]), torch.tensor([3, 4]))

@@ -82,8 +82,8 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
 def misfit(op: Operator, shapes: Mapping[str, Shape], p: Params) -> ShapeError | None:
     """Return the error that names the first input whose shape contradicts the others, or None if none does.
 
-    It asks the rules that the operator declares for its shapes, and is meant for the path where the operator has
-    failed already: it turns what torch says into what the user must know.
+    It evaluates the shape rules that the operator declares. Meant for an operator that has failed already: it turns
+    torch's message into one that the user can act on.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def histogram(
         How many bins of one width there are, instead of `bins`.
     range
         The lowest and the highest bound, with `bin_cnt`. Different from MXNet it may be left out: it is then the least
-        and the greatest value, found on the device. Two equal bounds are moved apart by one half each.
+        and the greatest value, found on the device. Of two equal bounds one is lowered and one raised by one half.
 
     Shapes
     ------

@@ -1,7 +1,7 @@
 """Elements chosen by arrays of indices.
 
 Indices may be of any type; fractions are cut towards 0. Every index is an element of an array, so what is out of
-range is either cut (``clip``), counted around (``wrap``), or an error where the device tells of it.
+range is either cut (``clip``), counted around (``wrap``), or an error where the device reports it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .spec import Shapes, operator
 
 
 def _within(indices: Tensor, size: int, mode: str) -> Tensor:
-    """Return `indices` as int64 and within ``[0, size)``, as `mode` says."""
+    """Return `indices` as int64 and within ``[0, size)``, by `mode`."""
     whole = indices.to(torch.int64)
     if mode == "clip":
         return whole.clamp(0, size - 1)
@@ -30,7 +30,7 @@ def _within(indices: Tensor, size: int, mode: str) -> Tensor:
 def take(
     a: Tensor, indices: Tensor, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ) -> Tensor:
-    """Slices of `a` along an axis at `indices`, whose axes take the place of that axis.
+    """Slices of `a` along an axis at `indices`, whose axes replace that axis.
 
     >>> take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 0, 1]), axis=0)
     tensor([[3, 4],
@@ -65,8 +65,8 @@ def pick(
     Shapes
     ------
     data : (..., C, ...)
-    index : (..., ...)       or with 1 in place of C
-    out : of index           with 1 in place of C when `keepdims`
+    index : (..., ...)       or with 1 instead of C
+    out : of index           with 1 instead of C when `keepdims`
 
     >>> pick(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
     tensor([1, 4])
@@ -74,11 +74,11 @@ def pick(
     if axis is None:
         raise ParameterError("axis must be an int; got None")
     axis = normalize_axis(axis, data.ndim, "axis")
-    kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
-    dropped = (*data.shape[:axis], *data.shape[axis + 1 :])
-    if index.shape != kept and index.shape != dropped and (dropped or index.numel() != 1):
-        raise ShapeError(f"index must have shape {dropped} or {kept}; got {tuple(index.shape)}")
-    chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(kept))
+    with_axis = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
+    without_axis = (*data.shape[:axis], *data.shape[axis + 1 :])
+    if index.shape != with_axis and index.shape != without_axis and (without_axis or index.numel() != 1):
+        raise ShapeError(f"index must have shape {without_axis} or {with_axis}; got {tuple(index.shape)}")
+    chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(with_axis))
     return chosen if keepdims or data.ndim == 1 else chosen.squeeze(axis)
 
 
@@ -147,7 +147,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @operator("gather_nd", types={"data": "T", "indices": "any", "output": "T"})
 def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
-    """Elements or slices of `data` at coordinates, which stand in the first axis of `indices`.
+    """Elements or slices of `data` at coordinates, which are in the first axis of `indices`.
 
     Shapes
     ------
@@ -226,7 +226,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 @operator("_ravel_multi_index", "ravel_multi_index", head_gradient=False)
 def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
-    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis.
+    """Positions in a flattened array of `shape` from coordinates, which are in the first axis.
 
     >>> ravel_multi_index(torch.tensor([[0, 1], [2, 1]]), shape=(2, 3))  # (0, 2) and (1, 1)
     tensor([2, 4])

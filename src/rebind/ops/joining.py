@@ -1,4 +1,4 @@
-"""Joining arrays, and parting them: Concat, stack, SliceChannel and their kin."""
+"""Arrays joined and split: Concat, stack, SliceChannel and the like."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .spec import Shapes, operator
 
 __all__ = ["concat", "slice_channel", "split_v2", "stack"]
 
-MOST_PARTS = 1_000_000  # a symbol lists its outputs by name: a file must not make it take all memory
+MAX_SECTIONS = 1_000_000  # a symbol lists its outputs by name: a file must not make it take all memory
 
 
 @operator("Concat", "concat", count="num_args")
@@ -154,13 +154,13 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 def slice_channel(
     data: Tensor,
     *,
-    num_outputs: Annotated[int, Between(1, MOST_PARTS)],
+    num_outputs: Annotated[int, Between(1, MAX_SECTIONS)],
     axis: int = 1,
     squeeze_axis: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
-    """`data` parted along an axis into equal parts.
+    """`data` split along an axis into equal sections.
 
-    With `squeeze_axis` the axis is dropped from each part, which then must be of size 1.
+    With `squeeze_axis` the axis is dropped from each section, which then must be of size 1.
 
     >>> slice_channel(torch.tensor([[1, 2, 3, 4]]), num_outputs=2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -175,12 +175,12 @@ def slice_channel(
         )
         raise ShapeError(f"size of axis {axis} must be {demand}; got data of shape {tuple(data.shape)}")
     if squeeze_axis:
-        parts = data.unbind(axis)
+        slices = data.unbind(axis)
         if data.ndim == 1:
-            parts = tuple(part.reshape(1) for part in parts)
+            slices = tuple(section.reshape(1) for section in slices)
     else:
-        parts = data.chunk(num_outputs, axis)
-    return parts[0] if num_outputs == 1 else parts
+        slices = data.chunk(num_outputs, axis)
+    return slices[0] if num_outputs == 1 else slices
 
 
 @slice_channel.shapes_from_outputs
@@ -207,9 +207,9 @@ def split_v2(
     indices: tuple[int, ...],
     axis: int = 1,
     squeeze_axis: bool = False,
-    sections: Annotated[int, Between(0, MOST_PARTS)] = 0,
+    sections: Annotated[int, Between(0, MAX_SECTIONS)] = 0,
 ) -> Tensor | tuple[Tensor, ...]:
-    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0.
+    """`data` split along an axis, into equal `sections` or at `indices`, the first of which is 0.
 
     >>> split_v2(torch.tensor([1, 2, 3]), indices=(0, 2), axis=0)
     (tensor([1, 2]), tensor([3]))
@@ -219,14 +219,14 @@ def split_v2(
     if sections:
         if size % sections:
             raise ShapeError(f"size of axis {axis} must be a multiple of sections={sections}; got {size}")
-        parts: Sequence[Tensor] = data.chunk(sections, axis)
+        slices: Sequence[Tensor] = data.chunk(sections, axis)
     else:
-        parts = data.tensor_split(list(indices[1:]), axis)
+        slices = data.tensor_split(list(indices[1:]), axis)
     if squeeze_axis:
-        if any(part.shape[axis] != 1 for part in parts):
-            raise ShapeError(f"squeeze_axis needs parts of size 1; got data of shape {tuple(data.shape)}")
-        parts = [part.squeeze(axis) if part.ndim > 1 else part for part in parts]
-    return parts[0] if len(parts) == 1 else tuple(parts)
+        if any(section.shape[axis] != 1 for section in slices):
+            raise ShapeError(f"squeeze_axis needs sections of size 1; got data of shape {tuple(data.shape)}")
+        slices = [section.squeeze(axis) if section.ndim > 1 else section for section in slices]
+    return slices[0] if len(slices) == 1 else tuple(slices)
 
 
 def _split_names(count: int) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def batch_dot(
     transpose_b: bool = False,
     forward_stype: StorageType | None = None,
 ) -> Tensor:
-    """Product of matrices that stand in the last two axes, for each position on the axes before.
+    """Product of matrices in the last two axes, for each position on the axes before.
 
     Shapes
     ------
@@ -82,7 +82,7 @@ def batch_dot(
         return torch.bmm(left, right)
     if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
-            "lhs and rhs must have three axes or more, alike but for the last two, and fit as matrices; "
+            "lhs and rhs must have three axes or more, be equal in all but the last two, and fit as matrices; "
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     return torch.matmul(left, right)

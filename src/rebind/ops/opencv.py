@@ -1,13 +1,14 @@
-"""MXNet's operators of OpenCV, ``nd._internal._cvimdecode`` and its kin: reading, resizing and framing one picture.
+"""MXNet's operators of OpenCV, ``nd._internal._cvimdecode`` and the like: reading, resizing and framing one image.
 
 Resizing and framing are written on tensors, with OpenCV's numbers, and run on every device. Reading a compressed
-picture is done by OpenCV itself, on the host: it needs the extra ``image``.
+image is done by OpenCV itself, on the host: it needs the extra ``image``.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from .spec import operator
 Margin = Annotated[int, AtLeast(0)]
 
 
-def _cv2() -> Any:
+def _cv2() -> ModuleType:
     try:
         import cv2
     except ImportError as error:
@@ -32,34 +33,34 @@ def _cv2() -> Any:
 
 
 def _decode(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
-    """Return the picture (H, W, C) in the bytes of a file."""
+    """Return the image (H, W, C) in the bytes of a file."""
     cv2 = _cv2()
-    picture = (
+    image = (
         cv2.imdecode(encoded, cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE) if encoded.size else None
     )
-    if picture is None:
+    if image is None:
         raise FormatError(
-            f"{what} must hold a picture in a format that OpenCV reads, whole; got {encoded.size} bytes "
+            f"{what} must hold an image in a format that OpenCV reads, complete; got {encoded.size} bytes "
             f"that begin with {encoded[:8].tobytes()!r}"
         )
-    if picture.ndim == 2:
-        return torch.from_numpy(picture)[:, :, None]
-    return torch.from_numpy(np.ascontiguousarray(picture[:, :, ::-1]) if to_rgb else picture)
+    if image.ndim == 2:
+        return torch.from_numpy(image)[:, :, None]
+    return torch.from_numpy(np.ascontiguousarray(image[:, :, ::-1]) if to_rgb else image)
 
 
 def _only_imperative(name: str) -> ArgumentError:
     return ArgumentError(
-        "the size of a picture is known when it has been read, so that this cannot be a part of a symbol. "
+        "the size of an image is known when it has been read, so this cannot be in a symbol. "
         f"Read it first: nd._internal.{name}(...)."
     )
 
 
 @operator("_cvimdecode", types={"buf": torch.uint8, "output": torch.uint8}, head_gradient=False)
 def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: bool = True) -> Tensor:
-    """The picture in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
+    """The image in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
 
     Different from MXNet, which passes some of OpenCV's other flags on and fails at others, every `flag` but 0 means
-    colour. It cannot be a part of a symbol: the size of a picture is known when it has been read.
+    colour. It cannot be in a symbol: the size of an image is known when it has been read.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: boo
     flag
         0 for grey, anything else for colour.
     to_rgb
-        Whether colours stand as red, green, blue; else as blue, green, red.
+        Whether channels are red, green, blue; else as blue, green, red.
 
     Shapes
     ------
@@ -81,8 +82,8 @@ def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: boo
         )
     if buf.is_meta:
         raise _only_imperative("_cvimdecode")
-    picture = _decode("buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
-    return picture.to(buf.device)
+    image = _decode("buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
+    return image.to(buf.device)
 
 
 @operator("_cvimread", types={"output": torch.uint8}, head_gradient=False)
@@ -93,9 +94,9 @@ def cvimread(
     to_rgb: bool = True,
     device: torch.device | None = None,
 ) -> Tensor:
-    """The picture in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
+    """The image in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
 
-    It cannot be a part of a symbol.
+    It cannot be in a symbol.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def cvimread(
     flag
         0 for grey, anything else for colour.
     to_rgb
-        Whether colours stand as red, green, blue; else as blue, green, red.
+        Whether channels are red, green, blue; else as blue, green, red.
 
     Shapes
     ------
@@ -139,7 +140,7 @@ def cvimresize(
         The new width and height.
     interp
         0: the pixel before. 1: linear between two. 2: cubic between four. 3: mean of the area that a new pixel covers
-        (linear where the picture grows). 4: Lanczos' window over eight.
+        (linear where the image grows). 4: Lanczos' window over eight.
 
     Shapes
     ------
@@ -172,8 +173,8 @@ def cvcopy_make_border(
     top, bot, left, right
         Widths of the margins.
     type
-        What stands in them: 0 a constant, 1 the nearest pixel (``aaa|abcd|ddd``), 2 the mirrored picture
-        (``cba|abcd|dcb``), 3 the picture again (``bcd|abcd|abc``), 4 the picture mirrored at its outermost pixel
+        What fills them: 0 a constant, 1 the nearest pixel (``aaa|abcd|ddd``), 2 the mirrored image
+        (``cba|abcd|dcb``), 3 the image again (``bcd|abcd|abc``), 4 the image mirrored at its outermost pixel
         (``dcb|abcd|cba``).
     value
         The constant, of all channels.
@@ -205,16 +206,16 @@ def cvcopy_make_border(
 
 
 def _frame(size: int, before: int, after: int, kind: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return which pixels stand along an axis with its margins, and where the axis itself is."""
-    place = torch.arange(-before, size + after, device=device)
-    inside = (place >= 0) & (place < size)
+    """Return the index of each pixel along an axis with its margins, and whether it is within the axis itself."""
+    position = torch.arange(-before, size + after, device=device)
+    inside = (position >= 0) & (position < size)
     if kind == 2:
-        place = place.remainder(2 * size)
-        place = torch.minimum(place, 2 * size - 1 - place)
+        position = position.remainder(2 * size)
+        position = torch.minimum(position, 2 * size - 1 - position)
     elif kind == 3:
-        place = place.remainder(size)
+        position = position.remainder(size)
     elif kind == 4:
         period = max(2 * size - 2, 1)
-        place = place.remainder(period)
-        place = torch.minimum(place, period - place)
-    return place.clamp(0, size - 1), inside
+        position = position.remainder(period)
+        position = torch.minimum(position, period - position)
+    return position.clamp(0, size - 1), inside

@@ -1,4 +1,4 @@
-"""Sorting. Elements that are equal keep their order, on every device."""
+"""Sorting. It is stable: equal elements stay in order, on every device."""
 
 from __future__ import annotations
 
@@ -50,9 +50,8 @@ def topk(
     if k > size:
         raise ShapeError(f"k must be at most {size}, the size of the axis; got {k}")
     count = k if k > 0 else size
-    if (
-        ret_typ == "value" and not values.requires_grad
-    ):  # which of equal elements is meant makes no difference
+    if ret_typ == "value" and not values.requires_grad:
+        # Which of equal elements is chosen makes no difference, so the unstable and faster form will do.
         return torch.topk(values, count, dim=along, largest=not is_ascend)[0]
     ordered, positions = torch.sort(values, dim=along, descending=not is_ascend, stable=True)
     positions = positions.narrow(along, 0, count)

@@ -1,4 +1,4 @@
-"""Pictures as columns of their windows, and back: what turns a convolution into a product of matrices."""
+"""Images as columns of their windows, and back: what turns a convolution into a product of matrices."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def col2im(
         return F.fold(data, (1, *output_size), *steps.across()).squeeze(2)
     if len(kernel) == 2:
         return F.fold(data, output_size, *steps.across())
-    parts = data.view(batch, channels, kernel[0], prod(kernel[1:]), windows[0], prod(windows[1:]))
-    slices = parts.transpose(3, 4).reshape(batch, -1, prod(windows[1:]))
+    grouped = data.view(batch, channels, kernel[0], prod(kernel[1:]), windows[0], prod(windows[1:]))
+    slices = grouped.transpose(3, 4).reshape(batch, -1, prod(windows[1:]))
     found = F.fold(slices, output_size[1:], *steps.across())
     found = found.view(batch, channels * kernel[0], windows[0] * prod(output_size[1:]))
     return F.fold(found, (output_size[0], prod(output_size[1:])), *steps.down()).unflatten(3, output_size[1:])
@@ -119,7 +119,7 @@ _Four: TypeAlias = tuple[Shape, Shape, Shape, Shape]
 
 
 class _Steps:
-    """The parameters of windows, as torch takes them for pictures: kernel, dilation, padding, stride."""
+    """The parameters of windows, as torch takes them for images: kernel, dilation, padding, stride."""
 
     def __init__(self, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> None:
         ones, zeros = (1,) * len(kernel), (0,) * len(kernel)

@@ -80,7 +80,7 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
         doc = _DOC.format(first=first, shapes=shapes, example=prompt + example)
         with_signature(function, f"random_pdf_{kind}", doc, inputs)
         made = operator(name, f"random_pdf_{kind}")(function)
-        made.fill_shapes(_parameters_alike)
+        made.fill_shapes(_parameters_of_one_shape)
         DENSITIES.append(made)
         return made
 
@@ -109,7 +109,7 @@ def _check(sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axe
             )
 
 
-def _parameters_alike(shapes: Shapes, p: Params) -> Shapes:
+def _parameters_of_one_shape(shapes: Shapes, p: Params) -> Shapes:
     """Give all parameters the shape of the one that is known."""
     names = [name for name in shapes if name != "sample"]
     known = next((shapes[name] for name in names if shapes[name]), None)
@@ -174,7 +174,7 @@ def random_pdf_exponential(sample: Tensor, lam: Tensor) -> Supported:
 
 @density("poisson")
 def random_pdf_poisson(sample: Tensor, lam: Tensor) -> Supported:
-    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers.
+    """Probability of a count under the Poisson distribution with mean `lam`, interpolated between integers.
 
     >>> random_pdf_poisson(torch.tensor([0.0, 1.0]), torch.tensor(1.0), is_log=True)
     tensor([-1., -1.])
@@ -189,7 +189,7 @@ def _poisson(count: Tensor, lam: Tensor) -> Tensor:
 
 @density("negative_binomial")
 def random_pdf_negative_binomial(sample: Tensor, k: Tensor, p: Tensor) -> Supported:
-    """Probability of a count under the negative binomial distribution, carried on between whole numbers.
+    """Probability of a count under the negative binomial distribution, interpolated between integers.
 
     It counts failures before `k` successes of probability `p`; `k` may be any number above 0.
 

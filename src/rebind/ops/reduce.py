@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -92,8 +92,8 @@ def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 def _prod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if len(axes) == 1:
         return torch.prod(data, axes[0], keepdim=keepdims, dtype=data.dtype)
-    kept = [axis for axis in range(data.ndim) if axis not in axes]
-    out = torch.prod(data.permute(*kept, *axes).flatten(len(kept)), -1, dtype=data.dtype)
+    others = [axis for axis in range(data.ndim) if axis not in axes]
+    out = torch.prod(data.permute(*others, *axes).flatten(len(others)), -1, dtype=data.dtype)
     return out.reshape([1 if a in axes else n for a, n in enumerate(data.shape)]) if keepdims else out
 
 
@@ -128,14 +128,14 @@ max = _reduction(
     "max",
     "max_axis",
     compute=_max,
-    doc="Largest element along axes; each of several largest gets the whole gradient.",
+    doc="Largest element along axes; each of several largest gets the full gradient.",
     numpy_name="max",
 )
 min = _reduction(
     "min",
     "min_axis",
     compute=_min,
-    doc="Smallest element along axes; each of several smallest gets the whole gradient.",
+    doc="Smallest element along axes; each of several smallest gets the full gradient.",
     numpy_name="min",
 )
 square_sum = _reduction(
@@ -147,13 +147,13 @@ square_sum = _reduction(
 
 
 def _extreme_gradient(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
     """Give each extreme element the head gradient, where torch would share it among them."""
-    (data,), (out,), (head,) = inputs, outputs, heads
+    (data,), (out,), (head_grad,) = inputs, outputs, head_grads
     axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False))
-    kept = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
-    return ((data == out.reshape(kept)) * head.reshape(kept),)
+    with_ones = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
+    return ((data == out.reshape(with_ones)) * head_grad.reshape(with_ones),)
 
 
 max.gradient(_extreme_gradient)
@@ -184,7 +184,13 @@ def norm(
     return out if out.ndim else out.reshape(1)
 
 
-def _position(find: Any, data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+class _ArgFinder(Protocol):
+    """`torch.argmax` or `torch.argmin`."""
+
+    def __call__(self, input: Tensor, dim: int, keepdim: bool = False) -> Tensor: ...
+
+
+def _position(find: _ArgFinder, data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
     """Return the position of an extreme in data's type."""
     if axis is None:
         out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
@@ -237,9 +243,9 @@ def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple
     (tensor([2.]), tensor([1.]))
     """
     along = reduced_axes(data.ndim, axes, False)
-    mean_kept = _mean(data, along, True)
-    variance = _mean(torch.square(data - mean_kept), along, keepdims)
-    average = mean_kept if keepdims else mean_kept.squeeze(along)
+    centre = _mean(data, along, True)
+    variance = _mean(torch.square(data - centre), along, keepdims)
+    average = centre if keepdims else centre.squeeze(along)
     return (average, variance) if average.ndim else (average.reshape(1), variance.reshape(1))
 
 

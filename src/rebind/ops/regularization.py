@@ -1,9 +1,9 @@
-"""Operators that pass their input on and add something to its gradient."""
+"""Operators that return their input and add something to its gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Protocol
 
 import torch
 from torch import Tensor
@@ -32,13 +32,13 @@ def identity_attach_kl_sparse_reg(
     q, the moving average of the unit's mean over the batch: ``penalty * ((1 - target) / (1 - q) - target / q)``.
     It is not divided by the size of the batch. The average takes the batch in before.
 
-    Other than in MXNet 1.9.1, where it moves in `backward`, and at a second one again, the average moves in a forward
-    pass in training, as other auxiliary states do; and data may have more than two axes.
+    Other than in MXNet 1.9.1, where each `backward` updates it, the average is updated by a forward pass
+    in training, as other auxiliary states do; and data may have more than two axes.
 
     Parameters
     ----------
     sparseness_target
-        What the mean of a unit shall be.
+        The target of the mean of a unit.
     penalty
         A factor of what is added to the gradient.
     momentum
@@ -61,7 +61,7 @@ def identity_attach_kl_sparse_reg(
     _check_units(tuple(data.shape), tuple(moving_avg.shape))
     if not data.is_floating_point():
         raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
-    new_avg = _moved(data, moving_avg, momentum) if training else None
+    new_avg = _averaged(data, moving_avg, momentum) if training else None
     if not torch.is_grad_enabled():
         return data, new_avg
     average = moving_avg if new_avg is None else new_avg
@@ -69,20 +69,26 @@ def identity_attach_kl_sparse_reg(
     return _WithSlope.apply(data, slope.view(-1, *(1,) * (data.dim() - 2))), new_avg
 
 
+class _SlopeContext(Protocol):
+    saved_tensors: tuple[Tensor, ...]
+
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
 class _WithSlope(torch.autograd.Function):
     """The first argument as it is, with the second one added to its gradient."""
 
     @staticmethod
-    def forward(ctx: Any, data: Tensor, slope: Tensor) -> Tensor:
+    def forward(ctx: _SlopeContext, data: Tensor, slope: Tensor) -> Tensor:
         ctx.save_for_backward(slope)
         return data.view_as(data)
 
     @staticmethod
-    def backward(ctx: Any, head: Tensor) -> tuple[Tensor, None]:
-        return head + ctx.saved_tensors[0], None
+    def backward(ctx: _SlopeContext, head_grad: Tensor) -> tuple[Tensor, None]:
+        return head_grad + ctx.saved_tensors[0], None
 
 
-def _moved(data: Tensor, moving_avg: Tensor, momentum: float) -> Tensor:
+def _averaged(data: Tensor, moving_avg: Tensor, momentum: float) -> Tensor:
     if not data.numel():
         return moving_avg.clone()
     axes = (0, *range(2, data.dim()))

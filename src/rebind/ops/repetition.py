@@ -19,7 +19,7 @@ __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to", "pad", "repeat", 
 
 @operator("broadcast_to")
 def broadcast_to(data: Tensor, *, shape: tuple[int, ...] = ()) -> Tensor:
-    """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size.
+    """`data` repeated along axes of size 1 up to `shape`, in which 0 leaves a size as it is.
 
     >>> broadcast_to(torch.tensor([[1], [2]]), shape=(0, 3))
     tensor([[1, 1, 1],
@@ -68,7 +68,7 @@ def broadcast_like(
             raise ShapeError(f"rhs must have as many axes as lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
         return _expanded(lhs, rhs.shape)
     if not lhs_axes or not rhs_axes or len(lhs_axes) != len(rhs_axes):
-        raise ShapeError(f"lhs_axes and rhs_axes must be alike long; got {lhs_axes} and {rhs_axes}")
+        raise ShapeError(f"lhs_axes and rhs_axes must be of one length; got {lhs_axes} and {rhs_axes}")
     target = list(lhs.shape)
     for left, right in zip(lhs_axes, rhs_axes, strict=True):
         left = normalize_axis(left, lhs.ndim, "lhs_axes")
@@ -124,7 +124,7 @@ def pad(
     """`data` with a border: of a constant, of the nearest element, or of a mirror image.
 
     `pad_width` holds two numbers for each axis, before and after. Only the modes ``edge`` and ``reflect`` ask
-    for four or five axes, the first two of which keep their sizes; MXNet asks for it always.
+    for four or five axes, the first two of which are not padded; MXNet asks for it always.
 
     >>> pad(torch.tensor([1.0, 2.0]), mode="constant", pad_width=(1, 2))
     tensor([0., 1., 2., 0., 0.])

@@ -13,7 +13,7 @@ from .spec import operator
 def reset_arrays(*data: Tensor) -> tuple[()]:
     """Write zeros into arrays, of any shapes and types, and return nothing.
 
-    It has no output and cannot be a part of a symbol, where MXNet kills the process.
+    It has no output and cannot be in a symbol, where MXNet kills the process.
 
     >>> array = torch.ones(2)
     >>> reset_arrays(array)
@@ -23,7 +23,7 @@ def reset_arrays(*data: Tensor) -> tuple[()]:
     """
     if any(array.is_meta for array in data):
         raise ArgumentError(
-            "it writes into arrays and has no output, so that it cannot be a part of a symbol. "
+            "it writes into arrays and has no output, so it cannot be in a symbol. "
             "Call nd.reset_arrays(...) on the arrays."
         )
     with torch.no_grad():

@@ -31,7 +31,7 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
     -1    what is left, once; a source axis is passed over
     -2    all source axes that are left
     -3    the product of the next two source axes
-    -4    the source axis parted into the next two codes, one of which may be -1
+    -4    the source axis split into the next two codes, one of which may be -1
     ====  ===================================================================================
 
     With `reverse` source axes and codes are matched from the right; the answer is in the usual order.
@@ -51,12 +51,12 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
     source, pending = (shape[::-1], codes[::-1]) if reverse else (shape, codes)
     target: list[int] = []
     at = position = 0  # the next source axis, the next code
-    asked = f"shape={codes}{' from the right' if reverse else ''}"
+    request = f"shape={codes}{' from the right' if reverse else ''}"
 
     def take(count: int) -> Sequence[int]:
         nonlocal at
         if at + count > len(source):
-            raise ShapeError(f"{asked} needs more axes than data has; got {shape}")
+            raise ShapeError(f"{request} needs more axes than data has; got {shape}")
         at += count
         return source[at - count : at]
 
@@ -70,7 +70,7 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
         elif code == -3:
             target.append(prod(take(2)))
         elif code == -4:
-            target += _parted(take(1)[0], pending[position : position + 2], asked)
+            target += _split_in_two(take(1)[0], pending[position : position + 2], request)
             position += 2
         elif code == -1 or code > 0:
             at = min(at + 1, len(source))
@@ -81,13 +81,13 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
             )
     if reverse:
         target.reverse()
-    return _filled(target, prod(shape), f"{asked} must fit data of shape {shape}")
+    return _filled(target, prod(shape), f"{request} must fit data of shape {shape}")
 
 
-def _parted(size: int, parts: Sequence[int], asked: str) -> Sequence[int]:
-    """Return the two parts of an axis, one of which may be -1."""
-    if len(parts) == 2:
-        first, second = parts
+def _split_in_two(size: int, sizes: Sequence[int], request: str) -> Sequence[int]:
+    """Return the sizes into which an axis is split, one of which may be -1."""
+    if len(sizes) == 2:
+        first, second = sizes
         if first == -1 and second > 0:
             first = size // second
         elif second == -1 and first > 0:
@@ -96,7 +96,7 @@ def _parted(size: int, parts: Sequence[int], asked: str) -> Sequence[int]:
             return first, second
         if size == 0 and min(first, second) >= 0:
             return first, second
-    raise ShapeError(f"in {asked} two sizes, one of which may be -1, must follow -4 and part {size}")
+    raise ShapeError(f"in {request} two sizes, one of which may be -1, must follow -4 and split {size}")
 
 
 def _filled(target: list[int], total: int, demand: str) -> Shape:
@@ -136,8 +136,8 @@ def reshape(
 ) -> Tensor:
     """`data` in another shape, its elements in the same order.
 
-    Codes in `shape` stand for source axes: 0 copies one, -1 is what is left, -2 copies all that are left, -3
-    joins two, -4 parts one into the next two codes; with `reverse` they are matched from the right.
+    Codes in `shape` refer to source axes: 0 copies one, -1 is what is left, -2 copies all that are left, -3
+    joins two, -4 splits one into the next two codes; with `reverse` they are matched from the right.
     `target_shape` and `keep_highest` are MXNet's older way: one 0 is what is left. Different from MXNet, a shape
     that does not fit is always an error.
 

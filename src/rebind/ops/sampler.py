@@ -9,26 +9,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ._derivative import differentiable_twice
+from ._types import require_floating
 from .spec import Shapes, operator
 
 __all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer"]
 
 
 def _wide(tensor: Tensor) -> Tensor:
-    """Return numbers of 16 bits in float32: positions within a picture need more digits than they have."""
+    """Return numbers of 16 bits in float32: positions within an image need more digits than they have."""
     return tensor.float() if tensor.dtype.itemsize == 2 else tensor
 
 
 @operator("BilinearSampler", rows=2)
 def bilinear_sampler(data: Tensor, grid: Tensor, *, cudnn_off: bool | None = None) -> Tensor:
-    """Values of pictures at the positions of a grid, interpolated between the four pixels around each.
+    """Values of images at the positions of a grid, interpolated between the four pixels around each.
 
-    Positions run from -1, the middle of the first pixel, to 1, the middle of the last one. Beyond the picture all
-    is 0: a position less than a pixel outside fades into that. The gradient flows to the pictures and to the grid.
+    Positions run from -1, the middle of the first pixel, to 1, the middle of the last one. Beyond the image all
+    is 0: a position less than a pixel outside fades into that. The gradient flows to the images and to the grid.
 
     Parameters
     ----------
@@ -110,10 +111,10 @@ def grid_generator(
     transform_type: Literal["affine", "warp"],
     target_shape: tuple[int, ...] = (0, 0),
 ) -> Tensor:
-    """Positions for `BilinearSampler`: those of an affine map, or of the pixels moved by a flow.
+    """Positions for `BilinearSampler`: those of an affine map, or of the pixels displaced by a flow.
 
     With ``'affine'`` the six numbers a to f of an instance make ``x' = a x + b y + c`` and ``y' = d x + e y + f`` of
-    the positions x and y of the target, from -1 to 1. With ``'warp'`` the data says by how many pixels to move.
+    the positions x and y of the target, from -1 to 1. With ``'warp'`` the data is the displacement in pixels.
 
     On an axis with one pixel there is nothing between -1 and 1: it has the position 0 with ``'affine'``. (MXNet
     1.9.1 makes it nan, and nan or inf with ``'warp'``.)
@@ -141,21 +142,20 @@ def grid_generator(
               [ 1.,  1.,  1.]]]])
     """
     _check_grid(tuple(data.shape), transform_type)
-    if not data.is_floating_point():
-        raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
+    require_floating(data)
     wide = _wide(data)
     grid = _affine_grid(wide, target_shape) if transform_type == "affine" else _warped_grid(wide)
     return grid.to(data.dtype)
 
 
 def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:
-    rows = numbers.view(-1, 2, 3, 1, 1)
+    maps = numbers.view(-1, 2, 3, 1, 1)
     down, across = (_positions(n, numbers) for n in target_shape)
-    return rows[:, :, 0] * across + (rows[:, :, 1] * down.unsqueeze(1) + rows[:, :, 2])
+    return maps[:, :, 0] * across + (maps[:, :, 1] * down.unsqueeze(1) + maps[:, :, 2])
 
 
 def _positions(number: int, like: Tensor) -> Tensor:
-    """Return the positions of so many pixels, from -1 to 1; that of a single one is 0."""
+    """Return the positions of pixels along an axis, from -1 to 1; that of a single one is 0."""
     low, high = (-1.0, 1.0) if number > 1 else (0.0, 0.0)
     return torch.linspace(low, high, number, dtype=like.dtype, device=like.device)
 
@@ -207,7 +207,7 @@ def spatial_transformer(
     sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,
 ) -> Tensor:
-    """Pictures seen through an affine map: `BilinearSampler` on the grid that `GridGenerator` makes of `loc`.
+    """Images seen through an affine map: `BilinearSampler` on the grid that `GridGenerator` makes of `loc`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def spatial_transformer(
     transform_type
         ``'affine'``: ``x' = a x + b y + c`` and ``y' = d x + e y + f``, with the six numbers of `loc` in this order.
     sampler_type
-        ``'bilinear'``: interpolated, with zeros outside of the picture.
+        ``'bilinear'``: interpolated, with zeros outside of the image.
     cudnn_off
         No effect here; accepted for old programs.
 
@@ -266,7 +266,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 def _sampled_from(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    """Return what the output says: batch and channels of the data, and the sizes of a grid."""
+    """Return what follows from the output: batch and channels of the data, and the sizes of a grid."""
     out = outputs[0]
     if out is None or len(out) != 4:
         return {}

@@ -37,7 +37,7 @@ def random_randint(
     generator: Source | None = None,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Draws of whole numbers from ``[low, high)``, each as likely.
+    """Random integers from ``[low, high)``, all equally likely.
 
     >>> random_randint(low=7, high=8, shape=(3,))
     tensor([7, 7, 7], dtype=torch.int32)
@@ -118,10 +118,10 @@ def sample_unique_zipfian(
     generator: torch.Generator | None = None,
     device: torch.device | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Different whole numbers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
+    """Different integers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
 
     A number n is drawn with the probability ``log((n + 2) / (n + 1)) / log(range_max + 1)``, again and again until a
-    row has as many different ones as asked for. The second output says how many draws that took. MXNet rounds where its
+    row has as many different ones as asked for. The second output counts the draws that took. MXNet rounds where its
     documentation has it cut, so that its 0 comes too seldom.
 
     Parameters
@@ -141,14 +141,14 @@ def sample_unique_zipfian(
     """
     # Let the draws come at random times, one a second on average. Then each number comes at random times of its own, at
     # a rate that is its probability, and independently of all others: the first numbers to come are the sample, in
-    # order. After its first time each comes again as often as a Poisson distribution says: these are the vain draws.
+    # order. After its first time each comes again, by a Poisson distribution: these are the repeated draws.
     rows, count = shape or (0, 0)
-    place = torch.arange(range_max, dtype=torch.float64, device=device)
-    rate = (torch.log1p(1 / (place + 1)) / math.log(range_max + 1)).to(torch.float32)
+    number = torch.arange(range_max, dtype=torch.float64, device=device)
+    rate = (torch.log1p(1 / (number + 1)) / math.log(range_max + 1)).to(torch.float32)
     first = torch.empty(rows, range_max, device=device).exponential_(generator=generator) / rate
     times, drawn = torch.topk(first, count, dim=1, largest=False, sorted=True)
-    vain = ((times[:, -1:] - times) * rate[drawn]).sum(1)
-    return drawn, torch.poisson(vain, generator=generator).to(torch.int64) + count
+    repeated = ((times[:, -1:] - times) * rate[drawn]).sum(1)
+    return drawn, torch.poisson(repeated, generator=generator).to(torch.int64) + count
 
 
 @sample_unique_zipfian.check

@@ -44,7 +44,7 @@ def sequence_mask(
     use_sequence_length
         Take `sequence_length` as an input; without it nothing is replaced.
     value
-        What takes the place of the padding.
+        What replaces the padding.
     axis
         The axis of time, 0 or 1; the batch is on the other one.
 

@@ -1,6 +1,6 @@
-"""Parts of arrays by ranges, and arrays with such a part replaced.
+"""Regions of arrays by ranges, and arrays with such a region replaced.
 
-Whether a part may share memory with the array that it comes from is for the callers to decide.
+Whether a region may share memory with the array that it comes from is for the callers to decide.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .spec import Shapes, operator
 Bounds = tuple[int | None, ...]
 
 
-class _Part(NamedTuple):
-    """Which part of an array is meant."""
+class _Region(NamedTuple):
+    """Which region of an array is meant."""
 
     slices: tuple[builtins.slice, ...]  # forward on every axis: torch knows no negative steps
     backwards: tuple[int, ...]  # the axes that run backwards
@@ -30,10 +30,10 @@ class _Part(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _part(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Part:
-    """Return the part of an array of `shape` that ranges along its first axes choose."""
+def _region(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Region:
+    """Return the region of an array of `shape` that ranges along its first axes choose."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
-        raise ShapeError(f"begin, end and step must be alike long; got {begin}, {end} and {step}")
+        raise ShapeError(f"begin, end and step must be of one length; got {begin}, {end} and {step}")
     if len(begin) > len(shape):
         raise ShapeError(f"begin must not be longer than data has axes, {shape}; got {begin}")
     if 0 in step:
@@ -41,33 +41,33 @@ def _part(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Part:
     slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
     ranges = [range(*chosen.indices(size)) for chosen, size in zip(slices, shape, strict=False)]
     forward = [chosen if chosen.step > 0 else chosen[::-1] for chosen in ranges]
-    return _Part(
+    return _Region(
         tuple(builtins.slice(c.start, max(c.stop, c.start), c.step) for c in forward),
         tuple(axis for axis, chosen in enumerate(ranges) if chosen.step < 0),
         (*map(len, ranges), *shape[len(ranges) :]),
     )
 
 
-def _replaced(data: Tensor, part: _Part, value: Tensor | float) -> Tensor:
-    """Return a copy of `data` with a part replaced."""
+def _replaced(data: Tensor, region: _Region, value: Tensor | float) -> Tensor:
+    """Return a copy of `data` with a region replaced."""
     out = data.clone()
-    if part.backwards and isinstance(value, Tensor):
-        value = torch.flip(value, part.backwards)
-    out[part.slices] = value
+    if region.backwards and isinstance(value, Tensor):
+        value = torch.flip(value, region.backwards)
+    out[region.slices] = value
     return out
 
 
 @operator("slice", "crop")
 def slice(data: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Tensor:
-    """Part of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way".
+    """Slice of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way".
 
     >>> slice(torch.arange(12).reshape(3, 4), begin=(0, None), end=(2, None), step=(1, -2))
     tensor([[3, 1],
             [7, 5]])
     """
-    part = _part(tuple(data.shape), begin, end, step)
-    out = data[part.slices]
-    return torch.flip(out, part.backwards) if part.backwards else out
+    region = _region(tuple(data.shape), begin, end, step)
+    out = data[region.slices]
+    return torch.flip(out, region.backwards) if region.backwards else out
 
 
 @slice.shapes_from_outputs
@@ -75,13 +75,13 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
     if data is None or out is None or len(data) != len(out):
         return {}
-    at = len(p.begin)  # the axes behind are whole
+    at = len(p.begin)  # further axes are not sliced
     return {"data": (*data[:at], *out[at:])}
 
 
 @operator("slice_axis")
 def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tensor:
-    """Part of `data` from `begin` up to `end` along one axis; both may count from the end.
+    """Slice of `data` from `begin` up to `end` along one axis; both may count from the end.
 
     >>> slice_axis(torch.arange(5), axis=0, begin=-3, end=None)
     tensor([2, 3, 4])
@@ -92,7 +92,7 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
     last = size if end is None else end + size if end < 0 else end
     if not 0 <= first < last <= size:
         raise ShapeError(
-            f"begin and end must choose a part of axis {axis} of size {size}; got {begin} and {end}"
+            f"begin and end must choose a range of axis {axis} of size {size}; got {begin} and {end}"
         )
     return data.narrow(axis, first, last - first)
 
@@ -108,7 +108,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 @operator("slice_like", types={"data": "T", "shape_like": "any", "output": "T"})
 def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
-    """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`.
+    """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`.
 
     >>> slice_like(torch.arange(6).reshape(2, 3), torch.zeros(1, 2))
     tensor([[0, 1]])
@@ -131,15 +131,15 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
 
 @operator("_slice_assign", "_crop_assign")
 def slice_assign(lhs: Tensor, rhs: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Tensor:
-    """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both.
+    """A copy of `lhs` whose region from `begin` up to `end` is `rhs`; differentiable in both.
 
     >>> slice_assign(torch.zeros(4), torch.ones(2), begin=(1,), end=(3,))
     tensor([0., 1., 1., 0.])
     """
-    part = _part(tuple(lhs.shape), begin, end, step)
-    if rhs.shape != part.shape:
-        raise ShapeError(f"rhs must have the shape of the part, {part.shape}; got {tuple(rhs.shape)}")
-    return _replaced(lhs, part, rhs)
+    region = _region(tuple(lhs.shape), begin, end, step)
+    if rhs.shape != region.shape:
+        raise ShapeError(f"rhs must have the shape of the region, {region.shape}; got {tuple(rhs.shape)}")
+    return _replaced(lhs, region, rhs)
 
 
 @slice_assign.fill_shapes
@@ -147,7 +147,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     lhs = shapes["lhs"]
     if lhs is None or 0 in lhs:
         return {}
-    return {"rhs": _part(lhs, p.begin, p.end, p.step).shape}
+    return {"rhs": _region(lhs, p.begin, p.end, p.step).shape}
 
 
 @slice_assign.shapes_from_outputs
@@ -159,10 +159,10 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 def slice_assign_scalar(
     data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:
-    """A copy of `data` whose part from `begin` up to `end` is `scalar`.
+    """A copy of `data` whose region from `begin` up to `end` is `scalar`.
 
     >>> slice_assign_scalar(torch.zeros(4), scalar=7.0, begin=(None,), end=(None,), step=(2,))
     tensor([7., 0., 7., 0.])
     """
-    part = _part(tuple(data.shape), begin, end, step)
-    return _replaced(data, part, scalar if data.is_floating_point() else int(scalar))
+    region = _region(tuple(data.shape), begin, end, step)
+    return _replaced(data, region, scalar if data.is_floating_point() else int(scalar))

@@ -10,17 +10,8 @@ from .spec import OPERATORS, find
 
 __all__ = ["SPARSE_NAMES"]
 
-_FAMILIES = (
-    contrib,
-    elementwise,
-    joining,
-    loss,
-    matmul,
-    nn,
-    reduce,
-    slicing,
-    unary,
-)  # they must be there first
+# Imported here so that their operators are registered before the names below are looked up.
+_FAMILIES = (contrib, elementwise, joining, loss, matmul, nn, reduce, slicing, unary)
 
 _NAMES = """
     ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import torch
@@ -31,7 +31,7 @@ def correlation(
     pad_size: Annotated[int, AtLeast(0)] = 0,
     is_multiply: bool = True,
 ) -> Tensor:
-    """Likeness of each patch of `data1` to the patches around the same place of `data2` (FlowNet).
+    """Correlation of each patch of `data1` with the patches around the same position of `data2` (FlowNet).
 
     It is the mean, over channels and the pixels of a patch, of the products of both: one channel of the result for
     each displacement.
@@ -54,9 +54,9 @@ def correlation(
     Shapes
     ------
     data1, data2 : (N, C, H, W)
-    out : (N, D * D, *places)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is displaced by
-        ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
-        ``places = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
+    out : (N, D * D, *positions)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is
+        displaced by ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
+        ``positions = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
 
     References
     ----------
@@ -73,34 +73,39 @@ def correlation(
             f"data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
         )
     require_floating(data1)
-    rows, columns = _places(data1.shape, kernel_size, max_displacement, stride1, pad_size)
+    rows, columns = _patch_counts(data1.shape, kernel_size, max_displacement, stride1, pad_size)
     if not (rows and columns):
         raise ShapeError(f"data1 must have rows and columns; got shape {tuple(data1.shape)}")
     if pad_size:
         data1, data2 = (F.pad(data, (pad_size,) * 4) for data in (data1, data2))
+    compare = _row_products if is_multiply else _row_differences
     if kernel_size == 1:
-        step, height, width = stride1, rows, columns
-    else:  # patches overlap: all pixels are compared, then averaged over patches
-        step = 1
-        height, width = (stride1 * (count - 1) + kernel_size for count in (rows, columns))
-    span_down, span_right = step * (height - 1) + 1, step * (width - 1) + 1
-    radius = max_displacement // stride2
-    nearest = max_displacement - radius * stride2
-    count = 2 * radius + 1
+        return _compared(data1, data2, (rows, columns), stride1, max_displacement, stride2, compare)
+    # Patches overlap: all pixels are compared, then averaged over patches.
+    size = (stride1 * (rows - 1) + kernel_size, stride1 * (columns - 1) + kernel_size)
+    pixels = _compared(data1, data2, size, 1, max_displacement, stride2, compare)
+    return F.avg_pool2d(pixels, kernel_size, stride1)
 
-    first = data1[
-        :,
-        :,
-        max_displacement : max_displacement + span_down : step,
-        max_displacement : max_displacement + span_right : step,
-    ]
-    second = data2[..., nearest : nearest + span_right + 2 * radius * stride2]
-    rows_of = _row_products if is_multiply else _row_differences
-    # All displacements to the right at once, those down in a loop: each of them reads another part of the map.
-    tops = range(nearest, nearest + count * stride2, stride2)
-    found = rows_of(first, [second[:, :, top : top + span_down : step] for top in tops], step, stride2, count)
-    out = torch.cat(found, 1) / max(data1.shape[1], 1)
-    return out if kernel_size == 1 else F.avg_pool2d(out, kernel_size, stride1)
+
+def _compared(
+    data1: Tensor,
+    data2: Tensor,
+    size: tuple[int, int],
+    step: int,
+    reach: int,
+    stride: int,
+    compare: Callable[[Tensor, Sequence[Tensor], int, int, int], list[Tensor]],
+) -> Tensor:
+    """Return means over channels for each pixel, `step` apart, and each displacement up to `reach`, `stride` apart."""
+    down, right = (step * (n - 1) + 1 for n in size)
+    radius = reach // stride
+    nearest, count = reach - radius * stride, 2 * radius + 1
+    first = data1[:, :, reach : reach + down : step, reach : reach + right : step]
+    second = data2[..., nearest : nearest + right + 2 * radius * stride]
+    # All displacements to the right at once, those down in a loop: each of them reads another region of the map.
+    tops = range(nearest, nearest + count * stride, stride)
+    found = compare(first, [second[:, :, top : top + down : step] for top in tops], step, stride, count)
+    return torch.cat(found, 1) / max(data1.shape[1], 1)
 
 
 def _row_products(
@@ -108,8 +113,8 @@ def _row_products(
 ) -> list[Tensor]:
     """Return sums over channels of ``first[x] * second[step * x + stride * d]`` for each d: (N, count, h, w).
 
-    Of the products of all pixels of a row with all of the other row, one matrix product, a band is kept: more work
-    than needed, but the kind that machines do fastest.
+    Of the products of all pixels of a row with all of the other row, one matrix product, a band is used: more work
+    than needed, but in the form that runs fastest.
     """
     n, _, height, width = first.shape
     first = first.permute(0, 2, 3, 1).flatten(0, 1)
@@ -135,7 +140,7 @@ def _row_differences(
     ]
 
 
-def _places(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:
+def _patch_counts(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:
     """Return how many rows and columns of patches there are; for an unknown size (0), 0."""
     if len(data) != 4:
         raise ShapeError(f"data1 must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
@@ -159,7 +164,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data1"] or shapes["data2"]
     if data is None:
         return {}
-    _places(data, p.kernel_size, p.max_displacement, p.stride1, p.pad_size)
+    _patch_counts(data, p.kernel_size, p.max_displacement, p.stride1, p.pad_size)
     return {"data1": data, "data2": data}
 
 
@@ -170,18 +175,18 @@ def crop(
     h_w: tuple[int, ...] = (0, 0),
     center_crop: bool = False,
 ) -> Tensor:
-    """A part of the rows and columns of the first array, of the size of the second or of `h_w`.
+    """A region of the first array, of the size of the second or of `h_w`.
 
     The second array gets no gradient. New programs use `slice`.
 
     Parameters
     ----------
     offset
-        First row and column of the part.
+        First row and column of the region.
     h_w
-        Rows and columns of the part, for one array; two have the size of the second.
+        Height and width of the region, for one array; two have the size of the second.
     center_crop
-        Take the part from the middle, whatever `offset` is.
+        Take the region from the middle, whatever `offset` is.
 
     Shapes
     ------
@@ -210,7 +215,7 @@ def crop(
     start = [left // 2 for left in room] if center_crop else offset
     if len(start) != 2 or not all(0 <= begin <= left for begin, left in zip(start, room, strict=True)):
         raise ShapeError(
-            f"offset must be two numbers from (0, 0) to {tuple(room)}, for a part {tuple(size)} of data "
+            f"offset must be two numbers from (0, 0) to {tuple(room)}, for a region {tuple(size)} of data "
             f"{tuple(data[0].shape)}; got {offset}"
         )
     return data[0][:, :, start[0] : start[0] + size[0], start[1] : start[1] + size[1]]

@@ -1,6 +1,6 @@
-"""How arrays are stored: casts between kinds of storage, and operators that only sparse arrays have.
+"""Storage of arrays: casts between storage types, and operators that only sparse arrays have.
 
-Arrays are dense here. What needs a sparse one says so.
+Arrays are dense here. An operator that needs a sparse one raises an error.
 """
 
 from __future__ import annotations

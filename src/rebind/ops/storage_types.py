@@ -88,7 +88,7 @@ class StorageKernel:
     when
         For which parameters there is the form; None: for all.
     repeats
-        Whether the last of `inputs` stands for any number of them, as in ``add_n``.
+        Whether the last of `inputs` may be repeated any number of times, as in ``add_n``.
     """
 
     inputs: tuple[str, ...]

@@ -149,7 +149,7 @@ def make_loss(data: Tensor) -> Tensor:
 
 @make_loss.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
     return (torch.ones_like(inputs[0]),)
 

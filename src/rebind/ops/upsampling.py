@@ -31,10 +31,10 @@ def up_sampling(
     multi_input_mode: Literal["concat", "sum"] = "concat",
     workspace: Annotated[int, AtLeast(0)] = 512,
 ) -> Tensor:
-    """Pictures `scale` times as high and wide: each pixel repeated, or spread by a kernel.
+    """Images `scale` times as high and wide: each pixel repeated, or spread by a kernel.
 
     With ``'nearest'`` any number of arrays can be given. The first one sets the size of the result; the others are
-    enlarged to it, by as much as they need. With ``'bilinear'`` there are two, the pictures and a kernel for each
+    enlarged to it, by as much as they need. With ``'bilinear'`` there are two, the images and a kernel for each
     channel, and the result is the transposed convolution with it. The initializer ``Bilinear`` makes the kernels
     that interpolate; they are trained like other weights.
 
@@ -43,7 +43,7 @@ def up_sampling(
     scale
         How often a pixel is repeated in both directions, or the stride.
     num_filter
-        For ``'bilinear'``: the number of channels of the data; 0 stands for it too. (MXNet 1.9.1 dies of 0.)
+        For ``'bilinear'``: the number of channels of the data; 0 means it too. (MXNet 1.9.1 crashes with 0.)
     sample_type
         ``'nearest'`` or ``'bilinear'``.
     multi_input_mode
@@ -82,11 +82,11 @@ def up_sampling(
 
 
 def _repeated(data: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return pictures of `size`, a multiple of their own, in one copy."""
+    """Return images of `size`, a multiple of their own, in one copy."""
     batch, channels, height, width = data.shape
     down, across = (whole // n if n else 1 for whole, n in zip(size, (height, width), strict=True))
-    parts = data[:, :, :, None, :, None].expand(-1, -1, -1, down, -1, across)
-    return parts.reshape(batch, channels, *size)
+    repeated = data[:, :, :, None, :, None].expand(-1, -1, -1, down, -1, across)
+    return repeated.reshape(batch, channels, *size)
 
 
 def _kernels(data: Shape, scale: int, num_filter: int) -> Shape:
@@ -109,9 +109,9 @@ def _enlarged(shapes: list[Shape], scale: int, mode: str) -> tuple[int, int]:
         if len(shape) != 4:
             raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {shape}")
     size = (scale * shapes[0][2], scale * shapes[0][3])
-    alike = slice(2) if mode == "sum" else slice(1)
+    common = slice(2) if mode == "sum" else slice(1)
     for shape in shapes[1:]:
-        if any(a and b and a != b for a, b in zip(shape[alike], shapes[0][alike], strict=True)):
+        if any(a and b and a != b for a, b in zip(shape[common], shapes[0][common], strict=True)):
             what = "batch and channels" if mode == "sum" else "batch"
             raise ShapeError(
                 f"all arrays must have the same {what} with multi_input_mode {mode!r}; "

@@ -37,7 +37,7 @@ def compute(data: Tensor) -> Tensor:
 
 
 def store(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return `values` as a picture of type `dtype`."""
+    """Return `values` as an image of type `dtype`."""
     if dtype is torch.uint8:
         values = values.clamp(0, 255)
     elif dtype is torch.int8:  # what does not fit wraps around, as a cast in C does

@@ -60,14 +60,14 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     hue = hue * (6.0 / 360)
     hue = torch.remainder(hue, 6)
     sector = hue.floor()
-    part = hue - sector
+    fraction = hue - sector
     dark = light < 0.5
     # saturation is a share of the lightness that is possible; back from it comes the largest channel again
     divisor = torch.where(dark, top + bottom, 2 - top - bottom)
     saturation = spread / torch.where(divisor == 0, 1, divisor)
     high = torch.where(light <= 0.5, light * (1 + saturation), light + saturation - light * saturation)
     low = 2 * light - high
-    levels = torch.stack((high, low, low + (high - low) * (1 - part), low + (high - low) * part), -1)
+    levels = torch.stack((high, low, low + (high - low) * (1 - fraction), low + (high - low) * fraction), -1)
     which = torch.tensor(
         [[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]], device=data.device
     )
@@ -88,7 +88,7 @@ def _lit(data: Tensor, alpha: Tensor) -> Tensor:
 def random_brightness(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
-    """`data` multiplied by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+    """`data` multiplied by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
     Shapes
     ------
@@ -106,7 +106,7 @@ def random_brightness(
 def random_contrast(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
-    """`data` moved away from its mean brightness by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+    """`data` scaled about its mean brightness by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
     It is ``factor * data + (1 - factor) * mean``: the mean over all pixels of ``0.299 R + 0.587 G + 0.114 B``.
 
@@ -127,7 +127,7 @@ def random_contrast(
 def random_saturation(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Pixels moved away from their own grey by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+    """Pixels scaled about their own grey by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
     It is ``factor * data + (1 - factor) * grey`` with ``grey = 0.299 R + 0.587 G + 0.114 B``.
 
@@ -150,7 +150,7 @@ def random_saturation(
 def random_hue(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Hues rotated by a part of the circle that is drawn evenly from ``[min_factor, max_factor)``.
+    """Hues rotated by a fraction of the circle drawn uniformly from ``[min_factor, max_factor)``.
 
     Lightness and saturation stay (the model HLS). One channel has no hue and stays as it is; MXNet leaves its result
     unwritten.
@@ -177,10 +177,10 @@ def random_color_jitter(
     hue: float,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Brightness, contrast, saturation and hue changed by chance, in random order.
+    """Brightness, contrast, saturation and hue changed at random, in random order.
 
-    The factors are drawn evenly from ``[1 - x, 1 + x)``, the rotation of the hue from ``[-hue, hue)``. What is 0 or
-    less is left alone; with all of them 0 the picture stays as it is (MXNet leaves the result unwritten then).
+    The factors are drawn uniformly from ``[1 - x, 1 + x)``, the rotation of the hue from ``[-hue, hue)``. What is 0 or
+    less is left alone; with all of them 0 the image stays as it is (MXNet leaves the result unwritten then).
 
     Shapes
     ------
@@ -201,7 +201,8 @@ def random_color_jitter(
     wide = torch.tensor([2 * amounts[kind] for kind in kinds], dtype=dtype)
     drawn = torch.rand(len(kinds), generator=generator, dtype=dtype, device=device)
     factors = low.to(device) + wide.to(device) * drawn
-    # The order is drawn on the device and not known here: each step does what its turn is, chosen by arithmetic.
+    # The order is drawn on the device and not known here: each step computes all changes, and `where` selects the one
+    # whose turn it is.
     order = torch.randperm(len(kinds), generator=generator, device=device)
     turns, factors = torch.tensor(kinds, device=device)[order], factors[order]
     out = data

@@ -25,7 +25,7 @@ def crop(
     width: Annotated[int, AtLeast(1)],
     height: Annotated[int, AtLeast(1)],
 ) -> Tensor:
-    """The part of `width` and `height` whose first column is `x` and whose first row is `y`.
+    """The region of `width` and `height` whose first column is `x` and whose first row is `y`.
 
     Shapes
     ------
@@ -48,20 +48,20 @@ def crop(
 def resize(
     data: Tensor, *, size: tuple[int, ...] = (), keep_ratio: bool = False, interp: Interpolation = 1
 ) -> Tensor:
-    """`data` in another size, as OpenCV resizes a picture.
+    """`data` in another size, as OpenCV resizes an image.
 
     Each new pixel is a weighted sum of old ones, along columns and along rows. For floating types the weights are
-    float32; for uint8 they are whole multiples of 1/2048, and sums are rounded as by OpenCV 3.4, which MXNet holds.
+    float32; for uint8 they are multiples of 1/2048, and sums are rounded as by OpenCV 3.4, which MXNet 1.9.1 contains.
 
     Parameters
     ----------
     size
         Width and height. One number is both of them, or with `keep_ratio` the shorter side.
     keep_ratio
-        Whether one number in `size` leaves the picture its shape; with two it has no effect.
+        Whether one number in `size` leaves the image its shape; with two it has no effect.
     interp
         0: the pixel before. 1: linear between two. 2: cubic between four. 3: mean of the area that a new pixel covers
-        (linear where the picture grows). 4: Lanczos' window over eight.
+        (linear where the image grows). 4: Lanczos' window over eight.
 
     Shapes
     ------
@@ -95,7 +95,7 @@ def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) 
 
 
 def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[Operator, Operator]:
-    """Make the operator that reverses an axis, and the one that does so by chance."""
+    """Make the operator that reverses an axis, and the one that does so at random."""
 
     def flip(data: Tensor) -> Tensor:
         check_axes(data)

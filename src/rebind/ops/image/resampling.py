@@ -22,7 +22,7 @@ def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
     """
     rows, columns = data.shape[-3:-1]
     if not (rows and columns and height and width):
-        raise ShapeError(f"a picture must have a pixel to be resized; got shape {tuple(data.shape)}")
+        raise ShapeError(f"an image must have a pixel to be resized; got shape {tuple(data.shape)}")
     if interp == 0 or (rows, columns) == (height, width):
         return _nearest(data, height, width)
     if not (data.is_floating_point() or data.dtype is torch.uint8):
@@ -45,7 +45,7 @@ Taps = tuple[Tensor, Tensor]  # which old pixels make each new one, and their we
 
 
 def _resampled(data: Tensor, down: Taps, along: Taps) -> Tensor:
-    """Return sums of the rows of a picture, and then of its columns."""
+    """Return sums of the rows of an image, and then of its columns."""
     values = compute(data)
     return _sums(_sums(values, -3, down), -2, along).to(data.dtype)
 
@@ -60,10 +60,10 @@ def _chosen(values: Tensor, axis: int, index: Tensor) -> list[Tensor]:
     return [torch.index_select(values, axis, column) for column in index.T.contiguous()]
 
 
-def _weighted(parts: Sequence[Tensor], weights: Tensor) -> Tensor:
-    total = parts[0] * weights[0]
-    for part, weight in zip(parts[1:], weights[1:], strict=True):
-        total = total + part * weight
+def _weighted(pixels: Sequence[Tensor], weights: Tensor) -> Tensor:
+    total = pixels[0] * weights[0]
+    for pixel, weight in zip(pixels[1:], weights[1:], strict=True):
+        total = total + pixel * weight
     return total
 
 
@@ -74,13 +74,13 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
     beyond the first or last old one takes that one alone: the sum is the same, but not how uint8 rounds it.
     """
     scale = 1.0 / (new / size)
-    place = torch.arange(new, dtype=torch.float64)
+    position = torch.arange(new, dtype=torch.float64)
     if kind == "grow":
-        first = torch.floor(place * scale)
-        distance = ((place + 1) - (first + 1) * (new / size)).to(torch.float32)
+        first = torch.floor(position * scale)
+        distance = ((position + 1) - (first + 1) * (new / size)).to(torch.float32)
         distance = torch.where(distance <= 0, 0, distance - distance.floor())
     else:
-        exact = ((place + 0.5) * scale - 0.5).to(torch.float32)
+        exact = ((position + 0.5) * scale - 0.5).to(torch.float32)
         first = exact.floor()
         distance = exact - first
     first = first.to(torch.int64)
@@ -122,8 +122,8 @@ def _nearest(data: Tensor, height: int, width: int) -> Tensor:
     for axis, new in ((-3, height), (-2, width)):
         size = data.shape[axis]
         if size != new:
-            place = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
-            index = place.floor().to(torch.int64).clamp(max=size - 1)
+            position = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
+            index = position.floor().to(torch.int64).clamp(max=size - 1)
             data = torch.index_select(data, axis, index.to(data.device))
     return data
 
@@ -137,15 +137,15 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
 
     sums = _sums(data.to(torch.int32), -2, whole(_taps(columns, width, kind, True)))
     index, weight = whole(_taps(rows, height, kind, False))
-    parts, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)
+    pixels, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)
     if kind in ("linear", "grow"):
         # Each row's share is cut to two bits after the point before they are added, and the sum is rounded.
-        shares = [((part >> 4) * share) >> 16 for part, share in zip(parts, weights, strict=True)]
+        shares = [((pixel >> 4) * share) >> 16 for pixel, share in zip(pixels, weights, strict=True)]
         return ((shares[0] + shares[1] + 2) >> 2).clamp(0, 255).to(torch.uint8)
-    out = (_weighted([part.to(torch.int64) for part in parts], weights) + 2**21) >> 22
+    out = (_weighted([pixel.to(torch.int64) for pixel in pixels], weights) + 2**21) >> 22
     if kind == "cubic":
         # OpenCV takes eight numbers at a time, and those in float32; what is left of a row is done as above.
-        quick = _weighted([part.to(torch.float32) for part in parts], weights / 2**22).round()
+        quick = _weighted([pixel.to(torch.float32) for pixel in pixels], weights / 2**22).round()
         count = width * data.shape[-1]
         in_eights = (torch.arange(count, device=data.device) < count // 8 * 8).reshape(width, -1)
         out = torch.where(in_eights, quick.to(torch.int64), out)

@@ -29,7 +29,7 @@ def one_or_more(out: Tensor) -> Tensor:
 
 
 def symmetric(matrix: Tensor) -> Tensor:
-    """Return the symmetric matrix that stands in the lower triangle; its gradient is symmetric too."""
-    mean = (matrix + matrix.mT) / 2  # the derivative is this one's, on both triangles alike
+    """Return the symmetric matrix of the lower triangle; its gradient is symmetric too."""
+    mean = (matrix + matrix.mT) / 2  # the derivative is that of the mean, equal on both triangles
     read = torch.tril(matrix) + torch.tril(matrix, -1).mT
     return mean + (read - mean).detach()

@@ -112,7 +112,7 @@ def inverse(A: Tensor) -> Tensor:
         raise MXNetError("A must have an inverse; a matrix is singular") from None
 
 
-# The factors that MXNet keeps for the gradient are outputs in its files.
+# The factors that MXNet saves for the gradient count as outputs in its files.
 @operator("_linalg_det", "linalg_det", outputs=("output0",), rows=3)
 def det(A: Tensor) -> Tensor:
     """Determinant of square matrices; that of a single one has shape ``(1,)``.
@@ -142,11 +142,11 @@ def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
 
 @slogdet.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    sign, head = outputs[0][..., None, None], heads[1][..., None, None]
+    sign, head_grad = outputs[0][..., None, None], head_grads[1][..., None, None]
     inverse = torch.linalg.inv_ex(inputs[0]).inverse.mT
-    return (torch.where(sign == 0, 0.0, head * inverse).reshape(inputs[0].shape),)
+    return (torch.where(sign == 0, 0.0, head_grad * inverse).reshape(inputs[0].shape),)
 
 
 @operator("_linalg_sumlogdiag", "linalg_sumlogdiag")

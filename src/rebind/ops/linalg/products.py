@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -23,7 +21,7 @@ def _product(
     alpha: float = 1.0,
     axis: int = -2,
 ) -> Tensor:
-    """Return ``alpha * op(a) @ op(b)`` for matrices that stand in `axis` and the last axis."""
+    """Return ``alpha * op(a) @ op(b)`` for matrices in `axis` and the last axis."""
     check_matrices(a, b)
     if a.ndim != b.ndim:
         raise ShapeError(f"A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
@@ -34,7 +32,7 @@ def _product(
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
     if left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
-            f"A and B must be alike but for the axes of the matrices, and fit as matrices; got "
+            f"A and B must be equal in all axes but those of the matrices, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     out = torch.matmul(left, right)
@@ -61,7 +59,7 @@ def gemm(
     transpose_a, transpose_b
         Whether ``op`` transposes.
     axis
-        Where the rows of the matrices stand; the columns are in the last axis.
+        The axis of the rows of the matrices; the columns are in the last axis.
 
     Shapes
     ------
@@ -94,7 +92,15 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @operator("_linalg_gemm2", "linalg_gemm2")
 @with_interface_of(gemm.kernels.function, without=("C", "beta"))
-def gemm2(*matrices: Tensor, **settings: Any) -> Tensor:
+def gemm2(
+    A: Tensor,
+    B: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+) -> Tensor:
     """Product of matrices: ``alpha * op(A) @ op(B)``.
 
     Shapes
@@ -107,7 +113,7 @@ def gemm2(*matrices: Tensor, **settings: Any) -> Tensor:
     tensor([[6., 6.],
             [6., 6.]])
     """
-    return _product(*matrices, **settings)
+    return _product(A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
 
 
 def _triangle(a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: bool) -> Tensor:
@@ -116,7 +122,7 @@ def _triangle(a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: 
     side = -1 if rightside else -2
     if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[side]:
         raise ShapeError(
-            f"A and B must be alike but for the last two axes, and fit as matrices; got "
+            f"A and B must be equal in all but the last two axes, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, rightside={rightside}"
         )
     triangle = torch.tril(a) if lower else torch.triu(a)

@@ -25,7 +25,7 @@ def _make_checks(a: Tensor) -> None:
 
 @operator("_linalg_extractdiag", "linalg_extractdiag")
 def extractdiag(A: Tensor, *, offset: int = 0) -> Tensor:
-    """Diagonal of square matrices, `offset` places above the main one.
+    """Diagonal of square matrices, `offset` above the main one.
 
     Shapes
     ------
@@ -41,7 +41,7 @@ def extractdiag(A: Tensor, *, offset: int = 0) -> Tensor:
 
 @operator("_linalg_makediag", "linalg_makediag")
 def makediag(A: Tensor, *, offset: int = 0) -> Tensor:
-    """Square matrices of zeros with `A` on the diagonal that is `offset` places above the main one.
+    """Square matrices of zeros with `A` on the diagonal that is `offset` above the main one.
 
     Shapes
     ------
@@ -56,12 +56,12 @@ def makediag(A: Tensor, *, offset: int = 0) -> Tensor:
     return torch.diag_embed(A, offset)
 
 
-def _places(size: int, offset: int, lower: bool, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return rows and columns of a triangle: above the main diagonal, below it, or as `lower` says with both."""
+def _triangle_indices(size: int, offset: int, lower: bool, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return rows and columns of a triangle: above the main diagonal, below it, or by `lower` for the main one."""
     rows, columns = torch.tril_indices(size, size, -abs(offset), device=device)
     if offset < 0 or (offset == 0 and lower):
         return rows, columns
-    return columns, rows  # the upper triangle goes column after column, the mirror of the lower
+    return columns, rows  # the upper triangle is read column after column, the mirror of the lower
 
 
 @operator("_linalg_extracttrian", "linalg_extracttrian")
@@ -84,7 +84,7 @@ def extracttrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     tensor([1., 3., 4.])
     """
     _check_offset(A, offset)
-    rows, columns = _places(A.shape[-1], offset, lower, A.device)
+    rows, columns = _triangle_indices(A.shape[-1], offset, lower, A.device)
     return torch.index_select(A.flatten(-2), -1, rows * A.shape[-1] + columns)
 
 
@@ -108,6 +108,6 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     if side * (side + 1) // 2 != count:
         raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")
     size = side + abs(offset)
-    rows, columns = _places(size, offset, lower, A.device)
+    rows, columns = _triangle_indices(size, offset, lower, A.device)
     zeros = A.new_zeros(*A.shape[:-1], size * size)
     return torch.index_copy(zeros, -1, rows * size + columns, A).unflatten(-1, (size, size))

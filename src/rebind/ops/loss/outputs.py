@@ -21,7 +21,7 @@ def make_loss(
     valid_thresh: float = 0.0,
     normalization: Normalization = "null",
 ) -> Tensor:
-    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever stands behind.
+    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever follows.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def make_loss(
 
 @make_loss.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> tuple[Tensor]:
     data = inputs[0]
     if p.normalization == "valid":
@@ -68,13 +68,13 @@ def svm_output(
     """The data itself, with the gradient of the hinge loss of one class against the rest.
 
     With t = 1 for the class of `label` and -1 for the others, the loss is the sum over the classes of
-    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. What stands behind
+    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. What follows
     the output has no influence on the gradient.
 
     Parameters
     ----------
     margin
-        Distance from 0 that is asked for.
+        The distance from 0 that has no loss.
     regularization_coefficient
         A factor of the gradient.
     use_linear
@@ -104,7 +104,7 @@ def svm_output(
 
 @svm_output.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> tuple[Tensor, None]:
     classes = outputs[0].shape[-1]
     data = outputs[0].reshape(-1, classes)

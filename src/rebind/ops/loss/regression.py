@@ -25,7 +25,7 @@ def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
 
 
 def _regression_label_fits(data: Shape, label: Shape) -> bool:
-    """Tell whether the shapes are the same but for sizes of 1 after the first axis."""
+    """Return whether the shapes are the same but for sizes of 1 after the first axis."""
     return data[:1] == label[:1] and [n for n in data[1:] if n != 1] == [n for n in label[1:] if n != 1]
 
 
@@ -74,7 +74,7 @@ def _declare_regression(
 
     @op.gradient
     def _(
-        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
     ) -> tuple[Tensor, None]:
         return _scaled(p, derivative(outputs[0] - inputs[1].view_as(outputs[0])), inputs[1])
 

@@ -30,11 +30,11 @@ def _softmax_output(
 ) -> Tensor:
     """Softmax whose gradient is that of the cross-entropy between it and `label`.
 
-    The output is the softmax of `data`, of which `label` is no part. The gradient with respect to `data` is
+    The output is the softmax of `data`, whatever `label` is. The gradient with respect to `data` is
     ``output - one_hot(label)`` (``output - label`` where `label` has the shape of `data`, as probabilities,
-    which only `grad_scale` scales); what stands behind the output has no influence, unless `out_grad` is set.
+    which only `grad_scale` scales); what follows the output has no influence, unless `out_grad` is set.
 
-    A label outside of the classes is none of them: its instance is pushed away from all classes.
+    A label outside of the classes is none of them: its sample is pushed away from all classes.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def _softmax_output(
         Multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the output instead, against its
         documentation.)
     smooth_alpha
-        Label smoothing: so much of the target goes from the right class to the others, in equal parts.
+        Label smoothing: how much of the target is taken from the right class and shared equally by the others.
         (MXNet 1.9.1 leaves it out with `multi_output`.)
 
     Shapes
@@ -96,7 +96,7 @@ def _softmax_output_gradient(
     p: Params,
     inputs: Sequence[Tensor],
     outputs: Sequence[Tensor],
-    heads: Sequence[Tensor],
+    head_grads: Sequence[Tensor],
     into: Tensor | None = None,
 ) -> tuple[Tensor, None]:
     """Return ``output - target``, scaled, in `into` or in one new array, whatever the flags."""
@@ -105,7 +105,7 @@ def _softmax_output_gradient(
         grad = out - label
         if p.grad_scale != 1.0:
             grad.mul_(p.grad_scale)
-        return (grad.mul_(heads[0]) if p.out_grad else grad), None
+        return (grad.mul_(head_grads[0]) if p.out_grad else grad), None
 
     # Classes on axis 1 of `scores` from here on: (N, C) or (N, C, positions).
     index, scores = label.long(), out
@@ -141,7 +141,7 @@ def _softmax_output_gradient(
     if p.normalization == "valid" or scale != 1.0:
         grad.mul_(scale)
     grad = _shaped(grad, out.shape)
-    return (grad.mul_(heads[0]) if p.out_grad else grad), None
+    return (grad.mul_(head_grads[0]) if p.out_grad else grad), None
 
 
 def _shaped(tensor: Tensor, shape: torch.Size) -> Tensor:
@@ -156,7 +156,7 @@ def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:
         raise ShapeError(f"data must have 2 axes or more; got shape {data}")
     allowed = _label_shapes(data, p.multi_output)
     fitting = {shape for shape in allowed if label is not None and _agree(shape, label)}
-    if len(fitting) > 1:  # sizes are missing that would tell which one it is
+    if len(fitting) > 1:  # the sizes that would decide between them are unknown
         return {}
     return {"label": fitting.pop() if fitting else allowed[0]}
 
@@ -209,14 +209,14 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
 
 @softmax_cross_entropy.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> tuple[Tensor, None]:
     data, label = inputs
     index = label.long().unsqueeze(1)
     inside = index.clamp(0, data.shape[1] - 1)
     # Not in place: a second derivative needs the softmax itself.
     grad = torch.softmax(data, 1).scatter_add(1, inside, (inside == index).to(data.dtype).neg_())
-    return grad * heads[0], None
+    return grad * head_grads[0], None
 
 
 @softmax_cross_entropy.fill_shapes
