@@ -457,8 +457,6 @@ RANDOM = _RANDOM
 SAMPLES = [*CERTAIN, *RANDOM]
 
 
-# ---- layers: one row at least for each operator, and one for each way in which it computes -------------------
-
 _STATISTICS = (f(3), f(3), f(3), f(3, low=0.5, high=1.5))  # gamma, beta, moving mean, moving variance
 _LENGTHS = whole(2, 3)
 

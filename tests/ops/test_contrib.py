@@ -62,10 +62,16 @@ def test_boolean_mask():
     out.backward()
     assert out.asnumpy().tolist() == [[4, 5, 6]]
     assert data.grad.asnumpy().tolist() == [[0, 0, 0], [1, 1, 1]]
-    none = mx.nd.contrib.boolean_mask(data, mx.nd.zeros(2))
-    assert none.shape == (0, 3)
-    chosen = mx.nd.contrib.boolean_mask(data, mx.nd.array([1, 0, 1], dtype="int32"), axis=1)
-    assert chosen.asnumpy().tolist() == [[1, 3], [4, 6]]
+
+
+@pytest.mark.parametrize(
+    ("index", "dtype", "parameters", "expected"),
+    [([0, 0], "float32", {}, np.zeros((0, 3))), ([1, 0, 1], "int32", {"axis": 1}, [[1, 3], [4, 6]])],
+)
+def test_boolean_mask_of_nothing_and_along_an_axis(index, dtype, parameters, expected):
+    data = mx.nd.array([[1, 2, 3], [4, 5, 6]])
+    chosen = mx.nd.contrib.boolean_mask(data, mx.nd.array(index, dtype=dtype), **parameters)
+    np.testing.assert_array_equal(chosen.asnumpy(), expected)
 
 
 def test_boolean_mask_has_an_unknown_shape():
@@ -94,9 +100,10 @@ def test_allclose(a, b, parameters, found):
     assert (out.shape, out.dtype, int(out.asnumpy())) == ((), np.uint8, found)
 
 
-def test_rows_at_places_out_of_range():
+@pytest.mark.parametrize("index", [4.0, 7.0])
+def test_rows_at_indices_out_of_range(index):
     with pytest.raises(MXNetError, match=r"index_vector must be in \[0, 4\), the rows of old_tensor"):
-        run("index_copy", torch.zeros(4, 2), torch.tensor([7.0]), torch.zeros(1, 2))
+        run("index_copy", torch.zeros(4, 2), torch.tensor([index]), torch.zeros(1, 2))
 
 
 @pytest.mark.parametrize(

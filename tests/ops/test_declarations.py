@@ -368,9 +368,13 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert says in str(caught.value)
 
 
-def test_indices_out_of_range():
-    data = torch.zeros(2, 3)
-    with pytest.raises(MXNetError, match=r"indices must be in \[0, 2\)"):
-        OPERATORS["take"](data, torch.tensor([5]), mode="raise")
-    with pytest.raises(MXNetError, match="must be within the first 1 axes"):
-        OPERATORS["gather_nd"](data, torch.tensor([[5]]))
+@pytest.mark.parametrize(
+    ("name", "indices", "parameters", "says"),
+    [
+        ("take", [5], {"mode": "raise"}, r"indices must be in \[0, 2\)"),
+        ("gather_nd", [[5]], {}, "must be within the first 1 axes"),
+    ],
+)
+def test_indices_out_of_range(name, indices, parameters, says):
+    with pytest.raises(MXNetError, match=says):
+        OPERATORS[name](torch.zeros(2, 3), torch.tensor(indices), **parameters)

@@ -109,13 +109,20 @@ def test_reductions(row, axis, exclude, keepdims):
     assert found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5)
 
 
-def test_integers_keep_their_type():
-    x = torch.tensor([-7, 3], dtype=torch.int32)
-    assert OPERATORS["_plus_scalar"](x, scalar=2.5).tolist() == [-5, 5]
-    assert OPERATORS["_plus_scalar"](x, scalar=2.5, is_int=False).dtype is torch.float64
-    assert OPERATORS["elemwise_div"](x, torch.tensor([2, 2], dtype=torch.int32)).tolist() == [-3, 1]
-    assert OPERATORS["mean"](x).tolist() == [-2]
-    assert OPERATORS["_plus_scalar"](torch.tensor([True]), scalar=1).dtype is torch.int64
+@pytest.mark.parametrize(
+    ("name", "inputs", "parameters", "expected", "dtype"),
+    [
+        ("_plus_scalar", [[-7, 3]], {"scalar": 2.5}, [-5, 5], torch.int32),
+        ("_plus_scalar", [[-7, 3]], {"scalar": 2.5, "is_int": False}, [-4.5, 5.5], torch.float64),
+        ("elemwise_div", [[-7, 3], [2, 2]], {}, [-3, 1], torch.int32),
+        ("mean", [[-7, 3]], {}, [-2], torch.int32),
+        ("_plus_scalar", [[True]], {"scalar": 1}, [2], torch.int64),
+    ],
+)
+def test_types_of_integers(name, inputs, parameters, expected, dtype):
+    tensors = [torch.tensor(x, dtype=torch.bool if x == [True] else torch.int32) for x in inputs]
+    found = OPERATORS[name](*tensors, **parameters)
+    assert found.tolist() == expected and found.dtype is dtype
 
 
 @pytest.mark.parametrize(

@@ -48,25 +48,32 @@ def test_types(dtype):
     assert [tuple(out.shape) for out in meta] == [(4,), (5,)] and meta[1].dtype is dtype
 
 
-def test_special_values():
-    odd = torch.tensor([float("nan"), 1.0, 2.0, float("inf"), -1.0])
-    assert run(odd, bin_cnt=2, range=(0, 2))[0].tolist() == [0, 2]
-    same = run(torch.ones(3), bin_cnt=3)
-    assert same[0].tolist() == [0, 3, 0] and same[1].tolist() == pytest.approx([0.5, 5 / 6, 7 / 6, 1.5])
-    empty = run(torch.zeros(0), bin_cnt=2)
-    assert empty[0].tolist() == [0, 0] and empty[1].tolist() == [0, 0.5, 1]
+@pytest.mark.parametrize(
+    ("values", "given", "counts", "bounds"),
+    [
+        ([float("nan"), 1.0, 2.0, float("inf"), -1.0], {"bin_cnt": 2, "range": (0, 2)}, [0, 2], [0, 1, 2]),
+        ([1.0, 1.0, 1.0], {"bin_cnt": 3}, [0, 3, 0], [0.5, 5 / 6, 7 / 6, 1.5]),
+        ([], {"bin_cnt": 2}, [0, 0], [0, 0.5, 1]),
+    ],
+)
+def test_special_values(values, given, counts, bounds):
+    found = run(torch.tensor(values), **given)
+    assert found[0].tolist() == counts and found[1].tolist() == pytest.approx(bounds)
 
 
-def test_symbols():
-    a, b = mx.sym.var("a"), mx.sym.var("b")
-    uniform = mx.sym.histogram(a, bins=5, range=(0, 5), name="h")
-    assert uniform.list_outputs() == ["h_output0", "h_output1"]
-    assert uniform.list_arguments() == ["a"]
-    assert uniform.infer_shape(a=(2, 3))[1] == [(5,), (6,)]
-    bounded = mx.sym.histogram(a, bins=b)
-    assert bounded.list_arguments() == ["a", "b"]
-    assert bounded.infer_shape(a=(2, 3), b=(4,))[1] == [(3,), (4,)]
-    assert mx.sym.histogram(a).infer_shape(a=(2,))[1] == [(10,), (11,)]
+@pytest.mark.parametrize(
+    ("given", "shapes", "expected"),
+    [
+        ({"bins": 5, "range": (0, 5)}, {"a": (2, 3)}, [(5,), (6,)]),
+        ({"bins": mx.sym.var("b")}, {"a": (2, 3), "b": (4,)}, [(3,), (4,)]),
+        ({}, {"a": (2,)}, [(10,), (11,)]),
+    ],
+)
+def test_symbols(given, shapes, expected):
+    symbol = mx.sym.histogram(mx.sym.var("a"), **given, name="h")
+    assert symbol.list_outputs() == ["h_output0", "h_output1"]
+    assert symbol.list_arguments() == list(shapes)
+    assert symbol.infer_shape(**shapes)[1] == expected
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,17 @@ def test_singular_matrices():
     assert torch.equal(a.grad, torch.zeros(2, 2, dtype=torch.float64))
 
 
-def test_the_third_array_of_gemm_follows_from_the_others():
-    out = mx.sym.linalg.gemm(mx.sym.var("a"), mx.sym.var("b"), mx.sym.var("c"), transpose_b=True)
-    assert out.infer_shape(a=(5, 2, 3), b=(5, 4, 3))[0] == [(5, 2, 3), (5, 4, 3), (5, 2, 4)]
+@pytest.mark.parametrize(
+    ("a", "b", "parameters", "c"),
+    [
+        ((5, 2, 3), (5, 4, 3), {"transpose_b": True}, (5, 2, 4)),
+        ((5, 3, 2), (5, 3, 4), {"transpose_a": True}, (5, 2, 4)),
+        ((2, 5, 3), (3, 5, 4), {"axis": 0}, (2, 5, 4)),
+    ],
+)
+def test_the_third_array_of_gemm_follows_from_the_others(a, b, parameters, c):
+    out = mx.sym.linalg.gemm(mx.sym.var("a"), mx.sym.var("b"), mx.sym.var("c"), **parameters)
+    assert out.infer_shape(a=a, b=b)[0] == [a, b, c]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +154,7 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert says in str(caught.value)
 
 
-def test_types_that_are_not_computed_with():
-    with pytest.raises(MXNetError, match="A must be float32 or float64; got float16"):
-        run("det", torch.zeros(2, 2, dtype=torch.float16))
+@pytest.mark.parametrize("dtype", ["float16", "int32"])
+def test_types_that_are_not_computed_with(dtype):
+    with pytest.raises(MXNetError, match=f"A must be float32 or float64; got {dtype}"):
+        run("det", torch.zeros(2, 2, dtype=getattr(torch, dtype)))

@@ -43,19 +43,38 @@ def test_pictures_are_read(png, row):
         assert np.abs(grey[:, :, 0] - PICTURE @ [0.299, 0.587, 0.114]).max() < 2
 
 
-def test_what_cannot_be_read(png, tmp_path, monkeypatch):
-    internal = mx.nd._internal
-    broken = tmp_path / "broken.png"
-    broken.write_bytes(b"no picture")
-    with pytest.raises(MXNetError, match=r"_cvimread: file '.*broken.png' must hold an image .* b'no pictu'"):
-        internal._cvimread(str(broken))
-    with pytest.raises(MXNetError, match=r"_cvimdecode: buf must hold an image .* got 0 bytes"):
-        internal._cvimdecode(mx.nd.zeros((0,), dtype="uint8"))
-    with pytest.raises(MXNetError, match="_cvimdecode: buf must be uint8, the bytes of a file; got float32"):
-        internal._cvimdecode(mx.nd.zeros((3,)))
-    with pytest.raises(FileNotFoundError):
-        internal._cvimread(str(tmp_path / "missing.png"))
+@pytest.mark.parametrize(
+    ("name", "given", "error", "says"),
+    [
+        (
+            "_cvimread",
+            "broken.png",
+            MXNetError,
+            r"_cvimread: file '.*broken.png' must hold an image .* b'no pictu'",
+        ),
+        ("_cvimread", "missing.png", FileNotFoundError, "missing.png"),
+        (
+            "_cvimdecode",
+            mx.nd.zeros((0,), dtype="uint8"),
+            MXNetError,
+            "_cvimdecode: buf must hold an image .* 0 bytes",
+        ),
+        (
+            "_cvimdecode",
+            mx.nd.zeros((3,)),
+            MXNetError,
+            "_cvimdecode: buf must be uint8, the .* of a file; got float32",
+        ),
+    ],
+)
+def test_what_cannot_be_read(name, given, error, says, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    given = str(tmp_path / given) if isinstance(given, str) else given
+    with pytest.raises(error, match=says):
+        getattr(mx.nd._internal, name)(given)
 
+
+def test_without_opencv_the_extra_is_named(png, monkeypatch):
     def no_opencv(name, *args, **kwargs):
         if name == "cv2":
             raise ImportError(name)
@@ -67,7 +86,7 @@ def test_what_cannot_be_read(png, tmp_path, monkeypatch):
     with pytest.raises(
         ImportError, match=r"_cvimdecode: this needs OpenCV, .* 'image' .* pip install 'rebind\[image\]'"
     ):
-        internal._cvimdecode(buffer)
+        mx.nd._internal._cvimdecode(buffer)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +149,19 @@ def test_constants_of_borders(given, dtype, expected):
     assert out[0, 0].tolist() == expected and torch.equal(out[1:], src)
 
 
-def test_gradients():
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        *(
+            ("_cvcopyMakeBorder", {"top": 1, "bot": 2, "left": 3, "right": 0, "type": kind})
+            for kind in range(5)
+        ),
+        ("_cvimresize", {"w": 2, "h": 5, "interp": 2}),
+    ],
+)
+def test_gradients(name, parameters):
     src = torch.rand(2, 3, 2, dtype=torch.float64, requires_grad=True)
-    for kind in range(5):
-        assert torch.autograd.gradcheck(
-            lambda x, kind=kind: OPERATORS["_cvcopyMakeBorder"](x, top=1, bot=2, left=3, right=0, type=kind),
-            [src],
-        )
-    assert torch.autograd.gradcheck(lambda x: OPERATORS["_cvimresize"](x, w=2, h=5, interp=2), [src])
+    assert torch.autograd.gradcheck(lambda x: OPERATORS[name](x, **parameters), [src])
 
 
 @pytest.mark.parametrize(

@@ -75,14 +75,18 @@ def test_types(dtype):
     assert patches.col2im(columns, kernel=(2, 2, 2), output_size=(3, 3, 3)).dtype is dtype
 
 
-def test_shapes_flow_both_ways():
-    op = OPERATORS["im2col"]
-    p = op.parse({"kernel": (2, 2)})
-    assert op.inference.shapes_of_inputs({"data": None}, [(5, 12, 4)], p) == {"data": (5, 3, 0, 0)}
-    op = OPERATORS["col2im"]
-    p = op.parse({"kernel": (2, 2), "output_size": (3, 4)})
-    assert op.inference.shapes_of_inputs({"data": None}, [(5, 3, 3, 4)], p) == {"data": (5, 12, 0)}
-    assert op.inference.filled_shapes({"data": None}, p) == {"data": (0, 0, 6)}
+@pytest.mark.parametrize(
+    ("name", "keywords", "out", "data", "filled"),
+    [
+        ("im2col", {}, (5, 12, 4), (5, 3, 0, 0), None),
+        ("col2im", {"output_size": (3, 4)}, (5, 3, 3, 4), (5, 12, 0), (0, 0, 6)),
+    ],
+)
+def test_shapes_flow_both_ways(name, keywords, out, data, filled):
+    op = OPERATORS[name]
+    p = op.parse({"kernel": (2, 2), **keywords})
+    assert op.inference.shapes_of_inputs({"data": None}, [out], p) == {"data": data}
+    assert op.inference.filled_shapes({"data": None}, p).get("data") == filled
 
 
 @pytest.mark.parametrize(

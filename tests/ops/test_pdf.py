@@ -92,25 +92,33 @@ def test_gradients(kind, is_log):
         assert torch.isfinite(gradient).all()
 
 
-def test_dirichlet():
+@pytest.mark.parametrize("is_log", [False, True])
+def test_dirichlet(is_log):
     rng = np.random.default_rng(0)
     sample, alpha = rng.dirichlet((1.0, 2.0, 3.0), (2, 4)), np.array([0.8, 2.0, 3.5])
     expected = [[scipy.stats.dirichlet.logpdf(x / x.sum(), alpha) for x in row] for row in sample]
     x, a = torch.tensor(sample, requires_grad=True), torch.tensor(alpha, requires_grad=True)
     np.testing.assert_allclose(run("dirichlet", x, a, is_log=True).detach().numpy(), expected, rtol=1e-8)
-    for is_log in (False, True):
-        for parameter in (a, a.detach().repeat(2, 1).requires_grad_()):
-            assert torch.autograd.gradcheck(
-                lambda s, p, log=is_log: run("dirichlet", s, p, is_log=log), [x, parameter]
-            )
+    for parameter in (a, a.detach().repeat(2, 1).requires_grad_()):
+        assert torch.autograd.gradcheck(lambda s, p: run("dirichlet", s, p, is_log=is_log), [x, parameter])
 
 
-def test_borders():
+@pytest.mark.parametrize(
+    ("kind", "sample", "parameters", "expected"),
+    [
+        ("gamma", [0.0], (1.0, 3.0), [3.0]),
+        ("poisson", [0.0, 1.0], (0.0,), [1.0, 0.0]),
+        ("negative_binomial", [0.0, 1.0], (2.0, 1.0), [1.0, 0.0]),
+    ],
+)
+def test_borders(kind, sample, parameters, expected):
     """Where MXNet gives nan, the density has a value."""
+    found = run(kind, torch.tensor([sample]), *(torch.tensor([value]) for value in parameters))
+    assert found.tolist() == [pytest.approx(expected)]
+
+
+def test_without_dispersion_it_is_a_poisson_distribution():
     one, zero = torch.ones(1), torch.zeros(1)
-    assert run("gamma", torch.zeros(1, 1), one, 3 * one).item() == pytest.approx(3)
-    assert run("poisson", torch.tensor([[0.0, 1.0]]), zero).tolist() == [[1.0, 0.0]]
-    assert run("negative_binomial", torch.tensor([[0.0, 1.0]]), 2 * one, one).tolist() == [[1.0, 0.0]]
     counts = torch.tensor([[0.0, 1.0, 5.0]])
     same = run("generalized_negative_binomial", counts, 2 * one, zero)
     torch.testing.assert_close(same, run("poisson", counts, 2 * one))
@@ -132,9 +140,12 @@ def test_types_and_meta(kind, dtype):
     assert empty.shape == (1, 0)
 
 
-def test_shapes_flow_between_parameters():
-    symbol = mx.sym.random_pdf_normal(*(mx.sym.var(name) for name in ("sample", "mu", "sigma")))
-    assert symbol.infer_shape(sample=(2, 3, 4), mu=(2,)) == ([(2, 3, 4), (2,), (2,)], [(2, 3, 4)], [])
+@pytest.mark.parametrize("kind", [kind for kind, (parameters, _, _) in ROWS.items() if len(parameters) == 2])
+def test_shapes_flow_between_parameters(kind):
+    symbol = getattr(mx.sym, f"random_pdf_{kind}")(
+        *(mx.sym.var(name) for name in ("sample", "first", "second"))
+    )
+    assert symbol.infer_shape(sample=(2, 3, 4), first=(2,)) == ([(2, 3, 4), (2,), (2,)], [(2, 3, 4)], [])
 
 
 @pytest.mark.parametrize(
@@ -160,6 +171,7 @@ def test_mistakes_meet_a_sentence(kind, shapes, says):
     assert says in str(caught.value)
 
 
-def test_whole_numbers_are_refused():
-    with pytest.raises(MXNetError, match="_random_pdf_poisson: sample must be of a floating type; got int32"):
-        run("poisson", torch.ones(1, dtype=torch.int32), torch.ones(1, dtype=torch.int32))
+@pytest.mark.parametrize("kind", ROWS)
+def test_integers_are_refused(kind):
+    with pytest.raises(MXNetError, match=f"_random_pdf_{kind}: sample must be of a floating type; got int32"):
+        run(kind, *arrays(kind, torch.int32))

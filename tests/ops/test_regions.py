@@ -64,9 +64,6 @@ def arrays(name, parameters, channels, dtype=torch.float64, boxes=None, shape=(2
     return [array.to(dtype) for array in made]
 
 
-# ---- gradients ----------------------------------------------------------------------------------------
-
-
 @calls
 def test_gradients_are_derivatives(name, parameters, channels):
     data, rois, *trans = arrays(name, parameters, channels, shape=(2, 4, 5))
@@ -93,9 +90,6 @@ def test_first_of_equal_maxima_takes_the_gradient():
     expected = torch.zeros(4, 4)
     expected[::2, ::2] = 1
     assert torch.equal(data.grad[0, 0], expected)
-
-
-# ---- boxes that are none ------------------------------------------------------------------------------
 
 
 @calls
@@ -129,12 +123,12 @@ def test_huge_boxes_stay_within_memory(name, parameters, channels, dtype):
     assert torch.isfinite(run(name, *inputs, **parameters)).all()
 
 
-def test_aligned_boxes_without_an_inside_give_zeros():
+@pytest.mark.parametrize("ratio", [-1, 2])
+def test_aligned_boxes_without_an_inside_give_zeros(ratio):
     data = torch.ones(1, 1, 6, 6)
     boxes = torch.tensor([[0.0, 4, 4, 2, 2], [0, 2, 2, 2, 4], [0, 2, 2, 2.5, 2.5]])
-    for ratio in (-1, 2):
-        out = run(ALIGN, data, boxes, pooled_size=(1, 1), spatial_scale=1.0, aligned=True, sample_ratio=ratio)
-        assert out.flatten().tolist() == [0, 0, 1]
+    out = run(ALIGN, data, boxes, pooled_size=(1, 1), spatial_scale=1.0, aligned=True, sample_ratio=ratio)
+    assert out.flatten().tolist() == [0, 0, 1]
 
 
 def test_a_maximum_of_values_that_are_no_numbers_is_none():
@@ -142,9 +136,6 @@ def test_a_maximum_of_values_that_are_no_numbers_is_none():
     data[0, 0, 0, 0] = math.nan
     out = run(ROI_POOL, data, torch.tensor([[0.0, 0, 0, 3, 3]]), pooled_size=(2, 2), spatial_scale=1.0)
     assert out.isnan().flatten().tolist() == [True, False, False, False]
-
-
-# ---- sizes and types ----------------------------------------------------------------------------------
 
 
 @calls
@@ -180,9 +171,6 @@ def test_narrow_types_are_near_the_wide_one(name, parameters, channels, dtype, t
     out = run(name, *inputs, **parameters)
     assert out.dtype is dtype
     torch.testing.assert_close(out.double(), expected, rtol=0, atol=tolerance * float(expected.abs().max()))
-
-
-# ---- against plain definitions ------------------------------------------------------------------------
 
 
 def bilinear(image, y, x):
@@ -260,9 +248,6 @@ def test_a_bin_that_is_moved_by_nothing_stays():
     still = run(DEFORMABLE, data, rois, **parameters, no_trans=True)
     torch.testing.assert_close(run(DEFORMABLE, data, rois, 0 * trans, **parameters), still)
     torch.testing.assert_close(run(DEFORMABLE, data, rois, trans, **{**parameters, "trans_std": 0.0}), still)
-
-
-# ---- declarations -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -22,17 +22,17 @@ def drawn(*shape: int) -> torch.Tensor:
 def test_gradient_is_that_of_the_divergence_of_each_average(shape):
     target, penalty, momentum = 0.2, 0.3, 0.6
     data, average = drawn(*shape).requires_grad_(), drawn(3)
-    out, moved = OP(
+    out, average_after = OP(
         data, average, sparseness_target=target, penalty=penalty, momentum=momentum, training=True
     )
     assert torch.equal(out, data)
     torch.testing.assert_close(
-        moved, momentum * average + (1 - momentum) * data.detach().transpose(0, 1).flatten(1).mean(1)
+        average_after, momentum * average + (1 - momentum) * data.detach().transpose(0, 1).flatten(1).mean(1)
     )
     head = drawn(*shape)
     (gradient,) = torch.autograd.grad(out, data, head)
 
-    q = moved.clone().requires_grad_()
+    q = average_after.clone().requires_grad_()
     divergence = target * (target / q).log() + (1 - target) * ((1 - target) / (1 - q)).log()
     (slope,) = torch.autograd.grad(penalty * divergence.sum(), q)
     expected = head + slope.view(-1, *(1,) * (len(shape) - 2))
@@ -60,15 +60,18 @@ def test_the_gradient_can_be_differentiated():
     torch.testing.assert_close(second, torch.ones_like(head))
 
 
-def test_names_shapes_and_types():
+def test_names_and_shapes():
     symbol = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("x"), name="op")
     assert symbol.list_auxiliary_states() == ["op_moving_avg"]
     assert symbol.infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 3)], [(3,)])
-    for dtype in (torch.float16, torch.bfloat16, torch.float32):
-        out, moved = OP(drawn(2, 3).to(dtype), drawn(3).to(dtype), training=True)
-        assert out.dtype is moved.dtype is dtype
-    out, moved = OP(torch.zeros(0, 3), torch.ones(3), training=True)
-    assert out.shape == (0, 3) and moved.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_types_and_an_empty_batch(dtype):
+    out, average = OP(drawn(2, 3).to(dtype), drawn(3).to(dtype), training=True)
+    assert out.dtype is average.dtype is dtype
+    out, average = OP(torch.zeros(0, 3, dtype=dtype), torch.ones(3, dtype=dtype), training=True)
+    assert out.shape == (0, 3) and average.tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

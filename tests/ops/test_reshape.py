@@ -101,10 +101,16 @@ def test_one_unknown_size_is_found_from_the_output(case, data):
     }
 
 
-def test_empty_arrays():
-    assert reshape_target((0, 3), (0, -1)) == (0, 0)
-    assert reshape_target((0, 3), (-1, 3)) == (0, 3)
-    assert OPERATORS["Flatten"](torch.zeros(0, 3, 2)).shape == (0, 6)
+@pytest.mark.parametrize(
+    ("name", "shape", "parameters", "expected"),
+    [
+        ("Reshape", (0, 3), {"shape": (0, -1)}, (0, 0)),
+        ("Reshape", (0, 3), {"shape": (-1, 3)}, (0, 3)),
+        ("Flatten", (0, 3, 2), {}, (0, 6)),
+    ],
+)
+def test_empty_arrays(name, shape, parameters, expected):
+    assert OPERATORS[name](torch.zeros(shape), **parameters).shape == expected
 
 
 @pytest.mark.parametrize(

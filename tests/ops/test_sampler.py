@@ -27,9 +27,6 @@ def test_documentation_states_shapes(module):
         assert "Shapes" in inspect.getdoc(getattr(module, name).kernels.function)
 
 
-# ---- UpSampling --------------------------------------------------------------------------------------
-
-
 def test_a_kernel_is_made_for_bilinear_and_starts_as_interpolation():
     symbol = mx.sym.UpSampling(mx.sym.var("x"), scale=2, sample_type="bilinear", num_filter=3, name="up")
     assert symbol.list_arguments() == ["x", "up_weight"]
@@ -38,13 +35,18 @@ def test_a_kernel_is_made_for_bilinear_and_starts_as_interpolation():
     assert symbol.infer_shape(x=(2, 3, 4, 5)) == ([(2, 3, 4, 5), (3, 1, 4, 4)], [(2, 3, 8, 10)], [])
 
 
-def test_a_kernel_that_is_given_starts_so_too_unless_it_says_otherwise():
-    x = mx.sym.var("x")
-    for weight, init in ((mx.sym.var("w"), "bilinear"), (mx.sym.var("w", init=mx.init.One()), "one")):
-        symbol = mx.sym.UpSampling(x, weight, scale=2, sample_type="bilinear", num_filter=3)
-        assert symbol.attr_dict()["w"]["__init__"] == f'["{init}", {{}}]'
-    nearest = mx.sym.UpSampling(x, mx.sym.var("y"), scale=2, sample_type="nearest")
-    assert "y" not in nearest.attr_dict()
+@pytest.mark.parametrize(
+    ("sample_type", "given", "init"),
+    [
+        ("bilinear", {}, '["bilinear", {}]'),
+        ("bilinear", {"init": mx.init.One()}, '["one", {}]'),
+        ("nearest", {}, None),
+    ],
+)
+def test_a_kernel_that_is_given_starts_so_too_unless_it_says_otherwise(sample_type, given, init):
+    weight = mx.sym.var("w", **given)
+    symbol = mx.sym.UpSampling(mx.sym.var("x"), weight, scale=2, sample_type=sample_type, num_filter=3)
+    assert symbol.attr_dict().get("w", {}).get("__init__") == init
 
 
 def test_inputs_that_are_counted_but_not_given_become_variables():
@@ -67,9 +69,6 @@ def test_all_inputs_get_the_size_of_the_result():
     assert torch.equal(out[:, 2:], inputs[1].expand(-1, -1, 4, -1))
 
 
-# ---- positions ---------------------------------------------------------------------------------------
-
-
 def test_the_exact_form_is_the_fast_one():
     """What second derivatives are made of: values and first derivatives, within the picture and beyond."""
     data = drawn(2, 3, 4, 5, dtype=torch.float64).requires_grad_()
@@ -83,12 +82,11 @@ def test_the_exact_form_is_the_fast_one():
         torch.testing.assert_close(fast, exact)
 
 
-def test_far_positions_and_nan():
-    data = torch.ones(1, 1, 2, 2)
+@pytest.mark.parametrize("function", [sampler._grid_sample, sampler._interpolated])
+def test_far_positions_and_nan(function):
     grid = torch.tensor([[1e30, -1e30, float("nan")], [0.0, 0.0, 0.0]]).view(1, 2, 1, 3)
-    for function in (sampler._grid_sample, sampler._interpolated):
-        out = function(data, grid).flatten().tolist()
-        assert out[:2] == [0.0, 0.0] and out[2] != out[2]
+    out = function(torch.ones(1, 1, 2, 2), grid).flatten().tolist()
+    assert out[:2] == [0.0, 0.0] and out[2] != out[2]
 
 
 def test_transformer_is_sampler_on_grid():
@@ -101,12 +99,12 @@ def test_transformer_is_sampler_on_grid():
     )
 
 
-def test_no_flow_leaves_pictures_as_they_are():
+@pytest.mark.parametrize("pixels", [0, 1, 2])
+def test_a_flow_displaces_images(pixels):
     data = drawn(2, 3, 4, 5)
-    grid = sampler.grid_generator(torch.zeros(2, 2, 4, 5), transform_type="warp")
-    torch.testing.assert_close(sampler.bilinear_sampler(data, grid), data)
-    moved = sampler.grid_generator(torch.ones(2, 2, 4, 5), transform_type="warp")
-    torch.testing.assert_close(sampler.bilinear_sampler(data, moved)[:, :, :-1, :-1], data[:, :, 1:, 1:])
+    grid = sampler.grid_generator(torch.full((2, 2, 4, 5), float(pixels)), transform_type="warp")
+    found = sampler.bilinear_sampler(data, grid)[:, :, : 4 - pixels, : 5 - pixels]
+    torch.testing.assert_close(found, data[:, :, pixels:, pixels:])
 
 
 def test_an_axis_of_one_pixel_has_its_middle():
@@ -115,8 +113,6 @@ def test_an_axis_of_one_pixel_has_its_middle():
     assert grid.tolist() == [[[[-1.0, 0.0, 1.0]], [[0.0, 0.0, 0.0]]]]
     assert sampler.grid_generator(torch.zeros(1, 2, 1, 1), transform_type="warp").isfinite().all()
 
-
-# ---- types, empty arrays, mistakes -------------------------------------------------------------------
 
 CALLS = [
     ("UpSampling", [(2, 3, 4, 5)], {"scale": 2, "sample_type": "nearest"}, (2, 3, 8, 10)),

@@ -144,6 +144,7 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert says in str(caught.value)
 
 
-def test_correlation_of_whole_numbers_is_refused():
+@multiply
+def test_correlation_of_integers_is_refused(is_multiply):
     with pytest.raises(MXNetError, match="Correlation: data must be of a floating type; got int64"):
-        run("Correlation", torch.ones(1, 1, 4, 4).long(), torch.ones(1, 1, 4, 4).long())
+        run("Correlation", *(torch.ones(1, 1, 4, 4).long() for _ in range(2)), is_multiply=is_multiply)

@@ -8,14 +8,14 @@ import rebind as mx
 from rebind.errors import MXNetError
 
 
-def test_dense_stays_dense():
+@pytest.mark.parametrize("cast", [mx.nd.cast_storage, mx.nd.sparse.cast_storage])
+def test_dense_stays_dense(cast):
     x = mx.nd.array([1.0, 0.0, 2.0])
     x.attach_grad()
-    for cast in (mx.nd.cast_storage, mx.nd.sparse.cast_storage):
-        with mx.autograd.record():
-            out = cast(x, "default")
-        out.backward()
-        assert out.asnumpy().tolist() == [1, 0, 2] and x.grad.asnumpy().tolist() == [1, 1, 1]
+    with mx.autograd.record():
+        out = cast(x, "default")
+    out.backward()
+    assert out.asnumpy().tolist() == [1, 0, 2] and x.grad.asnumpy().tolist() == [1, 1, 1]
     symbol = mx.sym.cast_storage(mx.sym.var("x"), stype="default")
     assert symbol.infer_shape(x=(2, 3))[1] == [(2, 3)]
 
