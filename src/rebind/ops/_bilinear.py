@@ -26,11 +26,13 @@ def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, T
     last = max(size - 1, 0)
     if not zeros:
         position = position.clamp(0, last)
+    # Detached: the gradient of a position goes through the fraction alone.
     low = position.detach().floor().nan_to_num(0.0)
     fraction = position - low
     index = torch.stack((low, low + 1), -1)
     weight = torch.stack((1 - fraction, fraction), -1)
     if zeros:
+        # A pixel outside counts as 0, also when the other of the two is inside.
         weight = torch.where((index >= 0) & (index < size), weight, 0.0)
     # Clamped before the conversion: a position far outside does not fit into an integer.
     return index.clamp(0, last).long(), weight
@@ -102,6 +104,7 @@ class _WeightedRows(torch.autograd.Function):
 def _fused(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
     starts = None
     if bag is not None:
+        # Offsets of the sums among the terms, as `embedding_bag` wants them.
         starts = torch.searchsorted(bag, torch.arange(bags, device=bag.device))
     return F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weight)
 

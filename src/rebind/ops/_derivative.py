@@ -59,6 +59,7 @@ class _Twice(torch.autograd.Function):
             tensor.detach().requires_grad_(wanted)
             for tensor, wanted in zip(inputs, ctx.needs_input_grad[2:], strict=True)
         ]
+        # The small graph is built here, inside forward, where autograd does not record.
         with torch.enable_grad():
             out = fast(*leaves)
         ctx.save_for_backward(*inputs)
@@ -70,6 +71,7 @@ class _Twice(torch.autograd.Function):
         sources: Sequence[Tensor]
         sources, out = ctx.once
         again = torch.is_grad_enabled()
+        # The graph of the fast form cannot be differentiated again: this once the exact one is built.
         if again:
             sources = ctx.saved_tensors
             out = ctx.exact(*sources)
@@ -79,6 +81,7 @@ class _Twice(torch.autograd.Function):
                 out,
                 [source for source, needed in zip(sources, wanted, strict=True) if needed],
                 head_grad,
+                # Backward may run again on the same graph.
                 retain_graph=True,
                 create_graph=again,
             )

@@ -6,6 +6,7 @@ A row names the operator, its aliases, what computes it on tensors, and one line
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -60,40 +61,41 @@ def binary(
     domain: tuple[float, float] = (-2.0, 2.0),
     head_gradient: bool = True,
     owns_output: bool = False,
+    broadcasts: bool = False,
 ) -> Operator:
-    """Make an element-wise operator of two arrays of one shape."""
+    """Make an element-wise operator of two arrays: of one shape, or with `broadcasts` of shapes as in NumPy."""
+    function = _broadcasting(compute) if broadcasts else _of_one_shape(compute)
+    declare = operator(
+        name, *aliases, alike=not broadcasts, head_gradient=head_gradient, owns_output=owns_output
+    )
+    note = " Sizes of 1 broadcast, as in NumPy." if broadcasts else ""
+    made = _declared(function, name, doc + note, declare)
+    BINARY.append(Row(made, domain))
+    return made
 
+
+#: `binary` for an operator that broadcasts.
+broadcast = functools.partial(binary, broadcasts=True)
+
+
+def _of_one_shape(compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
     def function(lhs: Tensor, rhs: Tensor) -> Tensor:
         if lhs.shape != rhs.shape:
             raise ShapeError(f"rhs must have the shape of lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
         return compute(lhs, rhs)
 
-    declare = operator(name, *aliases, alike=True, head_gradient=head_gradient, owns_output=owns_output)
-    made = _declared(function, name, doc, declare)
-    BINARY.append(Row(made, domain))
-    return made
+    return function
 
 
-def broadcast(
-    name: str,
-    *aliases: str,
-    compute: Callable[[Tensor, Tensor], Tensor],
-    doc: str,
-    domain: tuple[float, float] = (-2.0, 2.0),
-    head_gradient: bool = True,
-) -> Operator:
-    """Make an element-wise operator of two arrays that broadcasts as NumPy does."""
-
+def _broadcasting(compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
     def function(lhs: Tensor, rhs: Tensor) -> Tensor:
         try:
             return compute(lhs, rhs)
         except RuntimeError as error:
+            # torch's own error is raised only where the shapes do broadcast.
             raise broadcast_error(lhs, rhs) or error from None
 
-    declare = operator(name, *aliases, head_gradient=head_gradient)
-    made = _declared(function, name, doc + " Sizes of 1 broadcast, as in NumPy.", declare)
-    BINARY.append(Row(made, domain))
-    return made
+    return function
 
 
 def broadcast_error(lhs: Tensor, rhs: Tensor) -> ShapeError | None:

@@ -93,10 +93,12 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
         return {}
     if not p.axes:
         return {"data": out[::-1]}
+    # Inconsistent axes are reported by the kernel.
     if sorted(axis % len(out) for axis in p.axes) != list(range(len(out))):
         return {}
     data = [0] * len(out)
     for position, axis in enumerate(p.axes):
+        # Output axis `position` is data axis `axis`.
         data[axis] = out[position]
     return {"data": tuple(data)}
 
@@ -108,6 +110,7 @@ def swapaxes(data: Tensor, *, dim1: int = 0, dim2: int = 0) -> Tensor:
     >>> swapaxes(torch.zeros(2, 3, 4), dim1=0, dim2=2).shape
     torch.Size([4, 3, 2])
     """
+    # The usual case pays for two comparisons, not for two calls.
     if not (-data.ndim <= dim1 < data.ndim and -data.ndim <= dim2 < data.ndim):
         normalize_axis(dim1, data.ndim, "dim1")
         normalize_axis(dim2, data.ndim, "dim2")

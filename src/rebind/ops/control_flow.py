@@ -105,6 +105,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
             values[index] = value
         for index, value in new_aux.items():
             values[index] = value
+            # In a body, indices are those of its inputs; the caller knows the inputs of the operator.
             states[indices.index(index)] = value
     last = [values[index] for index in p.in_state_locs]
     return [*(torch.stack(steps) for steps in outputs), *last], states
@@ -132,6 +133,7 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
     count = 0
     while count < p.max_iterations:
         (holds,), _ = condition(*(values[index] for index in p.cond_input_locs))
+        # Reading the condition waits for the device; a loop of unknown length has no other way.
         if not _truth(holds):
             break
         found, new_aux = step(*(values[index] for index in p.func_input_locs))

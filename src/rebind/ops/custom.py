@@ -46,4 +46,5 @@ def _custom(*data: Tensor, op_type: str) -> Tensor:
     op_type
         The name that it is registered under.
     """
+    # Only reached by a call that `_resolve` was not asked for.
     raise ParameterError("op_type names the operator; it is missing")

@@ -73,6 +73,7 @@ def _poisson(generator: Generator, rate: Tensor) -> Tensor:
 
 
 def _negative_binomial(generator: Generator, k: Tensor, p: Tensor) -> Tensor:
+    # A Poisson distribution whose mean has a gamma distribution is the negative binomial one.
     return _poisson(generator, _gamma(generator, k, (1 - p) / p))
 
 
@@ -155,6 +156,7 @@ def _draw_for_each(
         raise ShapeError(f"arrays of parameters must have one shape; got {given}")
     compute = _compute_type(dtype)
     spread = (
+        # Each parameter gets the axes of `shape` after its own, and is repeated along them.
         parameter.detach().to(compute).reshape(*first, *(1,) * len(shape)).expand(*first, *shape).contiguous()
         for parameter in parameters
     )
@@ -182,6 +184,7 @@ def _declare_random(d: Distribution) -> None:
         **settings: float,
     ) -> Tensor:
         numbers = d.numbers(settings)
+        # A fill draws straight into the result; else parameters are broadcast to arrays first.
         if d.fill is None:
             return _draw(d.draw, shape or (1,), dtype, device, generator, numbers)
         out = d.fill(shape or (1,), generator, *numbers, dtype=_compute_type(dtype), device=device or "cpu")
@@ -213,6 +216,7 @@ def _declare_sample(d: Distribution) -> None:
     name = f"sample_{d.kind}"
     with_signature(function, name, f"Draws of `shape` from {d.doc_each}.", map(array, d.arrays))
     op = operator(f"_{name}", name, types=_typed, head_gradient=False)(function)
+    # With one array there is nothing to infer it from.
     if len(d.arrays) > 1:
         op.fill_shapes(_one_shape)
 

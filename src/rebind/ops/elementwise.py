@@ -39,6 +39,7 @@ def _mod_number(data: Tensor, number: float) -> Tensor:
 def _power(lhs: Tensor, rhs: Tensor | float) -> Tensor:
     if lhs.is_floating_point():
         return torch.pow(lhs, rhs)
+    # torch refuses negative powers of integers.
     return torch.pow(lhs.to(torch.float64), rhs).to(lhs.dtype)
 
 
@@ -298,6 +299,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
                 f"condition must have the shape of x, {tuple(x.shape)}, or ({x.shape[0]},); "
                 f"got {tuple(condition.shape)}"
             )
+        # One truth value for each row.
         condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
     return torch.where(condition if condition.dtype is torch.bool else condition != 0, x, y)
 

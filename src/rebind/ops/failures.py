@@ -71,6 +71,7 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     if "not implemented for '" in text:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
         return DTypeError(f"cannot compute with arrays of this type; got {types}. Convert with astype().")
+    # The rules that the operator declares name the input at fault, where they can.
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
     found = misfit(op, shapes, p)
     if found is not None:
@@ -111,6 +112,7 @@ def misfit(op: Operator, shapes: Mapping[str, Shape], p: Params) -> ShapeError |
         try:
             merge(shape, have)
         except ValueError:
+            # What it is compared with: the inputs that no rule gives.
             others = ", ".join(f"{other} {shapes[other]}" for other in shapes if other not in wanted)
             match = f" to match {others}" if others else ""
             return ShapeError(f"{name} must have shape {shape}{match}; got {have}", argument=name)

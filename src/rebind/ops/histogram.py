@@ -63,7 +63,9 @@ def histogram(
         bounds = (low + (high - low) * steps).to(data.dtype)
     inside = (values >= low) & (values <= high)
     count = bounds.shape[0] - 1
+    # A value on a bound belongs to the bin above; only the last bound is put into the bin below, by `clamp`.
     index = torch.searchsorted(bounds.contiguous(), values.contiguous(), right=True) - 1
+    # Values outside add 0: no selection whose size the host would have to know.
     counts = torch.zeros(count, dtype=torch.int64, device=data.device)
     counts = counts.scatter_add(0, index.clamp(0, count - 1), inside.to(torch.int64))
     return counts, bounds.clone()
@@ -77,6 +79,7 @@ def _ends(values: Tensor, given: tuple[float, ...] | None) -> tuple[Tensor, Tens
         low, high = (end.to(torch.float64) for end in torch.aminmax(values))
     else:
         low, high = torch.tensor((0.0, 1.0), dtype=torch.float64).to(values.device)
+    # Without a width all would fall on one bound.
     half = torch.where(low == high, 0.5, 0.0)
     return low - half, high + half
 

@@ -41,6 +41,7 @@ def take(
     size = a.shape[axis]
     where = _within(indices, size, mode)
     try:
+        # The common case needs no reshapes.
         if where.ndim == 1:
             return torch.index_select(a, axis, where)
         chosen = torch.index_select(a, axis, where.reshape(-1))
@@ -71,6 +72,7 @@ def pick(
     >>> pick(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
     tensor([1, 4])
     """
+    # MXNet declares None as a value and refuses it.
     if axis is None:
         raise ParameterError("axis must be an int; got None")
     axis = normalize_axis(axis, data.ndim, "axis")
@@ -88,6 +90,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
         return {}
     axis = p.axis % len(data)
+    # With as many axes as data, the index has kept the axis, with size 1.
     if index is not None and len(index) == len(data):
         return {"index": (*data[:axis], 1, *data[axis + 1 :])}
     return {"index": (*data[:axis], *data[axis + 1 :]) or (1,)}
@@ -109,6 +112,7 @@ def one_hot(
             [1., 0.],
             [0., 0.]])
     """
+    # Comparison rather than `scatter`: an index out of range matches no column, without an error.
     hot = indices.to(torch.int64).unsqueeze(-1) == torch.arange(depth, device=indices.device)
     if on_value == 1.0 and off_value == 0.0:
         return hot.to(dtype)
@@ -232,6 +236,7 @@ def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> 
     tensor([2, 4])
     """
     _ranks(data.shape[0], shape)
+    # In the type of data, in which MXNet computes.
     steps = torch.tensor(_strides(shape or ()), dtype=data.dtype, device=data.device)
     return torch.sum(data.detach() * steps.reshape(-1, *(1,) * (data.ndim - 1)), 0, dtype=data.dtype)
 
@@ -245,6 +250,7 @@ def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tens
             [2, 1]])
     """
     _ranks(len(shape or ()), shape)
+    # From the last axis to the first; what is left at the end is the first coordinate.
     rest = data.detach().to(torch.int64)
     coordinates = []
     for size in (shape or ())[:0:-1]:
@@ -279,6 +285,7 @@ def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
             f"got {tuple(lhs.shape)}, {tuple(mhs.shape)} and {tuple(rhs.shape)}"
         )
     columns = torch.arange(lhs.shape[1], device=lhs.device)
+    # A column out of range matches none.
     return torch.where(columns == rhs.to(torch.int64)[:, None], mhs[:, None], lhs)
 
 

@@ -82,6 +82,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
         return {}
     axis = p.dim % len(out)
     sizes = {name: shape[axis] if shape and len(shape) == len(out) else 0 for name, shape in shapes.items()}
+    # The one unknown size is what the others leave of the output.
     unknown = [name for name, size in sizes.items() if not size]
     if out[axis] and len(unknown) == 1:
         sizes[unknown[0]] = max(out[axis] - sum(sizes.values()), 0)
@@ -177,6 +178,7 @@ def slice_channel(
     if squeeze_axis:
         slices = data.unbind(axis)
         if data.ndim == 1:
+            # MXNet has no arrays without axes.
             slices = tuple(section.reshape(1) for section in slices)
     else:
         slices = data.chunk(num_outputs, axis)
@@ -188,6 +190,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     known = next((shape for shape in outputs if shape), None)
     if known is None:
         return {}
+    # Squeezed outputs lack the axis; the data has it.
     ndim = len(known) + p.squeeze_axis
     if not -ndim <= p.axis < ndim:
         return {}
@@ -221,6 +224,7 @@ def split_v2(
             raise ShapeError(f"size of axis {axis} must be a multiple of sections={sections}; got {size}")
         slices: Sequence[Tensor] = data.chunk(sections, axis)
     else:
+        # The first index is 0, where the first section begins anyhow.
         slices = data.tensor_split(list(indices[1:]), axis)
     if squeeze_axis:
         if any(section.shape[axis] != 1 for section in slices):

@@ -39,6 +39,7 @@ def dot(
     >>> dot(torch.ones(2, 3), torch.ones(4, 3), transpose_b=True).shape
     torch.Size([2, 4])
     """
+    # The common case first, without the reshapes of `tensordot`.
     if lhs.ndim == 2 and rhs.ndim == 2:
         left, right = lhs.t() if transpose_a else lhs, rhs.t() if transpose_b else rhs
         if left.shape[1] == right.shape[0]:
@@ -78,6 +79,7 @@ def batch_dot(
     """
     left = lhs.transpose(-1, -2) if transpose_a else lhs
     right = rhs.transpose(-1, -2) if transpose_b else rhs
+    # As above: `bmm` directly, checks only for the rest.
     if left.ndim == right.ndim == 3 and left.shape[0] == right.shape[0] and left.shape[2] == right.shape[1]:
         return torch.bmm(left, right)
     if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:

@@ -197,9 +197,11 @@ def cvcopy_make_border(
     out = src[rows[:, None], columns]
     if type:
         return out
+    # Channels without a value of their own get 0.
     given = (*values, *(0.0,) * src.shape[2])[: src.shape[2]] if values else (value,) * src.shape[2]
     fill = torch.tensor(given, dtype=torch.float64)
     if not src.is_floating_point():
+        # As a cast in OpenCV: rounded, and saturated.
         fill = fill.round().clamp(torch.iinfo(src.dtype).min, torch.iinfo(src.dtype).max)
     inside = inside_rows[:, None, None] & inside_columns[:, None]
     return torch.where(inside, out, fill.to(src.dtype).to(src.device))
@@ -210,11 +212,13 @@ def _frame(size: int, before: int, after: int, kind: int, device: torch.device) 
     position = torch.arange(-before, size + after, device=device)
     inside = (position >= 0) & (position < size)
     if kind == 2:
+        # The image and its mirror image repeat with this period.
         position = position.remainder(2 * size)
         position = torch.minimum(position, 2 * size - 1 - position)
     elif kind == 3:
         position = position.remainder(size)
     elif kind == 4:
+        # The outermost pixels are not repeated; one pixel has period 1.
         period = max(2 * size - 2, 1)
         position = position.remainder(period)
         position = torch.minimum(position, period - position)

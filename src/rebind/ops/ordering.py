@@ -54,6 +54,7 @@ def topk(
         # Which of equal elements is chosen makes no difference, so the unstable and faster form will do.
         return torch.topk(values, count, dim=along, largest=not is_ascend)[0]
     ordered, positions = torch.sort(values, dim=along, descending=not is_ascend, stable=True)
+    # A stable sort decides ties as MXNet does; `torch.topk` leaves them open.
     positions = positions.narrow(along, 0, count)
     if ret_typ == "indices":
         return positions.to(dtype)

@@ -102,12 +102,14 @@ def col2im(
     steps = _Steps(kernel, stride, dilate, pad)
     batch = data.shape[0]
     channels = data.shape[1] // prod(kernel)
+    # F.fold refuses arrays without channels. The sum keeps the result a function of data.
     if not data.numel():
         return data.new_zeros(batch, channels, *output_size) + data.sum()
     if len(kernel) == 1:
         return F.fold(data, (1, *output_size), *steps.across()).squeeze(2)
     if len(kernel) == 2:
         return F.fold(data, output_size, *steps.across())
+    # Three axes are folded in two steps: the last two axes first, then the first one with the others as one.
     grouped = data.view(batch, channels, kernel[0], prod(kernel[1:]), windows[0], prod(windows[1:]))
     slices = grouped.transpose(3, 4).reshape(batch, -1, prod(windows[1:]))
     found = F.fold(slices, output_size[1:], *steps.across())
@@ -147,6 +149,7 @@ def _windows(spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, pad: S
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     found = []
     for n, k, s, d, p in zip(spatial, kernel, stride or ones, dilate or ones, pad or zeros, strict=True):
+        # The extent of a dilated kernel.
         reach = d * (k - 1) + 1
         if n + 2 * p < reach:
             raise ShapeError(

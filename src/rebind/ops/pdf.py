@@ -62,6 +62,7 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
             _check(sample, parameters, names, axes)
             dtype = sample.dtype
             compute = dtype if dtype is torch.float64 else torch.float32
+            # Parameters come first in the shape of a sample: they get axes of size 1 for the draws.
             spread = [
                 parameter.to(compute).reshape(
                     *parameter.shape[: parameter.ndim - axes],
@@ -99,6 +100,7 @@ def _check(sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axe
             raise ShapeError(
                 f"{name} must have the shape of {names[0]}, {tuple(parameters[0].shape)}; got {shape}"
             )
+        # Axes that enumerate distributions; the rest belong to one draw.
         lead = parameter.ndim - axes
         fits = 0 <= lead <= sample.ndim - axes and parameter.shape[:lead] == sample.shape[:lead]
         if not fits or parameter.shape[lead:] != sample.shape[sample.ndim - axes :]:
@@ -217,6 +219,7 @@ def random_pdf_generalized_negative_binomial(sample: Tensor, mu: Tensor, alpha: 
     """
     count, inside = _count(sample)
     spread = alpha > 0
+    # 1 where alpha is 0: `where` below chooses the Poisson form, but both have gradients.
     safe = torch.where(spread, alpha, 1)
     k, more = 1 / safe, mu * safe
     out = _ways(count, k) - k * torch.log1p(more) + torch.xlogy(count, more / (1 + more))

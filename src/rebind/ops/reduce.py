@@ -44,8 +44,10 @@ def reduced_axes(ndim: int, axis: Axes, exclude: bool) -> tuple[int, ...]:
     ... )
     ((2,), (0, 2), (0, 1, 2))
     """
+    # MXNet: () means all axes too, and then `exclude` has no effect.
     if not axis:
         return tuple(range(ndim))
+    # A set finds axes named twice, also as -1 and ndim - 1.
     named = {normalize_axis(a, ndim, "axis") for a in axis}
     if len(named) != len(axis):
         raise ShapeError(f"axis must not name an axis twice; got {axis}")
@@ -83,6 +85,7 @@ def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if data.is_floating_point():
         return torch.mean(data, axes, keepdim=keepdims)
+    # Integers: the sum divided, cut towards 0; torch has no mean of them.
     count = 1
     for axis in axes:
         count *= data.shape[axis]
@@ -92,6 +95,7 @@ def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 def _prod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if len(axes) == 1:
         return torch.prod(data, axes[0], keepdim=keepdims, dtype=data.dtype)
+    # torch reduces products along one axis only: the reduced ones become the last one.
     others = [axis for axis in range(data.ndim) if axis not in axes]
     out = torch.prod(data.permute(*others, *axes).flatten(len(others)), -1, dtype=data.dtype)
     return out.reshape([1 if a in axes else n for a, n in enumerate(data.shape)]) if keepdims else out
@@ -153,6 +157,7 @@ def _extreme_gradient(
     (data,), (out,), (head_grad,) = inputs, outputs, head_grads
     axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False))
     with_ones = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
+    # Equal elements each get all of it, as in MXNet.
     return ((data == out.reshape(with_ones)) * head_grad.reshape(with_ones),)
 
 

@@ -62,6 +62,7 @@ def identity_attach_kl_sparse_reg(
     if not data.is_floating_point():
         raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     new_avg = _averaged(data, moving_avg, momentum) if training else None
+    # Without gradients the operator is the identity.
     if not torch.is_grad_enabled():
         return data, new_avg
     average = moving_avg if new_avg is None else new_avg
@@ -91,6 +92,7 @@ class _WithSlope(torch.autograd.Function):
 def _averaged(data: Tensor, moving_avg: Tensor, momentum: float) -> Tensor:
     if not data.numel():
         return moving_avg.clone()
+    # All but the axis of the units.
     axes = (0, *range(2, data.dim()))
     return moving_avg * momentum + data.detach().mean(axes) * (1 - momentum)
 

@@ -106,6 +106,7 @@ def repeat(data: Tensor, *, repeats: Annotated[int, AtLeast(0)], axis: int | Non
     if axis is None:
         data, axis = data.reshape(-1), 0
     axis = normalize_axis(axis, data.ndim, "axis")
+    # A view until `flatten` copies it.
     spread = data.unsqueeze(axis + 1).expand(*data.shape[: axis + 1], repeats, *data.shape[axis + 1 :])
     return spread.flatten(axis, axis + 1)
 
@@ -148,6 +149,7 @@ def pad(
 
 
 def _last_axis_first(pad_width: tuple[int, ...]) -> list[int]:
+    # torch pads from the last axis; MXNet's numbers begin with the first.
     return [n for at in range(len(pad_width) - 2, -1, -2) for n in pad_width[at : at + 2]]
 
 

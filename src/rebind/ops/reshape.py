@@ -48,10 +48,22 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
     >>> reshape_target((10, 5, 4), (-1, 0)), reshape_target((10, 5, 4), (-1, 0), reverse=True)
     ((40, 5), (50, 4))
     """
-    source, pending = (shape[::-1], codes[::-1]) if reverse else (shape, codes)
+    request = f"shape={codes}{' from the right' if reverse else ''}"
+    # Matching from the right is matching mirrored shapes from the left.
+    target = (
+        _matched(shape[::-1], codes[::-1], request, shape)
+        if reverse
+        else _matched(shape, codes, request, shape)
+    )
+    if reverse:
+        target.reverse()
+    return _filled(target, prod(shape), f"{request} must fit data of shape {shape}")
+
+
+def _matched(source: Shape, codes: tuple[int, ...], request: str, shape: Shape) -> list[int]:
+    """Return the sizes, one of which may be -1, that codes make of source axes, both read from the left."""
     target: list[int] = []
     at = position = 0  # the next source axis, the next code
-    request = f"shape={codes}{' from the right' if reverse else ''}"
 
     def take(count: int) -> Sequence[int]:
         nonlocal at
@@ -60,8 +72,8 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
         at += count
         return source[at - count : at]
 
-    while position < len(pending):
-        code = pending[position]
+    while position < len(codes):
+        code = codes[position]
         position += 1
         if code == 0:
             target += take(1)
@@ -70,18 +82,17 @@ def reshape_target(shape: Shape, codes: tuple[int, ...], reverse: bool = False) 
         elif code == -3:
             target.append(prod(take(2)))
         elif code == -4:
-            target += _split_in_two(take(1)[0], pending[position : position + 2], request)
+            target += _split_in_two(take(1)[0], codes[position : position + 2], request)
             position += 2
         elif code == -1 or code > 0:
+            # A size or -1 passes over one source axis if there is one left.
             at = min(at + 1, len(source))
             target.append(code)
         else:
             raise ShapeError(
-                f"codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {codes}"
+                f"codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {given}"
             )
-    if reverse:
-        target.reverse()
-    return _filled(target, prod(shape), f"{request} must fit data of shape {shape}")
+    return target
 
 
 def _split_in_two(size: int, sizes: Sequence[int], request: str) -> Sequence[int]:
@@ -104,6 +115,7 @@ def _filled(target: list[int], total: int, demand: str) -> Shape:
     if target.count(-1) > 1:
         raise ShapeError(f"shape must hold -1 at most once; {demand}")
     if -1 in target:
+        # The product with the -1 in it has the other sign.
         known = -prod(target)
         if (total % known if known else total) != 0:
             raise ShapeError(f"{demand}; got {total} elements for {known}")
@@ -118,6 +130,7 @@ def _legacy_target(shape: Shape, target: tuple[int, ...], keep_highest: bool) ->
     """Return the shape that ``target_shape`` of old makes: one 0 is what is left."""
     wanted = list(target)
     if keep_highest and wanted:
+        # The first axis is copied, whatever the target has there.
         wanted[0] = shape[0]
         wanted[1:] = [n or -1 for n in wanted[1:]]
     else:
@@ -183,6 +196,7 @@ def flatten(data: Tensor) -> Tensor:
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
     if data and out and len(out) == 2:
+        # The first axis is common to both.
         data = (data[0] or out[0], *data[1:])
     return {"data": _complete(data, out)}
 
@@ -214,6 +228,7 @@ def reshape_like(
 
 def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
     """Return the range of axes from `begin` to `end`, both of which may count from the end."""
+    # `begin` names an axis and is checked as one; `end` may be one past the last.
     first = 0 if begin is None else normalize_axis(begin, ndim, f"{side}_begin")
     last = ndim if end is None else end + ndim if end < 0 else end
     if not first <= last <= ndim:

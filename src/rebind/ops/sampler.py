@@ -21,6 +21,7 @@ __all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer"]
 
 def _wide(tensor: Tensor) -> Tensor:
     """Return numbers of 16 bits in float32: positions within an image need more digits than they have."""
+    # bfloat16 has 8 bits of mantissa: positions beyond 256 pixels would collapse.
     return tensor.float() if tensor.dtype.itemsize == 2 else tensor
 
 
@@ -68,6 +69,7 @@ def _grid_sample(data: Tensor, grid: Tensor) -> Tensor:
 def _interpolated(data: Tensor, grid: Tensor) -> Tensor:
     """Do what `_grid_sample` does, in operations that can be differentiated twice."""
     batch, channels, height, width = data.shape
+    # From [-1, 1] to pixels; -1 and 1 are the centres of the outermost ones.
     across = (grid[:, 0] + 1) * ((width - 1) / 2)
     down = (grid[:, 1] + 1) * ((height - 1) / 2)
     left, top = across.floor(), down.floor()
@@ -77,6 +79,7 @@ def _interpolated(data: Tensor, grid: Tensor) -> Tensor:
     for row, row_share in ((top, 1 - lower_share), (top + 1, lower_share)):
         for column, column_share in ((left, 1 - right_share), (left + 1, right_share)):
             inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+            # Positions outside read pixel 0, with a share of 0.
             index = torch.where(inside, row * width + column, 0).long().flatten(1)
             corner = pixels.gather(2, index.unsqueeze(1).expand(-1, channels, -1))
             share = (row_share * column_share * inside).unsqueeze(1)
@@ -156,6 +159,7 @@ def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:
 
 def _positions(number: int, like: Tensor) -> Tensor:
     """Return the positions of pixels along an axis, from -1 to 1; that of a single one is 0."""
+    # One pixel would otherwise be at -1, the edge.
     low, high = (-1.0, 1.0) if number > 1 else (0.0, 0.0)
     return torch.linspace(low, high, number, dtype=like.dtype, device=like.device)
 
@@ -164,6 +168,7 @@ def _warped_grid(flow: Tensor) -> Tensor:
     height, width = flow.shape[2:]
     across = torch.arange(width, dtype=flow.dtype, device=flow.device)
     down = torch.arange(height, dtype=flow.dtype, device=flow.device).unsqueeze(1)
+    # A flow in pixels becomes positions from -1 to 1; max() avoids 0 / 0 for one pixel.
     x = (flow[:, 0] + across) / (max(width - 1, 1) / 2) - 1
     y = (flow[:, 1] + down) / (max(height - 1, 1) / 2) - 1
     return torch.stack((x, y), 1)

@@ -86,6 +86,7 @@ def sample_multinomial(
         count *= size
     if count == 0:
         raise ParameterError(f"shape must hold no 0; got {shape}")
+    # A draw has no gradient; that of its probability comes from `gather` below.
     chosen = torch.multinomial(data.detach(), count, replacement=True, generator=generator)
     target = (*data.shape[:-1], *shape) or (1,)
     positions = chosen.reshape(target).to(dtype)
@@ -145,6 +146,7 @@ def sample_unique_zipfian(
     rows, count = shape or (0, 0)
     number = torch.arange(range_max, dtype=torch.float64, device=device)
     rate = (torch.log1p(1 / (number + 1)) / math.log(range_max + 1)).to(torch.float32)
+    # Waiting times of a Poisson process are exponential.
     first = torch.empty(rows, range_max, device=device).exponential_(generator=generator) / rate
     times, drawn = torch.topk(first, count, dim=1, largest=False, sorted=True)
     repeated = ((times[:, -1:] - times) * rate[drawn]).sum(1)

@@ -95,6 +95,7 @@ def sequence_last(
     """
     if sequence_length is None or not use_sequence_length:
         return data.select(axis, -1)
+    # Lengths may be of any type; indices may not.
     last = sequence_length.long() - 1
     batch = torch.arange(data.shape[1 - axis], device=data.device)
     return data[last, batch] if axis == 0 else data[batch, last]
@@ -131,6 +132,7 @@ def sequence_reverse(
     if sequence_length is None or not use_sequence_length:
         return data.flip(0)
     steps, lengths = _steps(data, sequence_length, 0)
+    # Step s of a sequence of length n comes from n - 1 - s; padding from itself.
     source = torch.where(steps < lengths, lengths - 1 - steps, steps)
     return data[source, torch.arange(data.shape[1], device=data.device)]
 

@@ -40,6 +40,7 @@ def _region(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Region:
         raise ShapeError(f"step must not be 0; got {step}")
     slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
     ranges = [range(*chosen.indices(size)) for chosen, size in zip(slices, shape, strict=False)]
+    # torch has no negative steps: such an axis is taken forward and flipped afterwards.
     forward = [chosen if chosen.step > 0 else chosen[::-1] for chosen in ranges]
     return _Region(
         tuple(builtins.slice(c.start, max(c.stop, c.start), c.step) for c in forward),
@@ -52,6 +53,7 @@ def _replaced(data: Tensor, region: _Region, value: Tensor | float) -> Tensor:
     """Return a copy of `data` with a region replaced."""
     out = data.clone()
     if region.backwards and isinstance(value, Tensor):
+        # The region is written forward, so the value has to run backward.
         value = torch.flip(value, region.backwards)
     out[region.slices] = value
     return out
@@ -88,6 +90,7 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
     """
     axis = normalize_axis(axis, data.ndim, "axis")
     size = data.shape[axis]
+    # Not Python's slices: out-of-range bounds are errors here, as in MXNet.
     first = begin + size if begin < 0 else begin
     last = size if end is None else end + size if end < 0 else end
     if not 0 <= first < last <= size:

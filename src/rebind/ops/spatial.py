@@ -68,14 +68,8 @@ def correlation(
             [1., 4., 9.],
             [2., 6., 0.]])
     """
-    if data1.shape != data2.shape:
-        raise ShapeError(
-            f"data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
-        )
-    require_floating(data1)
+    _check_maps(data1, data2)
     rows, columns = _patch_counts(data1.shape, kernel_size, max_displacement, stride1, pad_size)
-    if not (rows and columns):
-        raise ShapeError(f"data1 must have rows and columns; got shape {tuple(data1.shape)}")
     if pad_size:
         data1, data2 = (F.pad(data, (pad_size,) * 4) for data in (data1, data2))
     compare = _row_products if is_multiply else _row_differences
@@ -85,6 +79,16 @@ def correlation(
     size = (stride1 * (rows - 1) + kernel_size, stride1 * (columns - 1) + kernel_size)
     pixels = _compared(data1, data2, size, 1, max_displacement, stride2, compare)
     return F.avg_pool2d(pixels, kernel_size, stride1)
+
+
+def _check_maps(data1: Tensor, data2: Tensor) -> None:
+    if data1.shape != data2.shape:
+        raise ShapeError(
+            f"data2 must have the shape of data1, {tuple(data1.shape)}; got {tuple(data2.shape)}"
+        )
+    require_floating(data1)
+    if 0 in data1.shape[2:4]:
+        raise ShapeError(f"data1 must have rows and columns; got shape {tuple(data1.shape)}")
 
 
 def _compared(
@@ -98,6 +102,7 @@ def _compared(
 ) -> Tensor:
     """Return means over channels for each pixel, `step` apart, and each displacement up to `reach`, `stride` apart."""
     down, right = (step * (n - 1) + 1 for n in size)
+    # Displacements are multiples of `stride` around 0; the first one is `nearest` from the edge.
     radius = reach // stride
     nearest, count = reach - radius * stride, 2 * radius + 1
     first = data1[:, :, reach : reach + down : step, reach : reach + right : step]
@@ -118,6 +123,7 @@ def _row_products(
     """
     n, _, height, width = first.shape
     first = first.permute(0, 2, 3, 1).flatten(0, 1)
+    # For pixel x and displacement d the product of interest is in column step * x + stride * d.
     column = torch.arange(width, device=first.device).unsqueeze(1) * step
     column = column + torch.arange(count, device=first.device) * stride
     column = column.expand(n * height, width, count)
@@ -144,6 +150,7 @@ def _patch_counts(data: Shape, kernel: int, displacement: int, stride: int, pad:
     """Return how many rows and columns of patches there are; for an unknown size (0), 0."""
     if len(data) != 4:
         raise ShapeError(f"data1 must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
+    # 0 is an unknown size, and stays so.
     room = [n and n + 2 * pad - 2 * displacement - kernel + 1 for n in data[2:]]
     if any(n and left < 1 for n, left in zip(data[2:], room, strict=True)):
         raise ShapeError(
@@ -205,6 +212,7 @@ def crop(
         )
     who = "the second array" if len(data) == 2 else "h_w"
     whole, size = data[0].shape[2:], data[1].shape[2:] if len(data) == 2 else h_w
+    # A second array may be empty; an `h_w` of 0 is its default, so it was not given.
     least = 0 if len(data) == 2 else 1
     if len(size) != 2 or not all(least <= part <= n for part, n in zip(size, whole, strict=True)):
         raise ShapeError(

@@ -104,6 +104,7 @@ class StorageKernel:
         True
         """
         wanted = self.inputs
+        # `add_n` and the like: one declaration for any number of inputs.
         if self.repeats and len(stypes) >= len(wanted):
             wanted = (*wanted, *wanted[-1:] * (len(stypes) - len(wanted)))
         return (
@@ -139,6 +140,7 @@ def storage_kernel(
 
     def declare(function: Function) -> Function:
         kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats)
+        # In front, so that a later declaration is found first.
         _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
         return function
 

@@ -46,6 +46,7 @@ def _cbrt(data: Tensor) -> Tensor:
 def _gamma(data: Tensor) -> Tensor:
     if not data.is_floating_point():
         return _gamma(data.to(torch.float64))
+    # lgamma has lost the sign, which the floor of data gives back.
     size = torch.exp(torch.lgamma(data))
     # Between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined.
     negative = data < 0
@@ -173,6 +174,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
     """
     if not data.is_floating_point():
         bounds = torch.iinfo(data.dtype)
+        # Bounds beyond the type would wrap around.
         a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
     return torch.clamp(data, a_min, a_max)
 

@@ -97,6 +97,7 @@ def _kernels(data: Shape, scale: int, num_filter: int) -> Shape:
         raise ShapeError(
             f"num_filter must be the number of channels of data, {data[1]}, or 0; got {num_filter}"
         )
+    # The kernel that overlaps its neighbours such that weights of a pixel sum to 1.
     width = 2 * scale - scale % 2
     return (data[1] or num_filter, 1, width, width)
 
@@ -111,6 +112,7 @@ def _enlarged(shapes: list[Shape], scale: int, mode: str) -> tuple[int, int]:
     size = (scale * shapes[0][2], scale * shapes[0][3])
     common = slice(2) if mode == "sum" else slice(1)
     for shape in shapes[1:]:
+        # 0 is unknown and fits everything.
         if any(a and b and a != b for a, b in zip(shape[common], shapes[0][common], strict=True)):
             what = "batch and channels" if mode == "sum" else "batch"
             raise ShapeError(

@@ -47,5 +47,6 @@ def store(values: Tensor, dtype: torch.dtype) -> Tensor:
 
 def draw(low: float, high: float, data: Tensor, generator: torch.Generator | None) -> Tensor:
     """Return one number from the uniform distribution on ``[low, high)``, as an array without axes."""
+    # A tensor, not a number: a draw that the host reads would wait for the device.
     drawn = torch.rand((), generator=generator, dtype=data.dtype, device=data.device)
     return low + (high - low) * drawn

@@ -48,6 +48,7 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     spread = top - bottom
     light = (top + bottom) * 0.5
     coloured = spread > torch.finfo(torch.float32).eps
+    # Grey pixels divide by 1; what comes out for them is replaced at the end.
     safe = torch.where(coloured, spread, 1)
     # hue in degrees: where on the circle red (0), green (120), blue (240)
     sixth = torch.full((), 60, dtype=safe.dtype, device=safe.device) / safe  # `60 / safe` rounds twice
@@ -65,9 +66,11 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     # saturation is a share of the lightness that is possible; back from it comes the largest channel again
     divisor = torch.where(dark, top + bottom, 2 - top - bottom)
     saturation = spread / torch.where(divisor == 0, 1, divisor)
+    # The HLS model: from lightness and saturation to the largest and the smallest channel.
     high = torch.where(light <= 0.5, light * (1 + saturation), light + saturation - light * saturation)
     low = 2 * light - high
     levels = torch.stack((high, low, low + (high - low) * (1 - fraction), low + (high - low) * fraction), -1)
+    # For each sixth of the circle, which of the levels are red, green and blue.
     which = torch.tensor(
         [[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]], device=data.device
     )
@@ -197,6 +200,7 @@ def random_color_jitter(
         return data.view_as(data)
     values = compute(data)
     dtype, device = values.dtype, data.device
+    # A rotation is drawn around 0, the factors of the others around 1.
     low = torch.tensor([-hue if kind == 3 else 1 - amounts[kind] for kind in kinds], dtype=dtype)
     wide = torch.tensor([2 * amounts[kind] for kind in kinds], dtype=dtype)
     drawn = torch.rand(len(kinds), generator=generator, dtype=dtype, device=device)
@@ -216,6 +220,7 @@ def random_color_jitter(
         if 3 in kinds:
             changed = torch.where(turn == 3, _rotated(values, factor), changed)
         out = store(changed, data.dtype)
+        # As MXNet: each step rounds to the type of the image.
         values = compute(out)
     return out
 
@@ -263,5 +268,6 @@ def random_lighting(
     """
     check_colours(data)
     values = compute(data)
+    # One draw for the image, not one for each pixel.
     drawn = torch.randn(3, generator=generator, dtype=values.dtype, device=data.device)
     return store(_lit(values, drawn * alpha_std), data.dtype)

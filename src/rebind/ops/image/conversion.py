@@ -60,6 +60,7 @@ def normalize(
 
 
 def _per_channel(name: str, numbers: tuple[float, ...], default: float, data: Tensor) -> Tensor | float:
+    # The signature's default has four numbers, for any number of channels.
     if numbers == (default,) * 4:  # not given
         return default
     if len(numbers) not in (1, data.shape[-3]):

@@ -86,6 +86,7 @@ def _(p: Params) -> str | None:
 def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) -> tuple[int, int]:
     if len(size) == 2:
         return size[1], size[0]
+    # One number: both sides, or the shorter one.
     (side,) = size
     if not keep_ratio:
         return side, side
@@ -103,6 +104,7 @@ def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[
 
     def random_flip(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         check_axes(data, batch=False)
+        # Both are computed and one selected, so that the device need not report what was drawn.
         turn = torch.rand((), generator=generator, device=data.device) < 0.5
         return torch.where(turn, data.flip(axis), data)
 

@@ -30,11 +30,13 @@ def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
             f"data must be uint8 or of a floating type for interp={interp}; "
             f"got {str(data.dtype).removeprefix('torch.')}. Convert it with astype()."
         )
+    # As OpenCV: areas are averaged only where neither side grows.
     shrinks = height <= rows and width <= columns
     if interp == 1 and (rows, columns) == (2 * height, 2 * width):
         interp = 3  # as OpenCV: the mean of four pixels is what is linear between them
     if interp == 3 and shrinks:
         return _area(data, height, width)
+    # Where a side grows, OpenCV's area mode is linear, but with positions of its own.
     kind = "grow" if interp == 3 else {1: "linear", 2: "cubic", 4: "lanczos"}[interp]
     if data.dtype is torch.uint8:
         return _fixed_point(data, height, width, kind)
@@ -61,6 +63,7 @@ def _chosen(values: Tensor, axis: int, index: Tensor) -> list[Tensor]:
 
 
 def _weighted(pixels: Sequence[Tensor], weights: Tensor) -> Tensor:
+    # In this order: a matrix product would round otherwise than OpenCV does.
     total = pixels[0] * weights[0]
     for pixel, weight in zip(pixels[1:], weights[1:], strict=True):
         total = total + pixel * weight
@@ -76,10 +79,12 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
     scale = 1.0 / (new / size)
     position = torch.arange(new, dtype=torch.float64)
     if kind == "grow":
+        # A new pixel begins in old pixel `first`; it is a mixture only if it reaches into the next one.
         first = torch.floor(position * scale)
         distance = ((position + 1) - (first + 1) * (new / size)).to(torch.float32)
         distance = torch.where(distance <= 0, 0, distance - distance.floor())
     else:
+        # Centres of pixels are mapped to centres of pixels.
         exact = ((position + 0.5) * scale - 0.5).to(torch.float32)
         first = exact.floor()
         distance = exact - first
@@ -94,6 +99,7 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
         weight, before = _lanczos(distance), 3
     else:
         weight, before = torch.stack((1 - distance, distance), 1), 0
+    # Beyond the border the outermost pixel is repeated.
     index = first[:, None] + torch.arange(-before, weight.shape[1] - before)
     return index.clamp(0, size - 1), weight
 
@@ -107,6 +113,7 @@ def _cubic(distance: Tensor) -> Tensor:
 
     far = d1 = distance + 1
     far = ((slope * d1 - 5 * slope) * d1 + 8 * slope) * d1 - 4 * slope
+    # The last weight makes the sum exactly 1.
     weights = (far, near(distance), near(1 - distance))
     return torch.stack((*weights, 1 - weights[0] - weights[1] - weights[2]), 1)
 
@@ -122,6 +129,7 @@ def _nearest(data: Tensor, height: int, width: int) -> Tensor:
     for axis, new in ((-3, height), (-2, width)):
         size = data.shape[axis]
         if size != new:
+            # The same expression as OpenCV: `size / new` would round otherwise.
             position = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
             index = position.floor().to(torch.int64).clamp(max=size - 1)
             data = torch.index_select(data, axis, index.to(data.device))
@@ -142,6 +150,7 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
         # Each row's share is cut to two bits after the point before they are added, and the sum is rounded.
         shares = [((pixel >> 4) * share) >> 16 for pixel, share in zip(pixels, weights, strict=True)]
         return ((shares[0] + shares[1] + 2) >> 2).clamp(0, 255).to(torch.uint8)
+    # Two factors of 2**11 have been applied; 2**21 rounds before they are taken out.
     out = (_weighted([pixel.to(torch.int64) for pixel in pixels], weights) + 2**21) >> 22
     if kind == "cubic":
         # OpenCV takes eight numbers at a time, and those in float32; what is left of a row is done as above.
@@ -160,6 +169,7 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
     if rows % height == 0 and columns % width == 0:
         block = (rows // height, columns // width)
         total = data.reshape(*batch, height, block[0], width, block[1], channels).sum((-4, -2))
+        # OpenCV has an integer form for this case, which rounds halves up; the general one rounds them to even.
         if block == (2, 2):
             return ((total + 2) >> 2).to(torch.uint8)
         return (total.to(torch.float32) * (1 / (block[0] * block[1]))).round().to(torch.uint8)
@@ -175,5 +185,6 @@ def _covered(size: int, new: int) -> Taps:
     old = low.floor() + torch.arange(math.ceil(scale) + 1)
     covered = torch.minimum(old + 1, (low + scale).clamp(max=size)) - torch.maximum(old, low)
     covered = torch.where(covered > 1e-3, covered, 0)  # OpenCV leaves slivers out
+    # At the far border the last new pixel may cover less than `scale`.
     share = covered / torch.clamp(size - low, max=scale)
     return old.to(torch.int64).clamp(max=size - 1), share.to(torch.float32)

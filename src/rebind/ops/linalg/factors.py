@@ -44,6 +44,7 @@ def potri(A: Tensor) -> Tensor:
             [0.0000, 1.0000]])
     """
     check_matrices(A, square=True)
+    # The inverse of A @ A.T is inv(A).T @ inv(A): one triangular system is enough.
     one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     inverse = torch.linalg.solve_triangular(torch.tril(A), one.expand(A.shape), upper=False)
     return torch.matmul(inverse.mT, inverse)
@@ -66,6 +67,7 @@ def gelqf(A: Tensor) -> tuple[Tensor, Tensor]:
     check_matrices(A)
     if A.shape[-2] > A.shape[-1]:
         raise ShapeError(f"A must have no more rows than columns; got shape {tuple(A.shape)}")
+    # LQ of A is the transpose of QR of its transpose.
     columns, upper = torch.linalg.qr(A.mT)
     return columns.mT, upper.mT
 
@@ -88,6 +90,7 @@ def syevd(A: Tensor) -> tuple[Tensor, Tensor]:
     check_matrices(A, square=True)
     eigenvalues, columns = torch.linalg.eigh(symmetric(A))
     largest = torch.argmax(torch.abs(columns), -2, keepdim=True)
+    # An eigenvector is unique up to its sign; this choice is MXNet's. It is a constant for the gradient.
     sign = torch.sign(torch.gather(columns, -2, largest)).detach()
     return (columns * sign).mT, eigenvalues
 
@@ -145,6 +148,7 @@ def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
     sign, head_grad = outputs[0][..., None, None], head_grads[1][..., None, None]
+    # `inv_ex` does not raise for a singular matrix; its gradient is replaced by 0 below.
     inverse = torch.linalg.inv_ex(inputs[0]).inverse.mT
     return (torch.where(sign == 0, 0.0, head_grad * inverse).reshape(inputs[0].shape),)
 

@@ -27,6 +27,7 @@ def _product(
         raise ShapeError(f"A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
     if not -a.ndim <= axis < a.ndim or axis % a.ndim == a.ndim - 1:
         raise ShapeError(f"axis must name one of the first {a.ndim - 1} of {a.ndim} axes; got {axis}")
+    # For another axis the rows are permuted to axis -2 first, and back at the end.
     inner = axis in (-2, a.ndim - 2)
     left, right = (a, b) if inner else (a.movedim(axis, -2), b.movedim(axis, -2))
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
@@ -71,6 +72,7 @@ def gemm(
     tensor([[13.,  3.],
             [ 3., 13.]])
     """
+    # C is not broadcast, as in MXNet.
     product = _product(A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
     if C.shape != product.shape:
         raise ShapeError(
@@ -82,6 +84,7 @@ def gemm(
 @gemm.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     a, b = shapes["A"], shapes["B"]
+    # Checked in full by the kernel: inference answers only what follows without doubt.
     if a is None or b is None or len(a) != len(b) or not -len(a) <= p.axis < len(a):
         return {}
     rows, c = p.axis % len(a), list(a)

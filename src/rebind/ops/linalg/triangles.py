@@ -85,6 +85,7 @@ def extracttrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     """
     _check_offset(A, offset)
     rows, columns = _triangle_indices(A.shape[-1], offset, lower, A.device)
+    # One index into flattened matrices serves all of the batch.
     return torch.index_select(A.flatten(-2), -1, rows * A.shape[-1] + columns)
 
 
@@ -104,6 +105,7 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     """
     _make_checks(A)
     count = A.shape[-1]
+    # The number n with n * (n + 1) / 2 elements.
     side = next(n for n in range(count + 1) if n * (n + 1) // 2 >= count)
     if side * (side + 1) // 2 != count:
         raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")

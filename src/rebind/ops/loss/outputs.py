@@ -111,6 +111,7 @@ def _(
     index = inputs[1].reshape(-1, 1).long()
     inside = index.clamp(0, classes - 1)
     target = torch.full_like(data, -1.0)
+    # -1 everywhere, +2 at the class: a label that is no class leaves -1.
     target.scatter_add_(1, inside, (inside == index).to(data.dtype).mul_(2.0))
     distance = p.margin - target * data
     if p.use_linear:

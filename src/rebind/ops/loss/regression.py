@@ -17,10 +17,12 @@ from ._common import like_first_output
 
 def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
     data, label = shapes["data"], shapes.get("label")
+    # With an unknown size it is not known whether sizes of 1 were dropped.
     if data is None or 0 in data:
         return {}
     if label is not None and _regression_label_fits(data, label):
         return {}
+    # MXNet infers (N,) for data (N, 1).
     return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
 
 
@@ -36,6 +38,7 @@ def _check_regression(data: Tensor, label: Tensor) -> None:
 
 def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
     """Divide a gradient, in place, by the number of values for each instance."""
+    # `label.numel() / label.shape[0]` is m, the number of values of a sample.
     scale = p.grad_scale * label.shape[0] / label.numel() if label.numel() else 1.0
     return (grad.mul_(scale) if scale != 1.0 else grad), None
 

@@ -76,6 +76,7 @@ def _softmax_output(
 def _check_label(data: Sequence[int], label: Sequence[int], multi_output: bool) -> None:
     if not multi_output and label == data[:-1]:  # by far the most frequent case
         return
+    # The message names the shape that inference would give.
     allowed = _label_shapes(tuple(data), multi_output)
     if tuple(label) not in allowed:
         raise ShapeError(
@@ -156,6 +157,7 @@ def _softmax_output_shapes(shapes: Shapes, p: Params) -> Shapes:
         raise ShapeError(f"data must have 2 axes or more; got shape {data}")
     allowed = _label_shapes(data, p.multi_output)
     fitting = {shape for shape in allowed if label is not None and _agree(shape, label)}
+    # Sizes of 0 are unknown: more than one shape may fit what is known.
     if len(fitting) > 1:  # the sizes that would decide between them are unknown
         return {}
     return {"label": fitting.pop() if fitting else allowed[0]}
@@ -203,6 +205,7 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     inside = index.clamp(0, data.shape[1] - 1)
     chosen = torch.log_softmax(data, 1).gather(1, inside)
     floor = -18.420680743952367  # log(1e-8), also for a label that is none of the classes
+    # Out-of-range labels were clamped for `gather`; they count as the floor.
     chosen = torch.where(inside == index, chosen, floor).clamp(min=floor)
     return -chosen.sum().view(1)
 
