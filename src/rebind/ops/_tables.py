@@ -39,7 +39,7 @@ def unary(
     domain: tuple[float, float] = (-2.0, 2.0),
     head_gradient: bool = True,
 ) -> Operator:
-    """Make an element-wise operator of one array; the result has the array's type, integers are cut towards 0."""
+    """Make an element-wise operator of one array; the result has the array's type, integers are rounded towards 0."""
 
     def function(data: Tensor) -> Tensor:
         out = compute(data)

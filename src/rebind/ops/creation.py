@@ -75,7 +75,7 @@ def full(
     value: float,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Array of one value; for an integer type the value is cut towards 0.
+    """Array of one value; for an integer type the value is rounded towards 0.
 
     >>> full(shape=(2,), value=2.5)
     tensor([2.5000, 2.5000])

@@ -118,7 +118,7 @@ elemwise_div = binary(
     "_div",
     "_Div",
     compute=_divide,
-    doc="Quotient ``lhs / rhs``; of integers, cut towards 0.",
+    doc="Quotient ``lhs / rhs``; of integers, rounded towards 0.",
     domain=(0.5, 2.0),
 )
 grad_add = binary("_grad_add", compute=torch.add, doc="Sum ``lhs + rhs`` of two gradients.")
@@ -154,7 +154,7 @@ broadcast_mul = broadcast("broadcast_mul", compute=torch.mul, doc="Product ``lhs
 broadcast_div = broadcast(
     "broadcast_div",
     compute=_divide,
-    doc="Quotient ``lhs / rhs``; of integers, cut towards 0.",
+    doc="Quotient ``lhs / rhs``; of integers, rounded towards 0.",
     domain=(0.5, 2.0),
 )
 broadcast_mod = broadcast(

@@ -1,4 +1,4 @@
-"""Why a call of an operator failed, in words: torch's errors as those that the user can act on."""
+"""Errors of operators: torch's errors turned into errors that the user can act on."""
 
 from __future__ import annotations
 

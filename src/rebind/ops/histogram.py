@@ -1,4 +1,4 @@
-"""How many values lie between bounds."""
+"""Histograms: the number of values between each two bounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def histogram(
     bin_cnt
         How many bins of one width there are, instead of `bins`.
     range
-        The lowest and the highest bound, with `bin_cnt`. Different from MXNet it may be left out: it is then the least
+        The lowest and the highest bound, with `bin_cnt`. Unlike in MXNet it may be left out: it is then the least
         and the greatest value, found on the device. Of two equal bounds one is lowered and one raised by one half.
 
     Shapes

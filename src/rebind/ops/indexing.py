@@ -1,6 +1,6 @@
 """Elements chosen by arrays of indices.
 
-Indices may be of any type; fractions are cut towards 0. Every index is an element of an array, so what is out of
+Indices may be of any type; fractions are rounded towards 0. Every index is an element of an array, so what is out of
 range is either cut (``clip``), counted around (``wrap``), or an error where the device reports it.
 """
 

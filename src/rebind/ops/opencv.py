@@ -59,7 +59,7 @@ def _only_imperative(name: str) -> ArgumentError:
 def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: bool = True) -> Tensor:
     """The image in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
 
-    Different from MXNet, which passes some of OpenCV's other flags on and fails at others, every `flag` but 0 means
+    Unlike in MXNet, which passes some of OpenCV's other flags on and fails at others, every `flag` but 0 means
     colour. It cannot be in a symbol: the size of an image is known when it has been read.
 
     Parameters

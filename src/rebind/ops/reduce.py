@@ -85,7 +85,7 @@ def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if data.is_floating_point():
         return torch.mean(data, axes, keepdim=keepdims)
-    # Integers: the sum divided, cut towards 0; torch has no mean of them.
+    # Integers: the sum divided, rounded towards 0; torch has no mean of them.
     count = 1
     for axis in axes:
         count *= data.shape[axis]
@@ -121,7 +121,7 @@ def _min(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 sum = _reduction("sum", "sum_axis", compute=_sum, doc="Sum along axes.", numpy_name="sum")
 mean = _reduction(
-    "mean", compute=_mean, doc="Mean along axes; of integers, cut towards 0.", numpy_name="mean"
+    "mean", compute=_mean, doc="Mean along axes; of integers, rounded towards 0.", numpy_name="mean"
 )
 prod = _reduction("prod", compute=_prod, doc="Product along axes.", numpy_name="prod")
 nansum = _reduction("nansum", compute=_nansum, doc="Sum along axes, nan counting as 0.", numpy_name="nansum")
@@ -176,7 +176,7 @@ def norm(
 ) -> Tensor:
     """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares.
 
-    Different from MXNet, where it is nan, the gradient of the second at 0 is 0.
+    Unlike in MXNet, where it is nan, the gradient of the second at 0 is 0.
 
     >>> norm(torch.tensor([[3.0, 4.0], [5.0, 12.0]]), axis=(1,))
     tensor([ 5., 13.])
@@ -242,7 +242,7 @@ def argmax_channel(data: Tensor) -> Tensor:
 
 @operator("moments", outputs=("output0", "output1"))
 def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names.
+    """Mean and variance along axes, of integers rounded towards 0; all axes where MXNet asks for their names.
 
     >>> moments(torch.tensor([1.0, 3.0]))
     (tensor([2.]), tensor([1.]))

@@ -90,7 +90,7 @@ def _matched(source: Shape, codes: tuple[int, ...], request: str, shape: Shape) 
             target.append(code)
         else:
             raise ShapeError(
-                f"codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {given}"
+                f"codes of shape must be sizes or one of 0, -1, -2, -3, -4; got {code} in {request}"
             )
     return target
 
@@ -151,7 +151,7 @@ def reshape(
 
     Codes in `shape` refer to source axes: 0 copies one, -1 is what is left, -2 copies all that are left, -3
     joins two, -4 splits one into the next two codes; with `reverse` they are matched from the right.
-    `target_shape` and `keep_highest` are MXNet's older way: one 0 is what is left. Different from MXNet, a shape
+    `target_shape` and `keep_highest` are MXNet's older way: one 0 is what is left. Unlike in MXNet, a shape
     that does not fit is always an error.
 
     >>> reshape(torch.zeros(2, 3, 4), shape=(-3, 0)).shape

@@ -116,7 +116,7 @@ def grid_generator(
 ) -> Tensor:
     """Positions for `BilinearSampler`: those of an affine map, or of the pixels displaced by a flow.
 
-    With ``'affine'`` the six numbers a to f of an instance make ``x' = a x + b y + c`` and ``y' = d x + e y + f`` of
+    With ``'affine'`` the six numbers a to f of a sample make ``x' = a x + b y + c`` and ``y' = d x + e y + f`` of
     the positions x and y of the target, from -1 to 1. With ``'warp'`` the data is the displacement in pixels.
 
     On an axis with one pixel there is nothing between -1 and 1: it has the position 0 with ``'affine'``. (MXNet

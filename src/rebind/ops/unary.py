@@ -1,6 +1,6 @@
 """Element-wise functions of one array.
 
-Integer arrays are computed in floating point where the function asks for it, and cut towards 0 to their own type.
+Integer arrays are computed in floating point where the function asks for it, and rounded towards 0 to their own type.
 """
 
 from __future__ import annotations
@@ -101,23 +101,21 @@ arccosh = unary("arccosh", compute=torch.acosh, doc="Inverse hyperbolic cosine."
 arctanh = unary("arctanh", compute=torch.atanh, doc="Inverse hyperbolic tangent.", domain=(-0.9, 0.9))
 
 # No gradient flows through what is flat between its steps.
-floor = unary(
-    "floor", compute=_on_floats(torch.floor), doc="Largest whole number not above.", head_gradient=False
+floor = unary("floor", compute=_on_floats(torch.floor), doc="Largest integer not above.", head_gradient=False)
+ceil = unary("ceil", compute=_on_floats(torch.ceil), doc="Smallest integer not below.", head_gradient=False)
+trunc = unary(
+    "trunc", compute=_on_floats(torch.trunc), doc="Integer part: rounded towards 0.", head_gradient=False
 )
-ceil = unary(
-    "ceil", compute=_on_floats(torch.ceil), doc="Smallest whole number not below.", head_gradient=False
+fix = unary(
+    "fix", compute=_on_floats(torch.trunc), doc="Integer part: rounded towards 0.", head_gradient=False
 )
-trunc = unary("trunc", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
-fix = unary("fix", compute=_on_floats(torch.trunc), doc="Whole part, cut towards 0.", head_gradient=False)
 round_ = unary(
     "round",
     compute=_on_floats(_round),
-    doc="Nearest whole number; halves go away from 0.",
+    doc="Nearest integer; halves go away from 0.",
     head_gradient=False,
 )
-rint = unary(
-    "rint", compute=_on_floats(_rint), doc="Nearest whole number; halves go down.", head_gradient=False
-)
+rint = unary("rint", compute=_on_floats(_rint), doc="Nearest integer; halves go down.", head_gradient=False)
 logical_not = unary(
     "logical_not", compute=_logical_not, doc="1 where data is 0, else 0.", head_gradient=False
 )
@@ -201,9 +199,9 @@ _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
 
 @operator("Cast", "cast", alike=True, types=lambda p: {"data": "any", "output": p.dtype})
 def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
-    """`data` in another type; what is cut off is cut towards 0.
+    """`data` in another type; fractions are rounded towards 0.
 
-    Different from MXNet, no gradient flows through an integer type.
+    Unlike in MXNet, no gradient flows through an integer type.
 
     >>> cast(torch.tensor([1.7, -1.7]), dtype=torch.int32)
     tensor([ 1, -1], dtype=torch.int32)

@@ -1,8 +1,8 @@
 """Images as arrays: ``nd.image.X`` and ``sym.image.X``. Sizes, flips, colours, and random changes of them.
 
-An image is an array (H, W, C) of numbers from 0 to 255; in a network it is (C, H, W), see `to_tensor`. For integer
-types results are cut towards 0, and for uint8 first clipped to 0 and 255. What is random comes from the `generator` and
-stays on the device.
+An image is an array (H, W, C) of numbers from 0 to 255; in a network it is (C, H, W), see `to_tensor`. Results of
+integer types are rounded towards 0, those of uint8 clipped to 0 and 255 before. Random numbers come from the
+`generator` and stay on the device.
 """
 
 from .colour import (

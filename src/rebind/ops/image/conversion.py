@@ -35,7 +35,7 @@ def normalize(
 ) -> Tensor:
     """``(data - mean) / std`` for each channel.
 
-    Different from MXNet, which refuses its own defaults, `mean` and `std` may be left out.
+    Unlike in MXNet, which refuses its own defaults, `mean` and `std` may be left out.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def potrf(A: Tensor) -> Tensor:
 def potri(A: Tensor) -> Tensor:
     """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A.
 
-    Different from MXNet, which fails, the result for a 0 on the diagonal is infinite or not a number.
+    Unlike in MXNet, which fails, the result for a 0 on the diagonal is infinite or not a number.
 
     >>> potri(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([[0.2500, 0.0000],
@@ -120,7 +120,7 @@ def inverse(A: Tensor) -> Tensor:
 def det(A: Tensor) -> Tensor:
     """Determinant of square matrices; that of a single one has shape ``(1,)``.
 
-    Different from MXNet, where it is 0, the gradient of a singular matrix is the derivative.
+    Unlike in MXNet, where it is 0, the gradient of a singular matrix is the derivative.
 
     >>> det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([-2.])

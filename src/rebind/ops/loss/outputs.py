@@ -21,7 +21,7 @@ def make_loss(
     valid_thresh: float = 0.0,
     normalization: Normalization = "null",
 ) -> Tensor:
-    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever follows.
+    """The data itself, as a loss: its gradient is `grad_scale`, whatever follows.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def _check_regression(data: Tensor, label: Tensor) -> None:
 
 
 def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
-    """Divide a gradient, in place, by the number of values for each instance."""
+    """Divide a gradient, in place, by the number of values for each sample."""
     # `label.numel() / label.shape[0]` is m, the number of values of a sample.
     scale = p.grad_scale * label.shape[0] / label.numel() if label.numel() else 1.0
     return (grad.mul_(scale) if scale != 1.0 else grad), None
@@ -45,7 +45,7 @@ def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
 
 _REGRESSION_DOC = """{what}
 
-The gradient is ``grad_scale * {error} / m`` with m values for each instance, whatever follows.
+The gradient is ``grad_scale * {error} / m`` with m values for each sample, whatever follows.
 
 Parameters
 ----------

@@ -41,7 +41,7 @@ def _softmax_output(
     grad_scale
         A factor of the gradient.
     ignore_label
-        The label whose instances have no gradient, with `use_ignore`.
+        The label whose samples have no gradient, with `use_ignore`.
     multi_output
         The classes are on axis 1, and each position along the further axes is predicted by itself. The gradient
         is then divided by the number of positions too, except with normalization ``'valid'``.
@@ -117,7 +117,7 @@ def _softmax_output_gradient(
     else:
         if out.dim() != 2:
             scores = out.reshape(-1, out.shape[-1]) if p.preserve_shape else out.flatten(1)
-            # One softmax for an instance: MXNet takes as many labels from the front.
+            # One softmax for a sample: MXNet takes as many labels from the front.
             index = index.reshape(-1)[: scores.shape[0]]
         index = index.unsqueeze(1)
     classes = scores.shape[1]
@@ -184,7 +184,7 @@ softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
 def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
 
-    A probability below 1e-8 counts as 1e-8 in the sum; the gradient is ``softmax(data) - one_hot(label)`` anyhow.
+    A probability below 1e-8 counts as 1e-8 in the sum; the gradient is ``softmax(data) - one_hot(label)`` there too.
     The label gets no gradient.
 
     Shapes
