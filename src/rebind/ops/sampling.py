@@ -122,8 +122,8 @@ def sample_unique_zipfian(
     """Different integers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
 
     A number n is drawn with the probability ``log((n + 2) / (n + 1)) / log(range_max + 1)``, again and again until a
-    row has as many different ones as asked for. The second output counts the draws that took. MXNet rounds to the nearest
-    where its documentation rounds down, so its 0 is too rare.
+    row has as many different ones as asked for. The second output counts the draws that took. MXNet rounds to the
+    nearest where its documentation rounds down, so its 0 is too rare.
 
     Parameters
     ----------
