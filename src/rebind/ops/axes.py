@@ -67,6 +67,7 @@ def squeeze(data: Tensor, *, axis: tuple[int, ...] | None = None) -> Tensor:
         if any(data.shape[a] != 1 for a in axes):
             raise ShapeError(f"axes {axis} must be of size 1; got data of shape {tuple(data.shape)}")
         out = data.squeeze(axes)
+    # MXNet has no arrays without axes.
     return out if out.ndim else out.reshape(1)
 
 
@@ -154,6 +155,7 @@ def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     n, c, h, w = _four_axes(data)
     if c % block_size**2:
         raise ShapeError(f"channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
+    # Channels hold the offset within a block first, as in MXNet (DCR order).
     blocks = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
     return blocks.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
 

@@ -107,6 +107,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
             values[index] = value
             # In a body, indices are those of its inputs; the caller knows the inputs of the operator.
             states[indices.index(index)] = value
+    # The states after the last step are outputs too.
     last = [values[index] for index in p.in_state_locs]
     return [*(torch.stack(steps) for steps in outputs), *last], states
 
@@ -149,6 +150,7 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
         with torch.no_grad():
             found, _ = step(*(values[index] for index in p.func_input_locs))
         return [*(v.new_zeros((p.max_iterations, *v.shape)) for v in found[: p.num_out_data]), *last], states
+    # As many steps as were taken; MXNet's output always has `max_iterations`.
     stacked = [torch.stack(steps) for steps in outputs]
     if count < p.max_iterations:
         stacked = [torch.cat([v, v.new_zeros((p.max_iterations - count, *v.shape[1:]))]) for v in stacked]
@@ -165,6 +167,7 @@ def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Res
     """
     condition, then, otherwise = bodies
     (holds,), _ = condition(*(inputs[index] for index in p.cond_input_locs))
+    # Only the branch that is taken runs, so only it gets a gradient.
     branch, indices = (then, p.then_input_locs) if _truth(holds) else (otherwise, p.else_input_locs)
     found, new_aux = branch(*(inputs[index] for index in indices))
     return list(found), {indices[index]: value for index, value in new_aux.items()}

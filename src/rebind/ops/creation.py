@@ -107,6 +107,7 @@ def arange(
         return torch.zeros((0,), dtype=dtype, device=device)
     if stop is None:
         start, stop = 0.0, start
+    # The stop is left out, as in Python's range, also for steps that do not divide it.
     count = math.ceil((stop - start) / step)
     end = start + count * step
     if dtype is torch.float32 and start % 1 == step % 1 == 0 and max(abs(start), abs(end)) < 2**24:

@@ -47,6 +47,7 @@ def _generator(kind: str, source: Generator) -> torch.Generator | None:
 
 
 def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
+    # Scaled here rather than in the draw: each element has bounds of its own.
     return low + (high - low) * draws.uniform(low.shape, generator, dtype=low.dtype, device=low.device)
 
 
@@ -79,6 +80,7 @@ def _negative_binomial(generator: Generator, k: Tensor, p: Tensor) -> Tensor:
 
 def _generalized_negative_binomial(generator: Generator, mu: Tensor, alpha: Tensor) -> Tensor:
     spread = alpha > 0  # an alpha of 0 makes it a Poisson distribution
+    # The branch that is not selected must not divide by 0.
     safe = torch.where(spread, alpha, 1)
     return _poisson(generator, torch.where(spread, _gamma(generator, 1 / safe, safe * mu), mu))
 
@@ -141,7 +143,9 @@ def _draw(
     """Return an array of draws from one distribution."""
     compute = _compute_type(dtype)
     filled = (
-        torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous() for value in parameters
+        # Parameters are broadcast, so that one `draw` serves numbers and arrays.
+        torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous()
+        for value in parameters
     )
     return draw(generator, *filled).to(dtype or torch.float32)
 
@@ -150,6 +154,7 @@ def _draw_for_each(
     draw: Draw, shape: Shape, dtype: torch.dtype | None, generator: Generator, parameters: Sequence[Tensor]
 ) -> Tensor:
     """Return an array of draws of `shape` for each element of arrays of parameters."""
+    # Parameters do not broadcast against each other, as in MXNet.
     first = parameters[0].shape
     if any(parameter.shape != first for parameter in parameters):
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)

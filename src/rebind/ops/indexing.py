@@ -76,6 +76,7 @@ def pick(
     if axis is None:
         raise ParameterError("axis must be an int; got None")
     axis = normalize_axis(axis, data.ndim, "axis")
+    # The index may leave out the picked axis, or have it with size 1.
     with_axis = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     without_axis = (*data.shape[:axis], *data.shape[axis + 1 :])
     if index.shape != with_axis and index.shape != without_axis and (without_axis or index.numel() != 1):
@@ -211,6 +212,7 @@ def scatter_set_nd(
 
 def _scattered(into: Tensor, indices: Tensor, values: Tensor) -> Tensor:
     where = _coordinates(indices, tuple(into.shape))
+    # One slice of `values` for each column of coordinates.
     expected = (*indices.shape[1:], *into.shape[len(where) :])
     if values.shape != expected:
         raise ShapeError(f"data must have shape {expected} to match indices; got {tuple(values.shape)}")

@@ -40,6 +40,7 @@ def _concat_error(data: Sequence[Tensor], dim: int) -> Exception | None:
         return ShapeError(
             f"dim must be in [{-len(first)}, {len(first)}) for data of shape {first}; got {dim}"
         )
+    # Every axis but this one has to agree; the first input that differs is named.
     axis = dim % len(first)
     for position, tensor in enumerate(data):
         shape = tuple(tensor.shape)

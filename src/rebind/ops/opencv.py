@@ -203,6 +203,7 @@ def cvcopy_make_border(
     if not src.is_floating_point():
         # As a cast in OpenCV: rounded, and saturated.
         fill = fill.round().clamp(torch.iinfo(src.dtype).min, torch.iinfo(src.dtype).max)
+    # Outside of both ranges or of one: the constant.
     inside = inside_rows[:, None, None] & inside_columns[:, None]
     return torch.where(inside, out, fill.to(src.dtype).to(src.device))
 

@@ -58,6 +58,7 @@ def im2col(
     spatial = _spatial(tuple(data.shape), kernel)
     _windows(spatial, kernel, stride, dilate, pad)
     if any(pad):
+        # torch pads the last axis first.
         data = F.pad(data, [amount for each in reversed(pad) for amount in (each, each)])
     # Views of the windows, copied once at the end: several times as quick as F.unfold, and in any number of axes.
     ones = (1,) * axes
@@ -156,6 +157,7 @@ def _windows(spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, pad: S
                 f"kernel {kernel} with dilate {dilate or ones} must fit into the sizes {spatial} "
                 f"with pad {pad or zeros}; got {reach} over {n + 2 * p}"
             )
+        # The last windows that do not fit are left out.
         found.append((n + 2 * p - reach) // s + 1)
     return tuple(found)
 

@@ -72,6 +72,7 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
                 for parameter in parameters
             ]
             out = log_density(sample.to(compute), *spread)
+            # Outside of the support the density is 0.
             if isinstance(out, Supported):
                 out = torch.where(out.inside, out.log, -math.inf)
             return (out if is_log else torch.exp(out)).to(dtype)

@@ -146,6 +146,7 @@ def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
     interface = inspect.Signature([*own, *front.extra], return_annotation=front.inputs)
     by_position = [p.name for p in interface.parameters.values() if p.kind is plain]
     defaults = {name: default for name, default in row.parameters.items() if default is not REQUIRED}
+    # Computed once, so that a call pays for set comparisons only.
     required = row.parameters.keys() - defaults.keys()
 
     def function(*args: Any, **kwargs: Any) -> T:
@@ -157,6 +158,7 @@ def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
             except TypeError as error:
                 raise TypeError(f"{front.module}.{row.kind}: {error}") from None
         parameters = row.translate(**{name: given.pop(name, defaults.get(name)) for name in row.parameters})
+        # Arrays of parameters are inputs of `_sample_X`; numbers are parameters of `_random_X`.
         inputs = _as_inputs(row.kind, parameters, front)
         return front.draw(row.kind, inputs, {} if inputs else parameters, given)
 
@@ -206,6 +208,7 @@ def zipfian(
     sampled = apply("Cast", apply("exp", apply("broadcast_mul", draws, scale)) - 1, dtype="int64") % range_max
 
     def expected(classes: T) -> T:
+        # In float64: the logarithms of neighbours differ little for large classes.
         exact = apply("Cast", classes, dtype="float64")
         return apply("broadcast_div", apply("log", (exact + 2) / (exact + 1)), scale) * num_sampled
 

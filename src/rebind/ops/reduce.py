@@ -65,6 +65,7 @@ def _reduction(
 
     def function(data: Tensor, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
         axes = reduced_axes(data.ndim, axis, exclude)
+        # The most frequent reduction, to one number.
         if len(axes) == data.ndim and not keepdims and data.is_contiguous():
             # Of shape (1,) as it comes, where the last line makes a view.
             return compute(data.flatten(), (0,), True)
@@ -198,6 +199,7 @@ class _ArgFinder(Protocol):
 def _position(find: _ArgFinder, data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
     """Return the position of an extreme in data's type."""
     if axis is None:
+        # Without an axis the result has one element, or as many axes as data.
         out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
     else:
         out = find(data, normalize_axis(axis, data.ndim, "axis"), keepdim=keepdims)
@@ -248,6 +250,7 @@ def moments(data: Tensor, *, axes: Axes = None, keepdims: bool = False) -> tuple
     (tensor([2.]), tensor([1.]))
     """
     along = reduced_axes(data.ndim, axes, False)
+    # From the centred data: the mean of squares less the squared mean would cancel.
     centre = _mean(data, along, True)
     variance = _mean(torch.square(data - centre), along, keepdims)
     average = centre if keepdims else centre.squeeze(along)

@@ -153,6 +153,7 @@ def grid_generator(
 
 def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:
     maps = numbers.view(-1, 2, 3, 1, 1)
+    # The last two axes of the grid: y changes along the first, x along the second.
     down, across = (_positions(n, numbers) for n in target_shape)
     return maps[:, :, 0] * across + (maps[:, :, 1] * down.unsqueeze(1) + maps[:, :, 2])
 

@@ -39,10 +39,12 @@ def _region(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Region:
     if 0 in step:
         raise ShapeError(f"step must not be 0; got {step}")
     slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
+    # Python's own rules for bounds that are negative, absent or out of range.
     ranges = [range(*chosen.indices(size)) for chosen, size in zip(slices, shape, strict=False)]
     # torch has no negative steps: such an axis is taken forward and flipped afterwards.
     forward = [chosen if chosen.step > 0 else chosen[::-1] for chosen in ranges]
     return _Region(
+        # An empty range may stop before its start, which torch refuses.
         tuple(builtins.slice(c.start, max(c.stop, c.start), c.step) for c in forward),
         tuple(axis for axis, chosen in enumerate(ranges) if chosen.step < 0),
         (*map(len, ranges), *shape[len(ranges) :]),

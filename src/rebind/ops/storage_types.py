@@ -161,6 +161,7 @@ def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> Stora
         if kernel.fits(p, stypes):
             outputs = kernel.outputs(p) if callable(kernel.outputs) else kernel.outputs
             return StorageChoice(outputs, kernel, False)
+    # No kernel fits: inputs that are not dense are converted.
     dense = (DENSE,) * len(op.record.output_names(p))
     return StorageChoice(dense, None, any(stype != DENSE for stype in stypes))
 

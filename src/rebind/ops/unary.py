@@ -19,11 +19,13 @@ from .spec import Shapes, operator
 
 
 def _round(data: Tensor) -> Tensor:
+    # torch.round takes halves to even numbers; MXNet's round takes them away from 0.
     whole = torch.trunc(data)
     return torch.where(torch.abs(data - whole) >= 0.5, whole + torch.sign(data), whole)
 
 
 def _rint(data: Tensor) -> Tensor:
+    # torch.round takes halves to even numbers; MXNet's rint takes them down.
     below = torch.floor(data)
     return torch.where(data - below > 0.5, below + 1, below)
 
@@ -242,6 +244,7 @@ def amp_multicast(*data: Tensor, cast_narrow: bool = False) -> tuple[Tensor, ...
     >>> [out.dtype for out in amp_multicast(torch.ones(1), torch.ones(1, dtype=torch.float16))]
     [torch.float32, torch.float32]
     """
+    # In the order of `_AMP_TYPES`: the widest of those that occur comes first.
     found = [kind for kind in _AMP_TYPES if any(array.dtype is kind for array in data)]
     if not found:
         return tuple(array.view_as(array) for array in data)

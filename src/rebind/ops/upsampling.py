@@ -109,6 +109,7 @@ def _enlarged(shapes: list[Shape], scale: int, mode: str) -> tuple[int, int]:
     for shape in shapes:
         if len(shape) != 4:
             raise ShapeError(f"data must have 4 axes (N, C, H, W); got shape {shape}")
+    # The first input sets the size of the result.
     size = (scale * shapes[0][2], scale * shapes[0][3])
     common = slice(2) if mode == "sum" else slice(1)
     for shape in shapes[1:]:

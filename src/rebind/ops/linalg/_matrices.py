@@ -31,5 +31,6 @@ def one_or_more(out: Tensor) -> Tensor:
 def symmetric(matrix: Tensor) -> Tensor:
     """Return the symmetric matrix of the lower triangle; its gradient is symmetric too."""
     mean = (matrix + matrix.mT) / 2  # the derivative is that of the mean, equal on both triangles
+    # The value is read from the lower triangle; the gradient is that of `mean`.
     read = torch.tril(matrix) + torch.tril(matrix, -1).mT
     return mean + (read - mean).detach()

@@ -111,5 +111,6 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
         raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")
     size = side + abs(offset)
     rows, columns = _triangle_indices(size, offset, lower, A.device)
+    # A copy into zeros at computed indices: differentiable, and one kernel for the whole batch.
     zeros = A.new_zeros(*A.shape[:-1], size * size)
     return torch.index_copy(zeros, -1, rows * size + columns, A).unflatten(-1, (size, size))

@@ -128,8 +128,10 @@ def _softmax_output_gradient(
         grad, right = scores - share, 1.0 - p.smooth_alpha - share
     else:
         grad = scores.clone() if into is None else _shaped(into, scores.shape).copy_(scores)
+    # A label out of range adds 0: nothing is subtracted from its sample.
     grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
+    # Masked before scaling: an ignored label may have the number of a class.
     if p.use_ignore:
         grad.masked_fill_(index.eq(int(p.ignore_label)), 0.0)
     scale = p.grad_scale
@@ -138,6 +140,7 @@ def _softmax_output_gradient(
     if p.normalization == "batch":
         scale /= max(grad.shape[0] if p.multi_output else labels, 1)
     elif p.normalization == "valid":
+        # A tensor, so that the count need not be read by the host.
         scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
     if p.normalization == "valid" or scale != 1.0:
         grad.mul_(scale)
