@@ -8,7 +8,7 @@ import scipy.stats
 import torch
 
 import rebind as mx
-from rebind.draws import Seed
+from rebind.draws import derive
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS
 
@@ -131,7 +131,7 @@ def test_draws_from_a_seed_fit_the_distribution(name, kind):
         "_random_{}_like": ([torch.zeros(20000)], parameters),
         "_sample_{}": ([torch.tensor(float(value)) for value in parameters.values()], {"shape": (20000,)}),
     }[kind]
-    drawn, again = (op(*inputs, **op.parse(given), generator=Seed(torch.tensor(5))) for _ in range(2))
+    drawn, again = (op(*inputs, **op.parse(given), generator=derive(torch.tensor(5), 0)) for _ in range(2))
     assert torch.equal(drawn, again) and fits(drawn.numpy().astype("float64"), distribution)
 
 
@@ -139,7 +139,7 @@ def test_draws_from_a_seed_fit_the_distribution(name, kind):
 def test_a_seed_does_not_serve_every_distribution(name):
     op = OPERATORS[f"_random_{name}"]
     with pytest.raises(TypeError, match=r"draws from a generator only.*got Seed\. Draw outside"):
-        op(**op.parse(DISTRIBUTIONS[name][0]), generator=Seed(torch.tensor(5)))
+        op(**op.parse(DISTRIBUTIONS[name][0]), generator=derive(torch.tensor(5), 0))
 
 
 @pytest.mark.parametrize("space", (mx.nd.random, mx.sym.random))
