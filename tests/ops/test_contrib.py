@@ -13,11 +13,12 @@ import torch
 import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, all_operators
-from rebind.ops.contrib import tensor
+from rebind.ops.contrib import attention, fourier, tensor
 
 MANIFESTS = (Path(__file__).parents[1] / "parity" / "data" / "operators").glob("*.json")
 RECORDED = {name.split("(")[0] for path in MANIFESTS for name in json.loads(path.read_text())["cases"]}
-HERE = [op for op in all_operators() if op.kernels.function.__module__ == tensor.__name__]
+MODULES = {module.__name__: module for module in (attention, fourier, tensor)}
+HERE = [op for op in all_operators() if op.kernels.function.__module__ in MODULES]
 
 #: MXNet has the transforms for GPUs only; the table holds what has an inferred shape: not a mask, and not an array
 #: without axes, whose shape reads as unknown. `test_allclose` holds MXNet's answers.

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
-from .nn._layout import complaint, split
+from .nn.layout import complaint, split
 from .spec import Shapes, operator
 
 __all__ = ["col2im", "im2col"]

@@ -8,7 +8,8 @@ from . import contrib
 from .adam import Adam, Adamax, AdamW, Nadam
 from .adaptive import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
 from .base import Group, Optimizer, create, register
-from .layerwise import LAMB, LARS, LBSGD
+from .large_batch import LBSGD
+from .layerwise import LAMB, LARS
 from .leader import FTML, Ftrl
 from .sgd import DCASGD, NAG, SGD, ccSGD
 from .sign import Signum

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import InitVar, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ..ndarray import NDArray
 from ..ops import update as rules
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
+from .step import StoredState
 
 __all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
 
@@ -200,7 +201,7 @@ class RMSProp(Optimizer[Squares]):
     default_learning_rate: ClassVar[float | None] = 0.001
     state_type: ClassVar[type[tuple] | None] = Squares
 
-    def create_state(self, index: Hashable, weight: NDArray) -> Any:
+    def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state as arrays: three; of the plain form a tuple of one."""
         if self.centered:
             return super().create_state(index, weight)

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
-from ..device import Device
-from ..draws import Source
 from ..errors import ArgumentError, ShapeError, StateError, near_names
-from ..generators import generator, step_seed
+from ..generators import step_seed
 from ..ndarray import NDArray
 from ..ndarray.base import as_dense
-from ..ops.update import lists
 from ..registry import Registry
+from .algorithm import Algorithm, State
 from .group import LOW_PRECISION, Group, InnerState, clip_together
-from .schedule import Schedule
-from .step import ArrayTree, Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
+from .step import (
+    ArrayTree,
+    Rates,
+    StateTree,
+    StoredState,
+    UpdatePart,
+    make_rates,
+    state_tensors,
+    write_state,
+)  # fmt: skip
 
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
 
-State = TypeVar("State", bound=tuple)
 
-
-class Optimizer(Schedule, Generic[State]):
+class Optimizer(Algorithm[State]):
     """Base of optimizers.
 
     A subclass declares its settings as dataclass fields, its state as a NamedTuple of tensors (`state_type`), and
@@ -93,63 +97,13 @@ class Optimizer(Schedule, Generic[State]):
 
     opt_registry: ClassVar[Registry[type[Optimizer]]]
 
-    #: The NamedTuple of the state's tensors.
-    state_type: ClassVar[type[tuple] | None] = None
     #: How many weights at a time MXNet updates; here all of one kind go together. An old subclass that sets it
     #: on itself to more than 1 says that its `update` takes lists.
     aggregate_num: ClassVar[int] = 0
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
-    #: Whether an update draws random numbers.
-    draws: ClassVar[bool] = False
 
-    def init_state(self, weight: Tensor) -> State | None:
-        """Return the state of a weight that was not updated yet; zeros for each field of `state_type`."""
-        if self.state_type is None:
-            return None
-        return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore
-
-    def step(
-        self, weight: Tensor, grad: Tensor, state: State | None, *, lr: Any, wd: Any, t: Any
-    ) -> tuple[Tensor, State | None]:
-        """Return the weight and the state after an update; a pure function.
-
-        Parameters
-        ----------
-        weight, grad
-            The weight, and its gradient, rescaled and clipped.
-        state
-            What `init_state` or the last `step` returned.
-        lr, wd
-            Learning rate and weight decay, multipliers included: numbers or, in an `UpdatePart`, tensors without axes.
-        t
-            The number of this update of the weight, from 1; a number or a tensor.
-        """
-        raise NotImplementedError(
-            f"{type(self).__name__} must define step() or update_group(), or create_state() and update()"
-        )
-
-    def update_group(self, group: Group) -> None:
-        """Update weights and states in place; here with `step` on each of them."""
-        ready, _ = lists.prepare(group.grads, group.rescale_grad, group.clip_gradient)
-        for k, (weight, grad, old) in enumerate(zip(group.weights, ready, group.states, strict=True)):
-            state: Any = None if old is None else self.state_type(*old)  # type: ignore  # a NamedTuple with these fields
-            lr, wd, t = (lists.of_weight(rate, k) for rate in (group.lr, group.wd, group.t))
-            new_weight, new_state = self.step(weight, grad, state, lr=lr, wd=wd, t=t)
-            weight.copy_(new_weight)
-            for target, value in zip(cast("tuple[Tensor, ...]", old or ()), new_state or (), strict=True):
-                target.copy_(value)
-
-    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
-        """Return what changes from one update to the next besides learning rate, decay and count: `Group.more`."""
-        return {}
-
-    @property
-    def clip_limit(self) -> float | None:
-        """`clip_gradient` if it cuts, else None."""
-        return self.clip_gradient if self.clip_gradient is not None and self.clip_gradient > 0 else None
-
-    def create_state(self, index: Hashable, weight: NDArray) -> Any:
+    def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight as arrays: None, one, or a tuple of several."""
         state = self.init_state(weight.tensor)
         if state is None:
@@ -157,7 +111,7 @@ class Optimizer(Schedule, Generic[State]):
         arrays = tuple(None if each is None else NDArray(each, weight.context) for each in state)
         return arrays[0] if len(arrays) == 1 else arrays
 
-    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight, with its master copy where it has one."""
         if not self._has_master(weight):
             if weight.tensor.dtype in LOW_PRECISION:
@@ -171,15 +125,24 @@ class Optimizer(Schedule, Generic[State]):
         state = self.create_state(index, master)
         return (master, state) if self.master_first else (state, master)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(
+        self,
+        index: Hashable | Sequence[Hashable],
+        weight: NDArray | Sequence[NDArray],
+        grad: NDArray | Sequence[NDArray],
+        state: StoredState | Sequence[StoredState],
+    ) -> None:
         """Update a weight and its state in place; or several, given as lists."""
-        if not isinstance(index, (list, tuple)):
-            index, weight, grad, state = [index], [weight], [grad], [state]
-        with as_dense(weight) as weights:
-            self._update_dense(index, weights, [each.tensor for each in grad], state)
+        indices, arrays, grads, states = in_lists(index, weight, grad, state)
+        with as_dense(arrays) as weights:
+            self._update_dense(indices, weights, [each.tensor for each in grads], states)
 
     def _update_dense(
-        self, index: Sequence[Hashable], weights: list[Tensor], grads: list[Tensor], state: Sequence[Any]
+        self,
+        index: Sequence[Hashable],
+        weights: list[Tensor],
+        grads: list[Tensor],
+        state: Sequence[StoredState],
     ) -> None:
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
             if one_weight.shape != one_grad.shape:
@@ -192,22 +155,29 @@ class Optimizer(Schedule, Generic[State]):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
             self._apply(index, weights, clipped, list(map(_tensors, state)))
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update_multi_precision(
+        self,
+        index: Hashable | Sequence[Hashable],
+        weight: NDArray | Sequence[NDArray],
+        grad: NDArray | Sequence[NDArray],
+        state: StoredState | Sequence[StoredState],
+    ) -> None:
         """Update weights, those of low precision through their master copies."""
-        several = isinstance(index, (list, tuple))
-        weights, grads, states = (list(each) if several else [each] for each in (weight, grad, state))
+        indices, weights, grads, states = in_lists(index, weight, grad, state)
         low = [k for k, each in enumerate(weights) if self._has_master(each)]
         if not low:
             self.update(index, weight, grad, state)
             return
         rounded = [weights[k] for k in low]
         for k in low:
-            weights[k], states[k] = states[k] if self.master_first else states[k][::-1]
+            pair = cast("tuple[StoredState, StoredState]", states[k])
+            master, states[k] = pair if self.master_first else pair[::-1]
+            weights[k] = cast(NDArray, master)
             grads[k] = NDArray(grads[k].tensor.float(), grads[k].context)
-        if several and self.takes_lists:
+        if isinstance(index, (list, tuple)) and self.takes_lists:
             self.update(index, weights, grads, states)
         else:
-            for each in zip(index if several else [index], weights, grads, states, strict=True):
+            for each in zip(indices, weights, grads, states, strict=True):
                 self.update(*each)
         with torch.no_grad(), as_dense(rounded) as targets:
             torch._foreach_copy_(targets, [weights[k].tensor for k in low])
@@ -245,7 +215,7 @@ class Optimizer(Schedule, Generic[State]):
         states: Sequence[InnerState | None],
     ) -> None:
         """Put together what has one rate, decay, count, type and device, and update each group."""
-        groups: dict[tuple[Any, ...], list[int]] = {}
+        groups: dict[tuple[float, float, int, torch.dtype, torch.device], list[int]] = {}
         counts = self._index_update_count
         lrs, wds = self._get_lrs(index), self._get_wds(index)
         sources = self.sources(weights) if self.draws else []
@@ -257,13 +227,6 @@ class Optimizer(Schedule, Generic[State]):
                 self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
             )  # fmt: skip
             self.update_group(whole.part(members))
-
-    def sources(self, weights: Sequence[Tensor]) -> Sequence[Source | None]:
-        """Return where the random numbers for each weight come from: the generator of its device."""
-        devices = (weight.device for weight in weights)
-        return [
-            generator(Device("gpu", each.index) if each.type == "cuda" else Device("cpu")) for each in devices
-        ]
 
     def update_part(self, index: Sequence[Hashable]) -> UpdatePart:
         """Return the update of some weights as a pure function that a compiler can take; see `UpdatePart`.
@@ -289,10 +252,6 @@ class Optimizer(Schedule, Generic[State]):
         seed = step_seed() if self.draws else None
         return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)
 
-    def update_traced(self, group: Group) -> None:
-        """Update copies of weights and states in place, with rates that are tensors: `update_group`."""
-        self.update_group(group)
-
     def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
         """Return the state of a weight, as the `Updater` has it, for an `UpdatePart`."""
         return state_tensors(state)
@@ -307,7 +266,7 @@ class Optimizer(Schedule, Generic[State]):
         return optimizers.register(klass)
 
     @staticmethod
-    def create_optimizer(name: Any, **kwargs: Any) -> Any:
+    def create_optimizer(name: str | Optimizer, **kwargs: Any) -> Any:
         """Return the optimizer called `name`, with settings."""
         if isinstance(name, str) and name in optimizers:
             _check_settings(optimizers[name], name, kwargs)
@@ -320,7 +279,7 @@ Optimizer.opt_registry = optimizers
 register = Optimizer.register
 
 
-def create(name: Any, **kwargs: Any) -> Any:
+def create(name: str | Optimizer, **kwargs: Any) -> Any:
     """Return the optimizer called `name`, in any case, with settings; an optimizer is returned as it is.
 
     Parameters
@@ -338,12 +297,30 @@ def create(name: Any, **kwargs: Any) -> Any:
     return Optimizer.create_optimizer(name, **kwargs)
 
 
-def _tensors(state: Any) -> tuple[Any, ...] | None:
+def in_lists(
+    index: Hashable | Sequence[Hashable],
+    weight: NDArray | Sequence[NDArray],
+    grad: NDArray | Sequence[NDArray],
+    state: StoredState | Sequence[StoredState],
+) -> tuple[list[Hashable], list[NDArray], list[NDArray], list[StoredState]]:
+    """Return what an update takes as lists, new ones; one weight makes lists of one."""
+    if isinstance(index, (list, tuple)):
+        several = cast("Sequence[StoredState]", state)
+        return (
+            list(index),
+            list(cast("Sequence[NDArray]", weight)),
+            list(cast("Sequence[NDArray]", grad)),
+            list(several),
+        )
+    return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
+
+
+def _tensors(state: StoredState) -> InnerState | None:
     if state is None:
         return None
     if isinstance(state, NDArray):
         return (state.tensor,)
-    return tuple(None if each is None else each.tensor for each in state)
+    return tuple(None if each is None else each.tensor for each in cast("tuple[NDArray | None, ...]", state))
 
 
 def _check_settings(optimizer: type[Optimizer], name: str, given: Iterable[str]) -> None:

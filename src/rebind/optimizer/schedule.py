@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 from ..errors import ArgumentError, ParameterError, StateError
 from ..lr_scheduler import LRScheduler
@@ -23,6 +23,20 @@ class Variables(Protocol):
         """Return the names of the variables."""
 
 
+class RateSchedule(Protocol):
+    """A schedule of learning rates; an `LRScheduler`, or a function."""
+
+    def __call__(self, num_update: int) -> float:
+        """Return the learning rate after so many updates."""
+
+
+class Multipliers(Protocol):
+    """An object with the multipliers of a parameter's rates, such as a Gluon parameter."""
+
+    lr_mult: float
+    wd_mult: float
+
+
 #: Names of weights by index.
 Names: TypeAlias = Mapping[Hashable, str] | None
 
@@ -36,11 +50,11 @@ class Settings:
     wd: float = 0.0
     clip_gradient: float | None = None
     learning_rate: InitVar[float | None] = None
-    lr_scheduler: Any = None
+    lr_scheduler: RateSchedule | None = None
     sym: InitVar[Variables | None] = None
     begin_num_update: int = 0
     multi_precision: bool = False
-    param_dict: dict[Any, Any] | None = None
+    param_dict: dict[Hashable, Multipliers] | None = None
     clip_global_norm: float | None = None
 
     def __post_init__(
@@ -81,12 +95,12 @@ class Schedule(Settings):
                 f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
                 f"got {self.clip_global_norm!r}"
             )
-        self.param_dict: dict[Any, Any] = self.param_dict or {}
-        self.lr: Any = self._starting_rate(learning_rate)
-        self.lr_mult: dict[Any, float] = {}
-        self.wd_mult: dict[Any, float] = {}
+        self.param_dict: dict[Hashable, Multipliers] = self.param_dict or {}
+        self.lr = self._starting_rate(learning_rate)  # None with a schedule that has a rate of its own
+        self.lr_mult: dict[Hashable, float] = {}
+        self.wd_mult: dict[Hashable, float] = {}
         self.num_update = self.begin_num_update
-        self._index_update_count: dict[Any, int] = {}
+        self._index_update_count: dict[Hashable, int] = {}
         self._all_index_update_counts = {0: self._index_update_count}
         self.idx2name: dict[Any, str] = dict(param_idx2name or {})
         self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
@@ -114,10 +128,10 @@ class Schedule(Settings):
         if given is not None and isinstance(schedule, LRScheduler):
             schedule.rebase(rate)
         else:
-            schedule.base_lr = rate
+            schedule.base_lr = rate  # type: ignore[attr-defined]  # any object of a user's own takes it
         return rate
 
-    def _update_count(self, index: Any) -> None:
+    def _update_count(self, index: Hashable | Sequence[Hashable]) -> None:
         """Count an update of the weight, or of each of them."""
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):
@@ -133,7 +147,7 @@ class Schedule(Settings):
     @property
     def learning_rate(self) -> float:
         """The learning rate of the last update, without multipliers."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+        return cast(float, self.lr) if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate; not with an `lr_scheduler`, which decides it."""
@@ -150,17 +164,19 @@ class Schedule(Settings):
 
     def set_lr_mult(self, args_lr_mult: Mapping[Hashable, float]) -> None:
         """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables."""
-        self.lr_mult = {**self._multipliers_of_symbol("__lr_mult__"), **args_lr_mult}
+        self.lr_mult = self._multipliers_of_symbol("__lr_mult__") | dict(args_lr_mult)
 
     def set_wd_mult(self, args_wd_mult: Mapping[Hashable, float]) -> None:
         """Set multipliers of the weight decay, by name or index.
 
         Others are those of the symbol's variables, then 0 for names that end in none of `decayed_endings`, then 1.
         """
-        undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)}
-        self.wd_mult = {**undecayed, **self._multipliers_of_symbol("__wd_mult__"), **args_wd_mult}
+        undecayed: dict[Hashable, float] = {
+            name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)
+        }
+        self.wd_mult = undecayed | self._multipliers_of_symbol("__wd_mult__") | dict(args_wd_mult)
 
-    def _multipliers_of_symbol(self, attribute: str) -> dict[str, float]:
+    def _multipliers_of_symbol(self, attribute: str) -> dict[Hashable, float]:
         if not self.sym_info:
             return {}
         attributes, names = self.sym_info
@@ -191,7 +207,7 @@ class Schedule(Settings):
         """Return the weight decay of a parameter, with its multiplier."""
         return self._get_wds([index])[0]
 
-    def _multiplier(self, index: Hashable, which: str) -> float:
+    def _multiplier(self, index: Hashable, which: Literal["lr_mult", "wd_mult"]) -> float:
         if index in self.param_dict:
             return getattr(self.param_dict[index], which)
         by_name = getattr(self, which)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
+from ..ndarray import NDArray
 from ..ops import update as rules
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
@@ -142,7 +144,7 @@ class DCASGD(Optimizer[Drift]):
         self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None
     ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
-        self.weight_previous: dict[Any, Any] = {}  # which MXNet has, and leaves empty
+        self.weight_previous: dict[Hashable, NDArray] = {}  # which MXNet has, and leaves empty
 
     def init_state(self, weight: Tensor) -> Drift:
         """Return a buffer of zeros, or None without momentum, and a copy of the weight."""

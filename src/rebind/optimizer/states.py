@@ -11,6 +11,7 @@ import io
 import pickle
 import re
 import struct
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..errors import FormatError
 from ..ndarray import NDArray, load_frombuffer, serialization
 from . import contrib
 from .base import Optimizer, optimizers
+from .step import StoredState
 
 __all__ = ["read_states", "write_states"]
 
@@ -32,10 +34,7 @@ _MOST_ARRAYS = 64  # in the state of one weight
 _DEEPEST = 4  # lists in lists of an optimizer's attribute
 
 
-# ---- writing ----------------------------------------------------------------------------------------------
-
-
-def write_states(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
+def write_states(states: Mapping[Hashable, StoredState], optimizer: Optimizer | None = None) -> bytes:
     """Return the content of a ``.states`` file."""
     buffer = io.BytesIO()
     _Pickler(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))
@@ -69,7 +68,7 @@ class _Pickler(_PythonPickler):
 
     dispatch[_Name] = save_name
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return how a value is put together again."""
         if isinstance(value, NDArray):
             return _named(_NDARRAY, "NDArray"), (None,), {"handle": bytearray(array_to_bytes(value))}
@@ -87,7 +86,7 @@ def _named(module: str, name: str) -> _Name:
     return _names.setdefault((module, name), _Name(module, name))
 
 
-def _pickled_object(value: Any) -> tuple:
+def _pickled_object(value: Optimizer | lr_scheduler.LRScheduler) -> tuple:
     kind = type(value)
     attributes = dict(vars(value))
     module = kind.__module__
@@ -111,10 +110,7 @@ def array_to_bytes(array: NDArray) -> bytes:
     return b"".join(bytes(piece) for piece in serialization.array_pieces(array))
 
 
-# ---- reading ----------------------------------------------------------------------------------------------
-
-
-def read_states(content: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
+def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer | None]:
     """Return the states in the content of a ``.states`` file, and the optimizer if it is there.
 
     Raises
@@ -144,10 +140,10 @@ class _Record:
 
     kind = ""
 
-    def __init__(self, *_: Any) -> None:
+    def __init__(self, *_: object) -> None:
         self.attributes: dict[str, Any] = {}
 
-    def __setstate__(self, attributes: Any) -> None:
+    def __setstate__(self, attributes: object) -> None:
         if not isinstance(attributes, dict):
             raise FormatError(
                 f"optimizer states: {self.kind} must have attributes; got {type(attributes).__name__}"
@@ -163,7 +159,7 @@ class _ArrayRecord(_Record):
     kind = "NDArray"
 
 
-def _bytearray(content: Any = b"", encoding: str = "latin-1") -> bytes:
+def _bytearray(content: object = b"", encoding: str = "latin-1") -> bytes:
     # bytearray itself would take a number too, and as much memory as it says.
     if isinstance(content, str) and encoding in ("latin-1", "latin1"):
         return content.encode(encoding)
@@ -172,13 +168,13 @@ def _bytearray(content: Any = b"", encoding: str = "latin-1") -> bytes:
     raise FormatError(f"optimizer states: an array's content must be bytes; got {type(content).__name__}")
 
 
-def _reconstructor(kind: Any, base: Any = None, state: Any = None) -> _Record:
+def _reconstructor(kind: object, base: object = None, state: object = None) -> _Record:
     if not (isinstance(kind, type) and issubclass(kind, _Record)):
         raise FormatError("optimizer states: only optimizers and schedules are objects")
     return kind()
 
 
-def _number(value: Any = 0) -> Any:
+def _number(value: object = 0) -> float:
     if not isinstance(value, (bool, int, float)):
         raise FormatError(f"optimizer states: must be a number; got {type(value).__name__}")
     return value
@@ -187,17 +183,17 @@ def _number(value: Any = 0) -> Any:
 class _NumberType:
     """A type of NumPy's, as `numpy.dtype` is pickled: its code, and the order of its bytes."""
 
-    def __init__(self, code: Any = "", *_: Any) -> None:
+    def __init__(self, code: object = "", *_: object) -> None:
         if not (isinstance(code, str) and re.fullmatch("[fiu][1248]|b1", code)):
             raise FormatError(f"optimizer states: a number must be of a usual type; got {str(code)[:20]!r}")
         self.name = code
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         if isinstance(state, tuple) and len(state) > 1 and state[1] == ">":
             self.name = ">" + self.name
 
 
-def _numpy_number(kind: Any = None, content: Any = b"") -> Any:
+def _numpy_number(kind: object = None, content: object = b"") -> float:
     """Return a number that was one of NumPy's as a plain one."""
     if not isinstance(kind, _NumberType):
         raise FormatError(f"optimizer states: a number must have a type; got {type(kind).__name__}")
@@ -205,7 +201,7 @@ def _numpy_number(kind: Any = None, content: Any = b"") -> Any:
     return number.item()
 
 
-_ALLOWED: dict[tuple[str, str], Any] = {
+_ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
     (_NDARRAY, "NDArray"): _ArrayRecord,
     ("mxnet.ndarray", "NDArray"): _ArrayRecord,  # before 1.0
     **{
@@ -245,7 +241,7 @@ class _Unpickler(pickle.Unpickler):
         )
 
 
-def _checked_index(index: Any) -> Any:
+def _checked_index(index: object) -> Hashable:
     if not isinstance(index, (int, str, tuple)):
         raise FormatError(
             f"optimizer states: an index must be a number or a name; got {type(index).__name__}"
@@ -253,28 +249,28 @@ def _checked_index(index: Any) -> Any:
     return index
 
 
-def _state_from(value: Any, index: Any) -> Any:
+def _state_from(value: object, index: object) -> StoredState:
     arrays = 0
 
-    def convert(part: Any, depth: int) -> Any:
+    def convert(member: object, depth: int) -> StoredState:
         nonlocal arrays
-        if part is None:
+        if member is None:
             return None
-        if isinstance(part, (tuple, list)) and depth < 4:
-            return type(part)(convert(each, depth + 1) for each in part)
+        if isinstance(member, (tuple, list)) and depth < 4:
+            return type(member)(convert(each, depth + 1) for each in member)
         arrays += 1  # a small file could name one tuple very often
-        if isinstance(part, _ArrayRecord) and arrays <= _MOST_ARRAYS:
-            return _array_from(part.attributes.get("handle"), index)
-        if isinstance(part, (bool, int, float)):
-            return part
+        if isinstance(member, _ArrayRecord) and arrays <= _MOST_ARRAYS:
+            return _array_from(member.attributes.get("handle"), index)
+        if isinstance(member, (bool, int, float)):
+            return member
         raise FormatError(
-            f"optimizer states: a state must be arrays, numbers or None; got {type(part).__name__} for {index!r}"
+            f"optimizer states: a state must be arrays, numbers or None; got {type(member).__name__} for {index!r}"
         )
 
     return convert(value, 0)
 
 
-def _array_from(handle: Any, index: Any) -> NDArray | None:
+def _array_from(handle: object, index: object) -> NDArray | None:
     if handle is None:
         return None
     if not isinstance(handle, (bytes, bytearray)):
@@ -287,7 +283,7 @@ def _array_from(handle: Any, index: Any) -> NDArray | None:
     return array  # type: ignore[return-value]
 
 
-def _optimizer_from(record: Any) -> Optimizer:
+def _optimizer_from(record: object) -> Optimizer:
     if not isinstance(record, _Record) or record.kind not in optimizers:
         raise FormatError(
             f"optimizer states: the second part must be an optimizer; got {type(record).__name__}"
@@ -297,7 +293,7 @@ def _optimizer_from(record: Any) -> Optimizer:
     if isinstance(attributes.get("lr_scheduler"), _Record):
         attributes["lr_scheduler"] = _schedule_from(attributes["lr_scheduler"])
     attributes.pop("allow_np_array", None)
-    seen: dict[int, Any] = {}
+    seen: dict[int, object] = {}
     for name, value in attributes.items():
         attributes[name] = _plain(value, f"{record.kind}.{name}", seen)
     counts = attributes.get("_all_index_update_counts")
@@ -321,7 +317,7 @@ def _schedule_from(record: _Record) -> lr_scheduler.LRScheduler:
     return schedule
 
 
-def _plain(value: Any, who: str, seen: dict[int, Any], depth: int = 0) -> Any:
+def _plain(value: object, who: str, seen: dict[int, object], depth: int = 0) -> object:
     """Return plain data as it is, with arrays in place of their records; nothing else may be there.
 
     `seen` holds what was converted: a small file could name one list very often.
@@ -330,7 +326,7 @@ def _plain(value: Any, who: str, seen: dict[int, Any], depth: int = 0) -> Any:
         return value
     if id(value) in seen:
         return seen[id(value)]
-    found: Any
+    found: object
     if isinstance(value, _ArrayRecord):
         found = _array_from(value.attributes.get("handle"), who)
     elif depth < _DEEPEST and isinstance(value, dict):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, ShapeError
 from ..ndarray import NDArray
-from .base import Optimizer
+from .base import Optimizer, in_lists
 from .states import read_states, write_states
+from .step import StoredState
 
 __all__ = ["Updater", "get_updater"]
 
@@ -44,16 +44,21 @@ class Updater:
                 f"Updater: optimizer must be an Optimizer; got {optimizer!r}. Use optimizer.create()."
             )
         self.optimizer = optimizer
-        self.states: dict[Any, Any] = {}
+        self.states: dict[Hashable, StoredState] = {}
         #: Which states were checked against their weights; those from a file were not.
-        self.states_synced: dict[Any, bool] = {}
+        self.states_synced: dict[Hashable, bool] = {}
 
     @property
     def aggregate_updates(self) -> bool:
         """Whether weights given together are updated together."""
         return self.optimizer.takes_lists
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+    def __call__(
+        self,
+        index: Hashable | Sequence[Hashable],
+        grad: NDArray | Sequence[NDArray],
+        weight: NDArray | Sequence[NDArray],
+    ) -> None:
         """Update one weight, or several, in place.
 
         Parameters
@@ -63,23 +68,22 @@ class Updater:
         grad, weight
             The gradient and the weight; lists when `index` is one.
         """
-        if not isinstance(index, (list, tuple)):
-            index, grad, weight = [index], [grad], [weight]
-        elif not len(index) == len(grad) == len(weight):
+        indices, weights, grads, _ = in_lists(index, weight, grad, ())
+        if not len(indices) == len(grads) == len(weights):
             raise ArgumentError(
                 f"Updater: there must be a gradient and a weight for each index; "
-                f"got {len(index)} indices, {len(grad)} gradients and {len(weight)} weights"
+                f"got {len(indices)} indices, {len(grads)} gradients and {len(weights)} weights"
             )
-        found = self.ready_states(index, weight)
+        found = self.ready_states(indices, weights)
         update = self.optimizer.update_multi_precision
         if self.optimizer.takes_lists:
-            update(list(index), list(weight), list(grad), found)
+            update(indices, weights, grads, found)
         else:
-            grad = self.optimizer.clip_arrays_together(grad)
-            for i, one_weight, one_grad, state in zip(index, weight, grad, found, strict=True):
-                update(i, one_weight, one_grad, state)
+            clipped = self.optimizer.clip_arrays_together(grads)
+            for each in zip(indices, weights, clipped, found, strict=True):
+                update(*each)
 
-    def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[Any]:
+    def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
         """Return the states of weights; those of weights that have none yet are made."""
         synced = self.states_synced
         for i, each in zip(index, weight, strict=True):
@@ -87,16 +91,16 @@ class Updater:
                 self._make_ready(i, each)
         return [self.states[i] for i in index]
 
-    def _make_ready(self, index: Any, weight: NDArray) -> None:
+    def _make_ready(self, index: Hashable, weight: NDArray) -> None:
         new = self.optimizer.create_state_multi_precision(index, weight)
         if index in self.states:  # from a file
-            _check_alike(self.states[index], new, index)
+            _check_fits(self.states[index], new, index)
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         else:
             self.states[index] = new
         self.states_synced[index] = True
 
-    def sync_state_context(self, state: Any, context: Device) -> Any:
+    def sync_state_context(self, state: StoredState, context: Device) -> StoredState:
         """Return `state` with its arrays on a device."""
         if isinstance(state, NDArray):
             return state.as_in_context(context)
@@ -135,11 +139,11 @@ def get_updater(optimizer: Optimizer) -> Callable[..., None]:
     return Updater(optimizer)
 
 
-def _check_alike(found: Any, wanted: Any, index: Any) -> None:
+def _check_fits(found: StoredState, wanted: StoredState, index: Hashable) -> None:
     """Check that a state from a file is one that the optimizer could have made."""
     if isinstance(found, (list, tuple)) and isinstance(wanted, (list, tuple)) and len(found) == len(wanted):
         for one, other in zip(found, wanted, strict=True):
-            _check_alike(one, other, index)
+            _check_fits(one, other, index)
         return
     kinds = [
         type(each) if isinstance(each, (NDArray, list, tuple, type(None))) else float
@@ -150,14 +154,16 @@ def _check_alike(found: Any, wanted: Any, index: Any) -> None:
             f"Updater: the state of weight {index!r} must be one of this optimizer and its settings; "
             f"got {_describe(found)} instead of {_describe(wanted)}. Are the states of another one?"
         )
-    if isinstance(found, NDArray) and (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+    if not (isinstance(found, NDArray) and isinstance(wanted, NDArray)):
+        return
+    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         raise ShapeError(
             f"Updater: the state of weight {index!r} must have shape and type {_describe(wanted)}; "
             f"got {_describe(found)}. Are the states of another network?"
         )
 
 
-def _describe(state: Any) -> str:
+def _describe(state: StoredState) -> str:
     if isinstance(state, NDArray):
         return f"{state.shape} {dtypes.name(state.tensor.dtype)}"
     if isinstance(state, (list, tuple)):

@@ -15,10 +15,10 @@ from torch import Tensor
 import rebind as mx
 from rebind.errors import DTypeError, MXNetError
 from rebind.ops import OPERATORS, all_operators
-from rebind.ops.contrib import _geometry, boxes, multibox, proposal
+from rebind.ops.contrib import _geometry, boxes, multibox, proposal, suppression
 
 RECORD = Path(__file__).parents[2] / "parity" / "data" / "operators" / "detection.json"
-MODULES = {module.__name__: module for module in (boxes, multibox, proposal)}
+MODULES = {module.__name__: module for module in (boxes, multibox, proposal, suppression)}
 HERE = [op for op in all_operators() if op.kernels.function.__module__ in MODULES]
 
 

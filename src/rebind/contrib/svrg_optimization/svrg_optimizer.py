@@ -22,7 +22,14 @@ class _AssignmentOptimizer(opt.Optimizer):
     """Replaces what is stored by what is pushed."""
 
     def step(
-        self, weight: Tensor, grad: Tensor, state: None, *, lr: float, wd: float, t: int
+        self,
+        weight: Tensor,
+        grad: Tensor,
+        state: None,
+        *,
+        lr: float | Tensor,
+        wd: float | Tensor,
+        t: float | Tensor,
     ) -> tuple[Tensor, None]:
         """Return the gradient."""
         return grad, None

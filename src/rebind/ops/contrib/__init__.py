@@ -1,5 +1,20 @@
 """What MXNet keeps under ``contrib``: ``nd.contrib.X`` and ``sym.contrib.X`` are the operators ``_contrib_X``."""
 
-from . import boxes, deformable, hawkes, multibox, proposal, resize, sketch, tensor
+from . import (
+    attention,
+    boxes,
+    deformable,
+    fourier,
+    hawkes,
+    multibox,
+    proposal,
+    resize,
+    sketch,
+    suppression,
+    tensor,
+)  # fmt: skip
 
-__all__ = ["boxes", "deformable", "hawkes", "multibox", "proposal", "resize", "sketch", "tensor"]
+__all__ = [
+    "attention", "boxes", "deformable", "fourier", "hawkes", "multibox", "proposal", "resize", "sketch", "suppression",
+    "tensor",
+]  # fmt: skip

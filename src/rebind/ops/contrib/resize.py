@@ -27,9 +27,6 @@ def _empty(data: Tensor, size: tuple[int, int]) -> Tensor:
     return data.new_zeros(*data.shape[:2], *size) + data.sum()
 
 
-# ---- means -------------------------------------------------------------------------------------------
-
-
 @operator("_contrib_AdaptiveAvgPooling2D")
 def adaptive_avg_pooling(
     data: Tensor, *, output_size: Annotated[tuple[int, ...] | None, AtLeast(1)] = ()
@@ -76,9 +73,6 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if shapes["data"] is not None:
         _check_pictures("data", shapes["data"])
     return {}
-
-
-# ---- interpolation -----------------------------------------------------------------------------------
 
 
 @operator("_contrib_BilinearResize2D", skip=lambda name, p: name == "like" and p.mode != "like")

@@ -1,4 +1,4 @@
-"""Small tensor operators of ``contrib``: gradients that are not derivatives, indices, attention, Fourier transforms."""
+"""Small tensor operators of ``contrib``: gradients that are not derivatives, and indices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from ...errors import DTypeError, ParameterError, ShapeError
+from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
-from .._signatures import array, with_interface_of, with_signature
-from ..spec import Operator, Shapes, operator
+from ..spec import Shapes, operator
 from ..unary import round_, sign
-
-# ---- element-wise -------------------------------------------------------------------------------------
 
 
 @operator("_contrib_quadratic", alike=True)
@@ -92,9 +89,6 @@ def allclose(
     if a.shape != b.shape:
         raise ShapeError(f"b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}")
     return torch.isclose(a, b, rtol, atol, equal_nan).all().to(torch.uint8)
-
-
-# ---- indices ------------------------------------------------------------------------------------------
 
 
 @operator("_contrib_arange_like", head_gradient=False)
@@ -225,152 +219,3 @@ def boolean_mask(data: Tensor, index: Tensor, *, axis: int = 0) -> Tensor | None
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     return {"index": (data[p.axis],)} if data and -len(data) <= p.axis < len(data) else {}
-
-
-# ---- attention ----------------------------------------------------------------------------------------
-# Projections of queries, keys and values stand beside each other, head by head: (length, batch, heads * kinds * size).
-
-
-def _parts(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
-    """Return each kind of projection as (batch * heads, length, size)."""
-    if array.ndim != 3 or array.shape[2] % (heads * kinds):
-        raise ShapeError(
-            f"{name} must have shape (length, batch, a multiple of {heads * kinds}); got {tuple(array.shape)}"
-        )
-    length, batch, _ = array.shape
-    apart = array.reshape(length, batch * heads, kinds, -1)
-    return tuple(part.transpose(0, 1) for part in apart.unbind(2))
-
-
-def _scores(queries: Tensor, keys: Tensor) -> Tensor:
-    return torch.bmm(queries / math.sqrt(queries.shape[-1]), keys.mT)
-
-
-def _weighted(attention: Tensor, values: Tensor, heads: int) -> Tensor:
-    """Return ``attention @ values`` with heads beside each other: (length, batch, heads * size)."""
-    count, length, size = values.shape
-    if attention.ndim != 3 or attention.shape[0] != count or attention.shape[2] != length:
-        raise ShapeError(
-            f"attention must have shape ({count}, length of the queries, {length}); got {tuple(attention.shape)}"
-        )
-    out = torch.bmm(attention, values).transpose(0, 1)
-    return out.reshape(out.shape[0], count // heads, heads * size)
-
-
-@operator("_contrib_interleaved_matmul_selfatt_qk")
-def interleaved_matmul_selfatt_qk(
-    queries_keys_values: Tensor, *, heads: Annotated[int, AtLeast(1)]
-) -> Tensor:
-    """Products of queries and keys of self-attention, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    out : (B * heads, L, L)
-    """
-    queries, keys, _ = _parts("queries_keys_values", queries_keys_values, heads, 3)
-    return _scores(queries, keys)
-
-
-@operator("_contrib_interleaved_matmul_encdec_qk")
-def interleaved_matmul_encdec_qk(
-    queries: Tensor, keys_values: Tensor, *, heads: Annotated[int, AtLeast(1)]
-) -> Tensor:
-    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries : (L, B, heads * D)
-    keys_values : (S, B, heads * 2 * D)
-    out : (B * heads, L, S)
-    """
-    (wanted,) = _parts("queries", queries, heads, 1)
-    keys, _ = _parts("keys_values", keys_values, heads, 2)
-    if queries.shape[1] != keys_values.shape[1] or wanted.shape[2] != keys.shape[2]:
-        raise ShapeError(
-            f"keys_values must have the batch of queries and twice their size; "
-            f"got {tuple(keys_values.shape)} and {tuple(queries.shape)}"
-        )
-    return _scores(wanted, keys)
-
-
-def _declare_weighted(kind: str, projections: str, kinds: int, length: str, what: str) -> Operator:
-    """Make the operator that weights values, which are the last of so many kinds of projections."""
-    name = f"_contrib_interleaved_matmul_{kind}_valatt"
-    doc = f"""{what} with the weights `attention`.
-
-Shapes
-------
-{projections} : ({length}, B, heads * {kinds} * D)
-attention : (B * heads, L, {length})
-out : (L, B, heads * D)"""
-
-    def function(*arrays: Tensor, heads: Annotated[int, AtLeast(1)]) -> Tensor:
-        mixed, attention = arrays
-        return _weighted(attention, _parts(projections, mixed, heads, kinds)[-1], heads)
-
-    with_signature(function, name.removeprefix("_contrib_"), doc, map(array, (projections, "attention")))
-    return operator(name)(function)
-
-
-interleaved_matmul_selfatt_valatt = _declare_weighted(
-    "selfatt", "queries_keys_values", 3, "L", "Sums of the values of self-attention"
-)
-interleaved_matmul_encdec_valatt = _declare_weighted(
-    "encdec", "keys_values", 2, "S", "Sums of an encoder's values"
-)
-
-
-# ---- Fourier transforms -------------------------------------------------------------------------------
-
-
-def _check_signal(data: Tensor) -> None:
-    if not data.ndim:
-        raise ShapeError("data must have an axis; got shape ()")
-    if data.dtype not in (torch.float32, torch.float64):
-        raise DTypeError(f"data must be float32 or float64; got {str(data.dtype).removeprefix('torch.')}")
-
-
-@operator("_contrib_fft")
-def fft(data: Tensor, *, compute_size: int = 128) -> Tensor:
-    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
-
-    It runs on every device; MXNet's needs a GPU.
-
-    Parameters
-    ----------
-    compute_size
-        Has no effect: in MXNet, how many transforms are computed at once.
-
-    Shapes
-    ------
-    data : (..., D)
-    out : (..., 2 * D)
-
-    >>> fft(torch.tensor([1.0, 0.0]))
-    tensor([1., 0., 1., 0.])
-    """
-    _check_signal(data)
-    return torch.view_as_real(torch.fft.fft(data)).flatten(-2)
-
-
-@operator("_contrib_ifft")
-@with_interface_of(fft.kernels.function)
-def ifft(data: Tensor, **without_effect: int) -> Tensor:
-    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
-
-    It runs on every device; MXNet's needs a GPU.
-
-    Shapes
-    ------
-    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
-    out : (..., D)
-
-    >>> ifft(fft(torch.tensor([1.0, 2.0]))) / 2
-    tensor([1., 2.])
-    """
-    _check_signal(data)
-    if data.shape[-1] % 2:
-        raise ShapeError(f"the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}")
-    pairs = torch.view_as_complex(data.unflatten(-1, (-1, 2)).contiguous())
-    return torch.fft.ifft(pairs, norm="forward").real

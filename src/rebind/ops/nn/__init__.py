@@ -1,7 +1,20 @@
 """Operators of neural networks: layers, activations, normalizations and pooling."""
 
-from . import activation, convolution, ctc, dropout, linear, normalization, pooling, recurrent, sync_norm
+from . import (
+    activation,
+    batch_norm,
+    convolution,
+    ctc,
+    dropout,
+    linear,
+    normalization,
+    pooling,
+    recurrent,
+    softmax,
+    sync_norm,
+)  # fmt: skip
 
 __all__ = [
-    "activation", "convolution", "ctc", "dropout", "linear", "normalization", "pooling", "recurrent", "sync_norm",
+    "activation", "batch_norm", "convolution", "ctc", "dropout", "linear", "normalization", "pooling", "recurrent",
+    "softmax", "sync_norm",
 ]  # fmt: skip

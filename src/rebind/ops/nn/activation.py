@@ -1,4 +1,4 @@
-"""Functions applied to each element or along an axis: activations and the softmax family."""
+"""Activations: functions applied to each element."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ... import draws
 from ...draws import Source
 from ...errors import ShapeError
 from ...params import Params
-from ...shapes import Shape, normalize_axis
-from .._types import require_floating
+from ...shapes import Shape
 from ..spec import Shapes, operator
 
-__all__ = ["activation", "leaky_relu", "log_softmax", "softmax", "softmax_activation", "softmin"]
+__all__ = ["activation", "leaky_relu"]
 
 _ACTIVATIONS = {
     "relu": torch.relu,
@@ -140,162 +139,3 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 @leaky_relu.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": outputs[0]}
-
-
-@operator("SoftmaxActivation", alike=True)
-def softmax_activation(data: Tensor, *, mode: Literal["channel", "instance"] = "instance") -> Tensor:
-    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
-
-    Parameters
-    ----------
-    mode
-        ``'instance'``: along the last axis (1.9.1 takes it for the instance also when there are more than two);
-        ``'channel'``: along axis 1 at each position.
-
-    Shapes
-    ------
-    data, out : (N, C, ...)
-    """
-    return torch.softmax(data, 1 if mode == "channel" else -1)
-
-
-@operator(
-    "softmax",
-    skip=lambda name, p: name == "length" and not p.use_length,
-    types=lambda p: {"length": "any", "output": p.dtype or "T"},
-)
-def softmax(
-    data: Tensor,
-    length: Tensor | None = None,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
-    use_length: bool | None = False,
-) -> Tensor:
-    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis that is summed along.
-    temperature
-        What `data` is divided by; 1 when left out.
-    dtype
-        Type of the result, and of the computation; that of `data` when left out.
-    use_length
-        Take `length` as an input: only so many leading elements along the axis take part, the others are 0.
-
-    Shapes
-    ------
-    data, out : any, the same
-    length : that of data without the axis
-    """
-    data = _over_temperature(data, temperature, dtype)
-    if length is None or not use_length:
-        return torch.softmax(data, axis, dtype)
-    valid = _valid(data, length, axis)
-    # The second masking gives zeros, not NaN, where the length is 0.
-    out = torch.softmax(data.masked_fill(~valid, -torch.inf), axis, dtype)
-    return out.masked_fill(~valid, 0.0)
-
-
-def _over_temperature(data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
-    if dtype is None:
-        require_floating(data)
-    return data if temperature is None or temperature == 1.0 else data / temperature
-
-
-def _valid(data: Tensor, length: Tensor, axis: int) -> Tensor:
-    """Return which positions along `axis` are before `length`."""
-    axis = normalize_axis(axis, data.dim(), "axis")
-    positions = torch.arange(data.shape[axis], device=data.device)
-    positions = positions.view(-1, *(1,) * (data.dim() - 1 - axis))
-    return positions < length.unsqueeze(axis)
-
-
-@softmax.fill_shapes
-def _(shapes: Shapes, p: Params) -> Shapes:
-    data = shapes["data"]
-    if data is None or not p.use_length:
-        return {}
-    axis = normalize_axis(p.axis, len(data), "axis")
-    return {"length": data[:axis] + data[axis + 1 :] or (1,)}
-
-
-@softmax.shapes_from_outputs
-def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    return {"data": outputs[0]}
-
-
-def _no_length(p: Params) -> str | None:
-    # MXNet lists the parameter for the whole family, and fails for these two when it is set.
-    return "use_length must be False: softmax alone takes lengths; got True" if p.use_length else None
-
-
-@operator("softmin", alike=True, types=lambda p: {"output": p.dtype or "T"})
-def softmin(
-    data: Tensor,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
-    use_length: bool | None = False,
-) -> Tensor:
-    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis that is summed along.
-    temperature
-        What `data` is divided by; 1 when left out.
-    dtype
-        Type of the result, and of the computation; that of `data` when left out.
-    use_length
-        Must be False, as in MXNet.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-    return torch.softmax(_over_temperature(data, -(temperature or 1.0), dtype), axis, dtype)
-
-
-@operator("log_softmax", alike=True, types=lambda p: {"output": p.dtype or "T"})
-def log_softmax(
-    data: Tensor,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
-    use_length: bool | None = False,
-) -> Tensor:
-    """Logarithm of `softmax`, computed without its rounding.
-
-    Parameters
-    ----------
-    axis
-        The axis that is summed along.
-    temperature
-        What `data` is divided by; 1 when left out.
-    dtype
-        Type of the result, and of the computation; that of `data` when left out.
-    use_length
-        Must be False, as in MXNet.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-    data = _over_temperature(data, temperature, dtype)
-    return torch.log_softmax(data, axis, dtype)
-
-
-softmin.check(_no_length)
-log_softmax.check(_no_length)
-
-
-@softmax.check
-def _(p: Params) -> str | None:
-    return "temperature must not be 0; got 0.0" if p.temperature == 0 else None

@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from ..spec import Operator, Shapes, operator
-from ._layout import channels_last, complaint, split, to_channels_first, to_channels_last
+from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
 
 __all__ = ["convolution", "convolution_v1", "deconvolution"]
 

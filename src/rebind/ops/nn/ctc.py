@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +18,7 @@ __all__ = ["ctc_loss"]
 
 
 def _skipped(name: str, p: Params) -> bool:
-    """Tell which lengths are not taken: those whose flag is off."""
+    """Return whether a length is not taken: its flag is off."""
     return name.endswith("_lengths") and not p[f"use_{name}"]
 
 
@@ -109,7 +109,7 @@ def ctc_loss(
     return differentiable_twice(fast, exact, wide).to(data.dtype).masked_fill(~known, float("nan"))
 
 
-def _lengths(given: Tensor | None, batch: int, most: int, device: Any) -> Tensor:
+def _lengths(given: Tensor | None, batch: int, most: int, device: torch.device) -> Tensor:
     """Return lengths from 0 to `most`; all of them `most` when none are given."""
     if given is None:
         return torch.full((batch,), most, dtype=torch.long, device=device)

@@ -1,9 +1,9 @@
-"""Normalizations: over a batch, a layer, groups of channels, neighbouring channels, or to unit length."""
+"""Normalizations of each sample: over a layer, groups of channels, neighbouring channels, or to unit length."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
@@ -12,208 +12,18 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
-from .._signatures import with_interface_of
 from .._types import require_floating
-from ..spec import Operator, Shapes, operator
+from ..spec import Shapes, operator
 
-__all__ = [
-    "Normalized",
-    "batch_norm",
-    "batch_norm_v1",
-    "batch_norm_with_relu",
-    "check_channels",
-    "declare_batch_norm",
-    "group_norm",
-    "instance_norm",
-    "l2_normalization",
-    "layer_norm",
-    "lrn",
-]
-
-
-# Output, mean, (inverse root of the) variance, and the new moving statistics where they move.
-Normalized: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
-
-
-def _batch_norm(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    moving_mean: Tensor,
-    moving_var: Tensor,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    training: bool = False,
-) -> Normalized:
-    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
-
-    In training the mean and the (biased) variance are those of the batch; in inference, and always with
-    `use_global_stats`, they are the moving ones. Other than in torch: `eps` is 1e-3, `momentum` is the share of
-    the old value, ``new = momentum * old + (1 - momentum) * batch``, and the moving variance is biased too.
-
-    Parameters
-    ----------
-    eps
-        Added to the variance.
-    momentum
-        How much of the moving statistics remains in a training step.
-    fix_gamma
-        Count `gamma` as 1 whatever is stored in it; its gradient is zero. MXNet overwrites the array with ones
-        in passing, which rebind does not.
-    use_global_stats
-        Normalize with the moving statistics in training too; they do not move then.
-    output_mean_var
-        Show the mean and the inverse standard deviation that were used as outputs.
-    axis
-        The axis of the channels.
-    cudnn_off, min_calib_range, max_calib_range
-        No effect here; accepted for old programs.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-
-    References
-    ----------
-    Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate
-    Shift.
-    """
-    if axis != 1:
-        data = data.movedim(axis, 1)
-    # Ones, not None: without a scale torch gets the second derivatives with respect to beta wrong.
-    scale = torch.ones_like(gamma) if fix_gamma else gamma
-    new_mean = new_var = None
-    if training and not use_global_stats:
-        # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
-        check_channels(data, gamma, beta, moving_mean, moving_var)
-        out, mean, invstd = torch.native_batch_norm(data, scale, beta, None, None, True, 0.0, eps)
-        # Neither is differentiable. The variance is recovered from what the gradient needs anyway.
-        new_mean = torch.lerp(mean, moving_mean, momentum)
-        new_var = torch.lerp(invstd.pow(-2).sub_(eps), moving_var, momentum)
-    else:
-        out = torch.batch_norm(data, scale, beta, moving_mean, moving_var, False, 0.0, eps, True)
-        # Nobody sees the hidden outputs: they must not cost anything.
-        mean, invstd = moving_mean, moving_var
-        if output_mean_var:
-            mean, invstd = mean.detach(), invstd.detach().add(eps).rsqrt_()
-    if axis != 1:
-        out = out.movedim(1, axis)
-    return out, mean, invstd, new_mean, new_var
-
-
-def check_channels(data: Tensor, *arrays: Tensor) -> None:
-    """Raise a ShapeError unless gamma, beta and the moving statistics have an element for each channel (axis 1)."""
-    channels = data.shape[1:2]
-    if any(array.shape != channels for array in arrays):
-        got = ", ".join(str(tuple(array.shape)) for array in arrays)
-        raise ShapeError(
-            f"gamma, beta, moving_mean and moving_var must have shape {tuple(channels)} to match "
-            f"the channels of data; got {got}"
-        )
-
-
-@with_interface_of(_batch_norm, without=("axis", "cudnn_off", "min_calib_range", "max_calib_range"))
-def _batch_norm_v1(
-    *arrays: Tensor, eps: float = 1e-3, output_mean_var: bool = False, **settings: Any
-) -> Normalized:
-    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
-
-    Parameters
-    ----------
-    fix_gamma
-        Count `gamma` as 1 whatever is stored in it; its gradient is zero.
-    output_mean_var
-        Show the mean and the variance (not, as BatchNorm does, its inverse root) that were used as outputs.
-
-    Shapes
-    ------
-    data, out : (N, C, ...)
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``
-    """
-    out, mean, invstd, new_mean, new_var = _batch_norm(
-        *arrays, eps=eps, output_mean_var=output_mean_var, **settings
-    )
-    variance = invstd.pow(-2).sub_(eps) if output_mean_var else invstd
-    return out, mean, variance, new_mean, new_var
-
-
-@with_interface_of(_batch_norm)
-def _batch_norm_with_relu(*arrays: Tensor, **settings: Any) -> Normalized:
-    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
-
-    It takes any axis and type. (MXNet 1.9.1: float32 with four axes and the channels on axis 1 alone.)
-
-    Parameters
-    ----------
-    fix_gamma
-        Count `gamma` as 1 whatever is stored in it; its gradient is zero.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-    """
-    out, mean, invstd, new_mean, new_var = _batch_norm(*arrays, **settings)
-    return torch.relu(out), mean, invstd, new_mean, new_var
+__all__ = ["group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
 
 
 def _shown(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
 
-def _batch_norm_shapes(shapes: Shapes, p: Params) -> Shapes:
-    data = shapes["data"]
-    if data is None:
-        return {}
-    channels = (data[normalize_axis(p.get("axis", 1), len(data), "axis")],)
-    return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
-
-
 def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": outputs[0]}
-
-
-def _statistics_type(data: torch.dtype) -> torch.dtype:
-    """Return the type of parameters and statistics: that of the data, but float32 for data of 16 bits."""
-    return torch.float32 if data.itemsize == 2 else data
-
-
-_STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
-
-
-def declare_batch_norm(name: str, function: Callable[..., Normalized], rows: int = 3) -> Operator:
-    """Make a function of data, gamma, beta and the moving statistics an operator."""
-    op = operator(
-        name,
-        aux=("moving_mean", "moving_var"),
-        inits={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
-        outputs=("output", "mean", "var"),
-        visible=_shown,
-        types=dict.fromkeys(_STATISTICS, _statistics_type),
-        rows=rows,
-        owns_output=True,
-    )(function)
-    op.fill_shapes(_batch_norm_shapes)
-    op.shapes_from_outputs(_like_first_output)
-    return op
-
-
-batch_norm = declare_batch_norm("BatchNorm", _batch_norm)
-batch_norm_v1 = declare_batch_norm("BatchNorm_v1", _batch_norm_v1)
-# MXNet counts a workspace among the outputs.
-batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, rows=4)
 
 
 @operator("LayerNorm", outputs=("output", "mean", "std"), visible=_shown)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -14,13 +14,13 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
-from ._layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
+from .layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
 
 __all__ = ["pooling", "pooling_v1"]
 
 # By the number of spatial axes.
 _MAX = {1: torch.max_pool1d, 2: torch.max_pool2d, 3: torch.max_pool3d}
-_AVERAGE: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+_AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 # MXNet counts a workspace of max pooling among the outputs.
@@ -168,7 +168,7 @@ def _root(total: Tensor, power: int) -> Tensor:
     return total.sign() * total.abs().pow(1 / 3)
 
 
-def _padded(data: Tensor, extent: _Extent, value: Any) -> Tensor:
+def _padded(data: Tensor, extent: _Extent, value: float) -> Tensor:
     """Return data with its padding, and with what a last window covers beyond, made real."""
     pad, beyond, _ = extent
     amounts: list[int] = []

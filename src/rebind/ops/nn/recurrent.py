@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from ... import draws
-from ...draws import Source, derive
+from ...draws import Source
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
+from .recurrent_layers import Clip, Mode, States, parameter_shapes, run_layers, unpack
 
 __all__ = ["rnn"]
-
-Mode = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
-Cell = tuple[
-    Tensor, ...
-]  # of one layer and direction: i2h and h2h weight, i2h and h2h bias, projection if any
-States = tuple[Tensor, ...]  # (state,) or (state, state_cell)
-# (data, states, cells of some layers) -> (outputs of the last of them, new states)
-Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
-
-_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 def _skipped(name: str, p: Params) -> bool:
@@ -114,10 +101,7 @@ def rnn(
     Hochreiter and Schmidhuber, Long Short-Term Memory. Cho et al., Learning Phrase Representations using RNN
     Encoder-Decoder. Sak et al., Long Short-Term Memory Based Recurrent Neural Network Architectures.
     """
-    if sequence_length is not None and not use_sequence_length:
-        raise ParameterError("sequence_length is taken only with use_sequence_length=True; got it without")
-    if sequence_length is None and use_sequence_length:
-        raise ParameterError("use_sequence_length=True needs sequence_length")
+    _check_lengths_given(sequence_length, use_sequence_length)
     directions = 2 if bidirectional else 1
     states: States = (state,) if state_cell is None else (state, state_cell)
     _check_shapes(data, states, num_layers * directions, mode, state_size, projection_size)
@@ -136,169 +120,28 @@ def rnn(
     if not data.shape[0]:
         raise ShapeError(f"data must have 1 time step at least; got shape {tuple(data.shape)}")
 
-    lengths = None if sequence_length is None else _lengths(sequence_length, data)
-    cells = _unpack(parameters, packing, num_layers * directions)
-    drop = p if training else 0.0
+    clip = None
     if lstm_state_clip_min is not None and lstm_state_clip_max is not None:
-        valid = None
-        if lengths is not None:
-            valid = (torch.arange(data.shape[0])[:, None] < lengths).to(data.device).unsqueeze(-1)
-        run: Run = functools.partial(
-            _clipped_lstm,
-            low=lstm_state_clip_min,
-            high=lstm_state_clip_max,
-            replace_nan=lstm_state_clip_nan,
-            valid=valid,
-        )
-        out, states = _stack(run, data, states, cells, directions, 1, drop, generator)
-    else:
-        at_once = 1 if drop else num_layers
-        if lengths is None:
-            run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=None)
-            out, states = _stack(run, data, states, cells, directions, at_once, drop, generator)
-        else:
-            packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
-            rows, order, back = packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
-            assert order is not None and back is not None  # it sorts, so they are there
-            run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=rows)
-            states = tuple(s.index_select(1, order) for s in states)
-            out, states = _stack(run, packed.data, states, cells, directions, at_once, drop, generator)
-            states = tuple(s.index_select(1, back) for s in states)
-            out, _ = pad_packed_sequence(PackedSequence(out, rows, order, back), total_length=data.shape[0])
+        clip = Clip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
+    out, states = run_layers(
+        data,
+        states,
+        unpack(parameters, packing, num_layers * directions),
+        mode=mode,
+        directions=directions,
+        lengths=None if sequence_length is None else _lengths(sequence_length, data),
+        clip=clip,
+        drop=p if training else 0.0,
+        generator=generator,
+    )
     return (out, *states) if state_outputs else out
 
 
-# ---- the layers --------------------------------------------------------------------------------------
-
-
-def _stack(
-    run: Run,
-    data: Tensor,
-    states: States,
-    cells: list[Cell],
-    directions: int,
-    at_once: int,
-    drop: float,
-    generator: Source | None,
-) -> tuple[Tensor, States]:
-    """Run `at_once` layers in each call, with dropout between the calls."""
-    step = at_once * directions
-    if step == len(cells):
-        return run(data, states, cells)
-    after: list[States] = []
-    for first in range(0, len(cells), step):
-        if first and drop:
-            # Not left to torch's kernels: they draw from the global generator. Each layer has a mask of its own.
-            mask = draws.bernoulli(
-                data.shape, 1.0 - drop, derive(generator, first), dtype=data.dtype, device=data.device
-            )
-            data = data * mask.div_(1.0 - drop)
-        part = slice(first, first + step)
-        data, new = run(data, tuple(s[part] for s in states), cells[part])
-        after.append(new)
-    return data, tuple(torch.cat(each) for each in zip(*after, strict=True))
-
-
-def _fused(
-    data: Tensor,
-    states: States,
-    cells: list[Cell],
-    *,
-    mode: Mode,
-    directions: int,
-    batch_sizes: Tensor | None,
-) -> tuple[Tensor, States]:
-    """Run layers by torch's kernel, on steps that are all of one size or, with `batch_sizes`, packed."""
-    flat = [weight for cell in cells for weight in cell]
-    hidden = states if mode == "lstm" else states[0]
-    # "Training" makes a kernel keep what the gradient needs; dropout, its other effect, is done by `_stack`.
-    rest = (flat, True, len(cells) // directions, 0.0, torch.is_grad_enabled(), directions == 2)
-    kernel = getattr(torch._VF, mode)
-    if batch_sizes is None:
-        out, *after = kernel(data, hidden, *rest, False)
-    else:
-        out, *after = kernel(data, batch_sizes, hidden, *rest)
-    return out, tuple(after)
-
-
-def _clipped_lstm(
-    data: Tensor,
-    states: States,
-    cells: list[Cell],
-    *,
-    low: float,
-    high: float,
-    replace_nan: bool,
-    valid: Tensor | None,
-) -> tuple[Tensor, States]:
-    """Run one layer of an LSTM whose cell state is clipped.
-
-    No kernel of torch clips between steps, so this goes step by step in Python; the inputs of all steps are
-    multiplied at once. `valid`, (T, N, 1), tells the steps within a sequence: a state does not change outside.
-    """
-    outs, hiddens, memories = [], [], []
-    for direction, (i2h, h2h, i2h_bias, h2h_bias, *projection) in enumerate(cells):
-        hidden, memory = states[0][direction], states[1][direction]
-        from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()
-        out = []
-        steps = range(len(from_data))
-        for t in reversed(steps) if direction else steps:
-            i, f, g, o = torch.addmm(from_data[t], hidden, h2h.t()).chunk(4, 1)
-            new_memory = f.sigmoid() * memory + i.sigmoid() * g.tanh()
-            if replace_nan:
-                new_memory = new_memory.masked_fill(new_memory.isnan(), low)
-            new_memory = new_memory.clamp(low, high)
-            new_hidden = o.sigmoid() * new_memory.tanh()
-            if projection:
-                new_hidden = new_hidden @ projection[0].t()
-            if valid is None:
-                hidden, memory = new_hidden, new_memory
-            else:
-                hidden, memory = (
-                    torch.where(valid[t], new, old)
-                    for new, old in ((new_hidden, hidden), (new_memory, memory))
-                )
-            out.append(hidden if valid is None else hidden.masked_fill(~valid[t], 0.0))
-        outs.append(torch.stack(out[::-1] if direction else out))
-        hiddens.append(hidden)
-        memories.append(memory)
-    return torch.cat(outs, -1), (torch.stack(hiddens), torch.stack(memories))
-
-
-# ---- the vector of parameters ------------------------------------------------------------------------
-
-
-@functools.lru_cache(1024)
-def parameter_shapes(
-    mode: Mode, features: int, state_size: int, num_layers: int, directions: int, projection: int
-) -> tuple[Shape, ...]:
-    """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none."""
-    rows, hidden = _GATES[mode] * state_size, projection or state_size
-    weights: list[Shape] = []
-    for layer in range(num_layers):
-        inputs = directions * hidden if layer else features
-        cell = [(rows, inputs), (rows, hidden), *([(projection, state_size)] if projection else [])]
-        weights += cell * directions
-    return (*weights, *((rows,),) * (2 * num_layers * directions))
-
-
-def _unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cell]:
-    """Return the weights and biases of each of `count` cells, as views of the vector."""
-    parts = parameters.split([prod(shape) for shape in packing])
-    views = [part.view(shape) for part, shape in zip(parts, packing, strict=True)]
-    weights, biases = views[: -2 * count], views[-2 * count :]
-    each = len(weights) // count
-    return [
-        (
-            *weights[each * k : each * k + 2],
-            *biases[2 * k : 2 * k + 2],
-            *weights[each * k + 2 : each * (k + 1)],
-        )
-        for k in range(count)
-    ]
-
-
-# ---- what must hold ----------------------------------------------------------------------------------
+def _check_lengths_given(sequence_length: Tensor | None, use_sequence_length: bool) -> None:
+    if sequence_length is not None and not use_sequence_length:
+        raise ParameterError("sequence_length is taken only with use_sequence_length=True; got it without")
+    if sequence_length is None and use_sequence_length:
+        raise ParameterError("use_sequence_length=True needs sequence_length")
 
 
 def _check_shapes(

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 import torch.distributed
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from .._signatures import with_interface_of
-from .normalization import Normalized, batch_norm_v1, check_channels, declare_batch_norm
+from .batch_norm import Normalized, batch_norm_v1, check_channels, declare_batch_norm
 
 __all__ = ["sync_batch_norm"]
 
@@ -112,14 +113,14 @@ class _SumOverMembers(torch.autograd.Function):
     """The sum over all members of a group; so is its gradient, for each of them takes part in all losses."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
         total = tensor.clone(memory_format=torch.contiguous_format)
         torch.distributed.all_reduce(total)
         return total
 
     @staticmethod
-    def backward(ctx: Any, head: Tensor) -> Tensor:
-        return _sum_over_members(head)
+    def backward(ctx: FunctionCtx, head_grad: Tensor) -> Tensor:
+        return _sum_over_members(head_grad)
 
 
 def _sum_over_members(tensor: Tensor) -> Tensor:

@@ -7,6 +7,6 @@ number of levels. Sums of products are int32; their range is that of the whole i
 None of these operators has a gradient.
 """
 
-from . import calibration, conversion, elementwise, layers, normalization, recurrent
+from . import calibration, conversion, elementwise, layers, normalization, recurrent, same_range
 
-__all__ = ["calibration", "conversion", "elementwise", "layers", "normalization", "recurrent"]
+__all__ = ["calibration", "conversion", "elementwise", "layers", "normalization", "recurrent", "same_range"]

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
 from ... import dtypes
-from ...errors import DTypeError, ShapeError
-from ...params import Params
-from ...shapes import Shape
+from ...errors import DTypeError
 
-__all__ = [
-    "FINE", "INT32_LEVELS", "LEVELS", "calibrated", "check_calibration", "magnitude", "per_level", "require",
-    "scalars", "to_levels",
-]  # fmt: skip
+__all__ = ["FINE", "INT32_LEVELS", "LEVELS", "per_level", "require", "to_levels"]
 
 #: Levels on each side of 0 by which `_contrib_quantize`, `_contrib_requantize` and the ranges of products count.
 LEVELS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
@@ -24,15 +17,6 @@ FINE = {torch.int8: 127.5, torch.uint8: 255.5}
 INT32_LEVELS = LEVELS[torch.int32]
 
 _BOUNDS = {torch.int8: (-128.0, 127.0), torch.uint8: (0.0, 255.0)}
-
-
-def magnitude(**ends: Tensor) -> Tensor:
-    """Return the larger absolute value of the two ends of a range, in shape (1,)."""
-    for name, end in ends.items():
-        if end.numel() != 1:
-            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
-    low, high = ends.values()
-    return torch.maximum(low.detach().abs(), high.detach().abs()).float().reshape(1)
 
 
 def per_level(one: Tensor, other: Tensor) -> Tensor:
@@ -58,23 +42,3 @@ def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
     raise DTypeError(
         f"{name} must be {' or '.join(map(dtypes.name, allowed))}; got {dtypes.name(array.dtype)}"
     )
-
-
-def scalars(*names: str) -> Mapping[str, Shape]:
-    """Return the shape of arrays that hold one number."""
-    return dict.fromkeys(names, (1,))
-
-
-def check_calibration(p: Params) -> str | None:
-    """Return what is wrong with a calibrated range, if anything is."""
-    low, high = p.min_calib_range, p.max_calib_range
-    if (low is None) != (high is None):
-        return f"min_calib_range and max_calib_range must be given together; got {low} and {high}"
-    if low is not None and low > high:
-        return f"min_calib_range must be at most max_calib_range; got {low} and {high}"
-    return None
-
-
-def calibrated(low: float, high: float, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the two ends of a calibrated range as arrays, where `like` is."""
-    return like.new_full((1,), low, dtype=torch.float32), like.new_full((1,), high, dtype=torch.float32)

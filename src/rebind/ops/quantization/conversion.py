@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from ...params import Params
-from ..spec import Shapes, operator
-from ._levels import (
-    FINE,
-    INT32_LEVELS,
-    LEVELS,
-    calibrated,
-    check_calibration,
-    magnitude,
-    per_level,
-    require,
-    scalars,
-    to_levels,
-)  # fmt: skip
+from ..spec import Shapes, Types, operator
+from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
+from ._ranges import calibrated, check_calibration, magnitude, scalars
 
 __all__ = ["dequantize", "quantize", "quantize_asym", "quantize_v2", "requantize"]
 
@@ -137,7 +127,7 @@ def _extremes(data: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @quantize_v2.fill_types
-def _(types: Any, p: Params) -> dict[str, torch.dtype | None]:
+def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
     data = types["data"]
     if data in FINE:
         return {"output0": data}

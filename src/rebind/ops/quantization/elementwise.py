@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -11,19 +11,10 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, merge, normalize_axis
-from ..spec import Shapes, operator
-from ._levels import (
-    FINE,
-    INT32_LEVELS,
-    LEVELS,
-    calibrated,
-    check_calibration,
-    magnitude,
-    per_level,
-    require,
-    scalars,
-    to_levels,
-)  # fmt: skip
+from .._signatures import with_interface_of
+from ..spec import Shapes, Types, operator
+from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
+from ._ranges import calibrated, check_calibration, magnitude, scalars
 
 __all__ = ["quantized_concat", "quantized_elemwise_add", "quantized_elemwise_mul"]
 
@@ -32,12 +23,9 @@ _RANGE = {"min_output": torch.float32, "max_output": torch.float32}
 _ENDS = ("lhs_min", "lhs_max", "rhs_min", "rhs_max")
 
 
-def _joint(types: Sequence[Any]) -> torch.dtype:
+def _joint(types: Sequence[torch.dtype | None]) -> torch.dtype:
     """Return int8 as soon as one of the arrays is int8."""
     return torch.int8 if torch.int8 in types else torch.uint8
-
-
-# ---- concatenation ------------------------------------------------------------------------------------
 
 
 @operator(
@@ -66,7 +54,7 @@ def quantized_concat(
     output : (..., C1 + C2 + ..., ...)
     min_output, max_output : (1,)     the least and the greatest end
     """
-    arrays, ends = _parts(data, num_args)
+    arrays, ends = _arrays_and_ends(data, num_args)
     arrays = [require(f"arg{i}", array, torch.int8, torch.uint8) for i, array in enumerate(arrays)]
     axis = normalize_axis(dim, arrays[0].ndim, "dim")
     for i, array in enumerate(arrays):
@@ -91,7 +79,7 @@ def quantized_concat(
     return torch.cat(joined, axis), low, high
 
 
-def _parts(data: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any]]:
+def _arrays_and_ends(data: Sequence[Tensor], count: int) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
     if len(data) != 3 * count:
         raise ShapeError(
             f"needs {3 * count} arrays for num_args={count}, of which {2 * count} are ends of ranges; "
@@ -101,7 +89,7 @@ def _parts(data: Sequence[Any], count: int) -> tuple[Sequence[Any], Sequence[Any
 
 
 @quantized_concat.fill_types
-def _(types: Any, p: Params) -> dict[str, torch.dtype | None]:
+def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
     given = list(types.items())
     found: dict[str, torch.dtype | None] = {name: torch.float32 for name, _ in given[p.num_args :]}
     kinds = [kind for _, kind in given[: p.num_args]]
@@ -115,11 +103,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return scalars(*list(shapes)[p.num_args :])
 
 
-# ---- sums and products --------------------------------------------------------------------------------
-
-
 def _two(lhs: Tensor, rhs: Tensor, ends: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return both arrays, which must be alike, and the largest absolute values of their ranges."""
+    """Return both arrays, which must be of one shape, and the largest absolute values of their ranges."""
     lhs = require("lhs", lhs, torch.int8, torch.uint8)
     rhs = require("rhs", rhs, torch.int8, torch.uint8)
     if lhs.shape != rhs.shape:
@@ -178,7 +163,7 @@ def quantized_elemwise_add(
 
 
 @quantized_elemwise_add.fill_types
-def _(types: Any, p: Params) -> dict[str, torch.dtype | None]:
+def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
     if p.min_calib_range is None:
         return {"output": torch.int32}
     kinds = (types["lhs"], types["rhs"])
@@ -203,14 +188,11 @@ def _product_type(p: Params) -> torch.dtype:
     },
     head_gradient=False,
 )
+@with_interface_of(quantized_elemwise_add.kernels.function)
 def quantized_elemwise_mul(
     lhs: Tensor,
     rhs: Tensor,
-    lhs_min: Tensor,
-    lhs_max: Tensor,
-    rhs_min: Tensor,
-    rhs_max: Tensor,
-    *,
+    *ends: Tensor,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
     enable_float_output: bool = False,
@@ -233,7 +215,7 @@ def quantized_elemwise_mul(
     lhs, rhs, output : (...)
     lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
     """
-    lhs, rhs, left, right = _two(lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
+    lhs, rhs, left, right = _two(lhs, rhs, ends)
     product = lhs.to(torch.int32) * rhs
     level = (left / FINE[lhs.dtype]) * (right / FINE[rhs.dtype])
     if enable_float_output:

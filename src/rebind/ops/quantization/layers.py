@@ -1,11 +1,11 @@
-"""Layers on quantized arrays."""
+"""Layers of quantized arrays that sum products: fully connected, convolution."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,22 +13,19 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from .._signatures import arguments, array, with_interface_of, with_signature
-from ..nn import convolution, linear, pooling
-from ..nn._layout import channels_last, to_channels_first, to_channels_last
+from .._signatures import arguments, array, with_signature
+from ..nn import convolution, linear
+from ..nn.layout import channels_last, to_channels_first, to_channels_last
 from ..spec import Operator, Shapes, operator
-from ._levels import INT32_LEVELS, LEVELS, magnitude, require, scalars
+from ._levels import INT32_LEVELS, LEVELS, require
 from ._products import bias_levels
 from ._products import convolution as exact_convolution
 from ._products import linear as exact_linear
+from ._ranges import magnitude, scalars
 
-__all__ = [
-    "quantized_act", "quantized_conv", "quantized_embedding", "quantized_flatten", "quantized_fully_connected",
-    "quantized_pooling",
-]  # fmt: skip
+__all__ = ["quantized_conv", "quantized_fully_connected"]
 
 T = TypeVar("T")
-Pool: TypeAlias = Literal["avg", "lp", "max", "sum"]
 
 _OUTPUTS = ("output", "min_output", "max_output")
 _RANGE = {"min_output": torch.float32, "max_output": torch.float32}
@@ -36,10 +33,7 @@ _LEVELS_TYPES = (torch.int8, torch.uint8)
 _ENDS = ("min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias")
 
 
-# ---- sums of products ---------------------------------------------------------------------------------
-
-
-def _sums_types(p: Params) -> dict[str, Any]:
+def _sums_types(p: Params) -> dict[str, torch.dtype]:
     kinds = dict.fromkeys(_ENDS, torch.float32)
     return {"weight": torch.int8, "bias": torch.int8, **kinds, "output": torch.int32, **_RANGE}
 
@@ -228,182 +222,3 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 
 quantized_conv.check(convolution.check_parameters)
-
-
-# ---- what leaves the range as it is -------------------------------------------------------------------
-
-
-def _same_range(min_data: Tensor, max_data: Tensor) -> tuple[Tensor, Tensor]:
-    magnitude(min_data=min_data, max_data=max_data)  # for its check
-    return min_data.clone(), max_data.clone()
-
-
-@operator(
-    "_contrib_quantized_act",
-    outputs=_OUTPUTS,
-    types={"min_data": torch.float32, "max_data": torch.float32, **_RANGE},
-    head_gradient=False,
-)
-def quantized_act(
-    data: Tensor,
-    min_data: Tensor,
-    max_data: Tensor,
-    *,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Rectifier of quantized data: negative levels become 0; the range stays as it is.
-
-    What is uint8 passes as it is. MXNet reads its bytes as int8 then.
-
-    Parameters
-    ----------
-    act_type
-        ``'relu'``: of the functions that `Activation` knows only this one maps levels to levels.
-
-    Shapes
-    ------
-    data, output : (...)     int8 or uint8
-    min_data, max_data, min_output, max_output : (1,)
-    """
-    data = require("data", data, *_LEVELS_TYPES)
-    return data.clamp(min=0), *_same_range(min_data, max_data)
-
-
-@quantized_act.check
-def _(p: Params) -> str | None:
-    if p.act_type != "relu":
-        return f"act_type must be 'relu'; got {p.act_type!r}. Dequantize the data for the other functions."
-    return None
-
-
-@operator(
-    "_contrib_quantized_flatten",
-    outputs=_OUTPUTS,
-    types={"min_data": torch.float32, "max_data": torch.float32, **_RANGE},
-    head_gradient=False,
-)
-def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """All axes but the first as one; the range stays as it is.
-
-    Shapes
-    ------
-    data : (N, ...)
-    output : (N, C)     C = product of the trailing axes of data
-    min_data, max_data, min_output, max_output : (1,)
-    """
-    return linear.as_rows(data), *_same_range(min_data, max_data)
-
-
-@operator(
-    "_contrib_quantized_pooling",
-    outputs=_OUTPUTS,
-    types={"min_data": torch.float32, "max_data": torch.float32, **_RANGE},
-    head_gradient=False,
-)
-@with_interface_of(pooling.pooling.kernels.function)
-def quantized_pooling(
-    data: Tensor, min_data: Tensor, max_data: Tensor, *, pool_type: Pool = "max", **settings: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Maximum or mean over windows of quantized data; a mean is rounded, halves to even. The range stays as it is.
-
-    MXNet takes two or three spatial axes and channels first, and divides the mean of a window that is cut short
-    (``pooling_convention='full'``) by the size of the whole window, other than its `Pooling`.
-
-    Parameters
-    ----------
-    pool_type
-        ``'max'`` or ``'avg'``; the others leave the range of the data.
-    kernel, global_pool, pooling_convention, stride, pad, count_include_pad, layout
-        As in `Pooling`.
-    p_value, cudnn_off
-        No effect here.
-
-    Shapes
-    ------
-    data : (N, C, *spatial)       int8 or uint8; with channels last: (N, *spatial, C)
-    output : (N, C, *windows)     of the type of data
-    min_data, max_data, min_output, max_output : (1,)
-    """
-    data = require("data", data, *_LEVELS_TYPES)
-    # Whole numbers below 2**24 are exact in float32: so is the sum of any window of fewer than 65793 elements.
-    out = pooling.pooling.kernels.function(data.float(), pool_type=pool_type, **settings)
-    if pool_type == "avg":
-        out = out.round_()
-    return out.to(data.dtype), *_same_range(min_data, max_data)
-
-
-@quantized_pooling.check
-def _(p: Params) -> str | None:
-    if p.pool_type not in ("max", "avg"):
-        return f"pool_type must be 'max' or 'avg'; got {p.pool_type!r}"
-    rule = pooling.pooling.signature.check
-    return rule(p) if rule else None
-
-
-@quantized_pooling.fill_shapes
-def _(shapes: Shapes, p: Params) -> Shapes:
-    pooling.check_fits(shapes["data"], p)
-    return scalars("min_data", "max_data")
-
-
-@quantized_act.fill_shapes
-@quantized_flatten.fill_shapes
-def _(shapes: Shapes, p: Params) -> Shapes:
-    return scalars("min_data", "max_data")
-
-
-@operator(
-    "_contrib_quantized_embedding",
-    outputs=_OUTPUTS,
-    types={
-        "data": "any",
-        "weight": torch.int8,
-        "min_weight": torch.float32,
-        "max_weight": torch.float32,
-        "output": torch.int8,
-        **_RANGE,
-    },
-    head_gradient=False,
-)
-@with_interface_of(linear.embedding.kernels.function)
-def quantized_embedding(
-    data: Tensor,
-    weight: Tensor,
-    min_weight: Tensor,
-    max_weight: Tensor,
-    *,
-    input_dim: Annotated[int, AtLeast(1)],
-    output_dim: Annotated[int, AtLeast(1)],
-    **without_effect: torch.dtype | bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of a table in int8 chosen by the indices in `data`; the range stays as it is.
-
-    An index may be of any type and is cut to an integer; one outside of the table takes the nearest row.
-
-    Parameters
-    ----------
-    input_dim
-        Number of rows: the size of the vocabulary.
-    output_dim
-        Size of a row.
-    dtype, sparse_grad
-        No effect here: the table is int8 and has no gradient.
-
-    Shapes
-    ------
-    data : (...)
-    weight : (input_dim, output_dim)     int8
-    output : (..., output_dim)           int8
-    min_weight, max_weight, min_output, max_output : (1,)
-    """
-    weight = require("weight", weight, torch.int8)
-    if weight.shape != (input_dim, output_dim):
-        raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
-    chosen = weight.index_select(0, data.reshape(-1).long().clamp_(0, input_dim - 1))
-    magnitude(min_weight=min_weight, max_weight=max_weight)
-    return chosen.reshape(*data.shape, output_dim), min_weight.clone(), max_weight.clone()
-
-
-@quantized_embedding.fill_shapes
-def _(shapes: Shapes, p: Params) -> Shapes:
-    return {"weight": (p.input_dim, p.output_dim), **scalars("min_weight", "max_weight")}

@@ -9,9 +9,10 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import normalize_axis
 from .._signatures import with_interface_of
-from ..nn.normalization import batch_norm
+from ..nn.batch_norm import batch_norm
 from ..spec import Shapes, operator
-from ._levels import FINE, calibrated, check_calibration, magnitude, per_level, require, scalars, to_levels
+from ._levels import FINE, per_level, require, to_levels
+from ._ranges import calibrated, check_calibration, magnitude, scalars
 
 __all__ = ["quantized_batch_norm"]
 

@@ -13,9 +13,10 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import with_interface_of
-from ..nn import recurrent
+from ..nn import recurrent, recurrent_layers
 from ..spec import Shapes, operator
-from ._levels import LEVELS, per_level, require, scalars
+from ._levels import LEVELS, per_level, require
+from ._ranges import scalars
 
 __all__ = ["quantized_rnn"]
 
@@ -44,7 +45,7 @@ def quantized_rnn(
     state_size: Annotated[int, AtLeast(1)],
     num_layers: Annotated[int, AtLeast(1)],
     bidirectional: bool = False,
-    mode: recurrent.Mode,
+    mode: recurrent_layers.Mode,
     projection_size: Annotated[int, AtLeast(1)] | None = None,
     quantized: bool = True,
     **settings: Any,
@@ -85,7 +86,7 @@ def quantized_rnn(
             raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(array.shape)}")
     if data.dim() != 3:
         raise ShapeError(f"data must have 3 axes (time, batch, features); got shape {tuple(data.shape)}")
-    packing = recurrent.parameter_shapes(
+    packing = recurrent_layers.parameter_shapes(
         mode, data.shape[2], state_size, num_layers, 2 if bidirectional else 1, projection_size or 0
     )
     scale = min_data.reshape(1)
@@ -108,8 +109,8 @@ def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
     weights = [shape for shape in packing if len(shape) == 2]
     if parameters.shape != (sum(map(prod, packing)),):
         return parameters
-    *parts, biases = parameters.split([*map(prod, weights), sum(map(prod, packing[len(weights) :]))])
-    held = [_held(part.view(shape)).flatten() for part, shape in zip(parts, weights, strict=True)]
+    *matrices, biases = parameters.split([*map(prod, weights), sum(map(prod, packing[len(weights) :]))])
+    held = [_held(matrix.view(shape)).flatten() for matrix, shape in zip(matrices, weights, strict=True)]
     return torch.cat([*held, biases])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -17,7 +15,7 @@ LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def channels_last(layout: str | None) -> bool:
-    """Tell whether `layout` (None: the usual one) has the channels as its last axis."""
+    """Return whether `layout` (None: the usual one) has the channels as its last axis."""
     return layout is not None and layout[-1] == "C"
 
 
@@ -71,6 +69,6 @@ def split(shape: Shape, p: Params) -> tuple[int, int, Shape]:
     return shape[0], shape[1], shape[2:]
 
 
-def lowest(dtype: torch.dtype) -> Any:
+def lowest(dtype: torch.dtype) -> float:
     """Return the least finite value of a type."""
     return torch.finfo(dtype).min if dtype.is_floating_point else torch.iinfo(dtype).min

@@ -1,0 +1,202 @@
+"""What recurrent layers are made of: the vector of their parameters, and how layers run over a sequence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Literal, NamedTuple, TypeAlias
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from ... import draws
+from ...draws import Source, derive
+from ...shapes import Shape
+
+__all__ = ["Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
+
+Mode = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
+#: Of one layer and direction: i2h and h2h weight, i2h and h2h bias, projection if any.
+Cell: TypeAlias = tuple[Tensor, ...]
+States: TypeAlias = tuple[Tensor, ...]  # (state,) or (state, state_cell)
+# (data, states, cells of some layers) -> (outputs of the last of them, new states)
+Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
+
+_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+class Clip(NamedTuple):
+    """The bounds of an LSTM's cell state."""
+
+    low: float
+    high: float
+    replace_nan: bool
+
+
+@functools.lru_cache(1024)
+def parameter_shapes(
+    mode: Mode, features: int, state_size: int, num_layers: int, directions: int, projection: int
+) -> tuple[Shape, ...]:
+    """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none."""
+    rows, hidden = _GATES[mode] * state_size, projection or state_size
+    weights: list[Shape] = []
+    for layer in range(num_layers):
+        inputs = directions * hidden if layer else features
+        cell = [(rows, inputs), (rows, hidden), *([(projection, state_size)] if projection else [])]
+        weights += cell * directions
+    return (*weights, *((rows,),) * (2 * num_layers * directions))
+
+
+def unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cell]:
+    """Return the weights and biases of each of `count` cells, as views of the vector."""
+    pieces = parameters.split([prod(shape) for shape in packing])
+    views = [piece.view(shape) for piece, shape in zip(pieces, packing, strict=True)]
+    weights, biases = views[: -2 * count], views[-2 * count :]
+    each = len(weights) // count
+    return [
+        (
+            *weights[each * k : each * k + 2],
+            *biases[2 * k : 2 * k + 2],
+            *weights[each * k + 2 : each * (k + 1)],
+        )
+        for k in range(count)
+    ]
+
+
+def run_layers(
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    *,
+    mode: Mode,
+    directions: int,
+    lengths: Tensor | None,
+    clip: Clip | None,
+    drop: float,
+    generator: Source | None,
+) -> tuple[Tensor, States]:
+    """Return the outputs of the last layer and the new states.
+
+    Parameters
+    ----------
+    cells
+        The weights of each layer and direction, as `unpack` returns them.
+    lengths
+        The lengths of the sequences, on the CPU; None if all have the length of the data.
+    drop
+        The fraction that dropout takes between the layers.
+    """
+    if clip is not None:
+        valid = None
+        if lengths is not None:
+            valid = (torch.arange(data.shape[0])[:, None] < lengths).to(data.device).unsqueeze(-1)
+        clipped: Run = functools.partial(_clipped_lstm, clip=clip, valid=valid)
+        return _stack(clipped, data, states, cells, directions, 1, drop, generator)
+    at_once = 1 if drop else len(cells) // directions
+    if lengths is None:
+        run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=None)
+        return _stack(run, data, states, cells, directions, at_once, drop, generator)
+    packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
+    sizes, order, back = packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
+    assert order is not None and back is not None  # it sorts, so they are there
+    run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=sizes)
+    states = tuple(state.index_select(1, order) for state in states)
+    out, states = _stack(run, packed.data, states, cells, directions, at_once, drop, generator)
+    states = tuple(state.index_select(1, back) for state in states)
+    out, _ = pad_packed_sequence(PackedSequence(out, sizes, order, back), total_length=data.shape[0])
+    return out, states
+
+
+def _stack(
+    run: Run,
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    directions: int,
+    at_once: int,
+    drop: float,
+    generator: Source | None,
+) -> tuple[Tensor, States]:
+    """Run `at_once` layers in each call, with dropout between the calls."""
+    step = at_once * directions
+    if step == len(cells):
+        return run(data, states, cells)
+    after: list[States] = []
+    for first in range(0, len(cells), step):
+        if first and drop:
+            # Not left to torch's kernels: they draw from the global generator. Each layer has a mask of its own.
+            mask = draws.bernoulli(
+                data.shape, 1.0 - drop, derive(generator, first), dtype=data.dtype, device=data.device
+            )
+            data = data * mask.div_(1.0 - drop)
+        layers = slice(first, first + step)
+        data, new = run(data, tuple(state[layers] for state in states), cells[layers])
+        after.append(new)
+    return data, tuple(torch.cat(each) for each in zip(*after, strict=True))
+
+
+def _fused(
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    *,
+    mode: Mode,
+    directions: int,
+    batch_sizes: Tensor | None,
+) -> tuple[Tensor, States]:
+    """Run layers by torch's kernel, on steps that are all of one size or, with `batch_sizes`, packed."""
+    flat = [weight for cell in cells for weight in cell]
+    hidden = states if mode == "lstm" else states[0]
+    # "Training" makes a kernel save what the gradient needs; dropout, its other effect, is done by `_stack`.
+    rest = (flat, True, len(cells) // directions, 0.0, torch.is_grad_enabled(), directions == 2)
+    kernel = getattr(torch._VF, mode)
+    if batch_sizes is None:
+        out, *after = kernel(data, hidden, *rest, False)
+    else:
+        out, *after = kernel(data, batch_sizes, hidden, *rest)
+    return out, tuple(after)
+
+
+def _clipped_lstm(
+    data: Tensor,
+    states: States,
+    cells: list[Cell],
+    *,
+    clip: Clip,
+    valid: Tensor | None,
+) -> tuple[Tensor, States]:
+    """Run one layer of an LSTM whose cell state is clipped.
+
+    No kernel of torch clips between steps, so this goes step by step in Python; the inputs of all steps are
+    multiplied at once. `valid`, (T, N, 1), is true for the steps within a sequence; elsewhere states do not change.
+    """
+    outs, hiddens, memories = [], [], []
+    for direction, (i2h, h2h, i2h_bias, h2h_bias, *projection) in enumerate(cells):
+        hidden, memory = states[0][direction], states[1][direction]
+        from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()
+        out = []
+        steps = range(len(from_data))
+        for t in reversed(steps) if direction else steps:
+            i, f, g, o = torch.addmm(from_data[t], hidden, h2h.t()).chunk(4, 1)
+            new_memory = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+            if clip.replace_nan:
+                new_memory = new_memory.masked_fill(new_memory.isnan(), clip.low)
+            new_memory = new_memory.clamp(clip.low, clip.high)
+            new_hidden = o.sigmoid() * new_memory.tanh()
+            if projection:
+                new_hidden = new_hidden @ projection[0].t()
+            if valid is None:
+                hidden, memory = new_hidden, new_memory
+            else:
+                hidden, memory = (
+                    torch.where(valid[t], new, old)
+                    for new, old in ((new_hidden, hidden), (new_memory, memory))
+                )
+            out.append(hidden if valid is None else hidden.masked_fill(~valid[t], 0.0))
+        outs.append(torch.stack(out[::-1] if direction else out))
+        hiddens.append(hidden)
+        memories.append(memory)
+    return torch.cat(outs, -1), (torch.stack(hiddens), torch.stack(memories))

@@ -1,0 +1,43 @@
+"""Ranges of quantized arrays: two ends, each in an array of one element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ...params import Params
+from ...shapes import Shape
+
+__all__ = ["calibrated", "check_calibration", "magnitude", "scalars"]
+
+
+def magnitude(**ends: Tensor) -> Tensor:
+    """Return the larger absolute value of the two ends of a range, in shape (1,)."""
+    for name, end in ends.items():
+        if end.numel() != 1:
+            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
+    low, high = ends.values()
+    return torch.maximum(low.detach().abs(), high.detach().abs()).float().reshape(1)
+
+
+def scalars(*names: str) -> Mapping[str, Shape]:
+    """Return the shape of arrays that hold one number."""
+    return dict.fromkeys(names, (1,))
+
+
+def check_calibration(p: Params) -> str | None:
+    """Return what is wrong with a calibrated range, if anything is."""
+    low, high = p.min_calib_range, p.max_calib_range
+    if (low is None) != (high is None):
+        return f"min_calib_range and max_calib_range must be given together; got {low} and {high}"
+    if low is not None and low > high:
+        return f"min_calib_range must be at most max_calib_range; got {low} and {high}"
+    return None
+
+
+def calibrated(low: float, high: float, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the two ends of a calibrated range as arrays, where `like` is."""
+    return like.new_full((1,), low, dtype=torch.float32), like.new_full((1,), high, dtype=torch.float32)

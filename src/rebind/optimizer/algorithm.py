@@ -1,0 +1,87 @@
+"""What an optimizer computes, on tensors: the state of a weight, and the update of a group of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, Generic, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+from ..device import Device
+from ..draws import Source
+from ..generators import generator
+from ..ops.update import lists
+from ..ops.update.lists import Number
+from .group import Group
+from .schedule import Schedule
+
+__all__ = ["Algorithm", "State"]
+
+State = TypeVar("State", bound=tuple)
+
+
+class Algorithm(Schedule, Generic[State]):
+    """An algorithm with the rates of its weights, apart from arrays, master copies and files; see `Optimizer`."""
+
+    #: The NamedTuple of the state's tensors.
+    state_type: ClassVar[type[tuple] | None] = None
+    #: Whether an update draws random numbers.
+    draws: ClassVar[bool] = False
+
+    def init_state(self, weight: Tensor) -> State | None:
+        """Return the state of a weight that was not updated yet; zeros for each field of `state_type`."""
+        if self.state_type is None:
+            return None
+        return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore
+
+    def step(
+        self, weight: Tensor, grad: Tensor, state: State | None, *, lr: Number, wd: Number, t: Number
+    ) -> tuple[Tensor, State | None]:
+        """Return the weight and the state after an update; a pure function.
+
+        Parameters
+        ----------
+        weight, grad
+            The weight, and its gradient, rescaled and clipped.
+        state
+            What `init_state` or the last `step` returned.
+        lr, wd
+            Learning rate and weight decay, multipliers included: numbers or, in an `UpdatePart`, tensors without axes.
+        t
+            The number of this update of the weight, from 1; a number or a tensor.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define step() or update_group(), or create_state() and update()"
+        )
+
+    def update_group(self, group: Group) -> None:
+        """Update weights and states in place; here with `step` on each of them."""
+        ready, _ = lists.prepare(group.grads, group.rescale_grad, group.clip_gradient)
+        for k, (weight, grad, old) in enumerate(zip(group.weights, ready, group.states, strict=True)):
+            state = None if old is None else cast(State, self.state_type(*old))  # type: ignore  # it is a NamedTuple
+            lr, wd, t = (lists.of_weight(rate, k) for rate in (group.lr, group.wd, group.t))
+            new_weight, new_state = self.step(weight, grad, state, lr=lr, wd=wd, t=t)
+            weight.copy_(new_weight)
+            for target, value in zip(cast("tuple[Tensor, ...]", old or ()), new_state or (), strict=True):
+                target.copy_(value)
+
+    def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
+        """Return what changes from one update to the next besides learning rate, decay and count: `Group.more`."""
+        return {}
+
+    @property
+    def clip_limit(self) -> float | None:
+        """`clip_gradient` if it cuts, else None."""
+        return self.clip_gradient if self.clip_gradient is not None and self.clip_gradient > 0 else None
+
+    def sources(self, weights: Sequence[Tensor]) -> Sequence[Source | None]:
+        """Return where the random numbers for each weight come from: the generator of its device."""
+        devices = (weight.device for weight in weights)
+        return [
+            generator(Device("gpu", each.index) if each.type == "cuda" else Device("cpu")) for each in devices
+        ]
+
+    def update_traced(self, group: Group) -> None:
+        """Update copies of weights and states in place, with rates that are tensors: `update_group`."""
+        self.update_group(group)
