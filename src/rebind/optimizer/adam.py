@@ -63,11 +63,24 @@ class Adam(WithMoments):
     lazy_update: bool = True
 
     def corrected_rate(self, lr: Number, t: Number) -> Number:
-        """Return the learning rate with the correction of the moments' bias in it."""
+        """Return the learning rate with the correction of the moments' bias in it.
+
+        >>> round(Adam(learning_rate=0.1).corrected_rate(0.1, 1), 6)
+        0.031623
+        """
         return lr * lists.root(1 - self.beta2**t) / (1 - self.beta1**t)
 
     def update_group(self, group: Group) -> None:
-        """Update weights and moments in place; on the CPU in one pass, and one more to rescale the gradients."""
+        """Update weights and moments in place; on the CPU in one pass, and one more to rescale the gradients.
+
+        >>> import torch
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1), torch.zeros(1))], lr=0.5, wd=0.0, t=1
+        ... )
+        >>> Adam().update_group(group)
+        >>> group.weights
+        [tensor([0.5000])]
+        """
         rate = lists.each(self.corrected_rate, group.lr, group.t)
         rules.adam(
             *group.arrays,
@@ -105,7 +118,22 @@ class AdamW(WithMoments):
     correct_bias: bool = True
 
     def update_group(self, group: Group) -> None:
-        """Update weights and moments in place."""
+        """Update weights and moments in place.
+
+        >>> import torch
+        >>> group = Group(
+        ...     [0],
+        ...     [torch.ones(1)],
+        ...     [torch.zeros(1)],
+        ...     [(torch.zeros(1), torch.zeros(1))],
+        ...     lr=0.5,
+        ...     wd=0.5,
+        ...     t=1,
+        ... )
+        >>> AdamW().update_group(group)
+        >>> group.weights
+        [tensor([0.7500])]
+        """
         settings, epsilon = group.settings, cast(Rate, self.epsilon)
         settings["wd"] = lists.each(lambda lr, wd: lr * wd, group.lr, group.wd)
         if self.correct_bias:
@@ -152,7 +180,16 @@ class Adamax(Optimizer[Largest]):
     state_type: ClassVar[type[tuple] | None] = Largest
 
     def update_group(self, group: Group) -> None:
-        """Update weights, means and largest sizes in place."""
+        """Update weights, means and largest sizes in place.
+
+        >>> import torch
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1), torch.zeros(1))], lr=0.5, wd=0.0, t=1
+        ... )
+        >>> Adamax().update_group(group)
+        >>> group.weights
+        [tensor([0.5000])]
+        """
         rate = lists.each(lambda lr, t: lr / (1 - self.beta1**t), group.lr, group.t)
         rules.adamax(*group.arrays, **(group.settings | {"lr": rate}), beta1=self.beta1, beta2=self.beta2)
 
@@ -196,11 +233,20 @@ class Nadam(WithMoments):
         self._progress = (0, 1.0)  # an update, and the product up to it; MXNet's m_schedule alone is no guide
 
     def share(self, t: int) -> float:
-        """Return how much of the mean counts at an update."""
+        """Return how much of the mean counts at an update.
+
+        >>> round(Nadam().share(1), 4), round(Nadam().share(10_000), 4)
+        (0.4501, 0.8121)
+        """
         return self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
     def product(self, t: int) -> float:
-        """Return the product of the shares up to an update."""
+        """Return the product of the shares up to an update.
+
+        >>> made = Nadam()
+        >>> made.product(2) == made.share(1) * made.share(2)
+        True
+        """
         done, product = self._progress if self._progress[0] <= t else (0, 1.0)
         for i in range(done + 1, t + 1):
             product *= self.share(i)
@@ -225,5 +271,9 @@ class Nadam(WithMoments):
         )
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
-        """Return this and the next share of the mean, and the product of all up to this."""
+        """Return this and the next share of the mean, and the product of all up to this.
+
+        >>> sorted(Nadam().more_rates(0, t=1))
+        ['next_share', 'product', 'share']
+        """
         return {"share": self.share(t), "next_share": self.share(t + 1), "product": self.product(t)}

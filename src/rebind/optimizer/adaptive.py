@@ -56,7 +56,15 @@ class AdaGrad(Optimizer[History]):
         self.float_stable_eps = eps
 
     def update_group(self, group: Group) -> None:
-        """Update weights and histories in place."""
+        """Update weights and histories in place.
+
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.tensor([4.0])], [(torch.zeros(1),)], lr=0.5, wd=0.0, t=1
+        ... )
+        >>> AdaGrad().update_group(group)
+        >>> group.weights, group.states
+        ([tensor([0.5000])], [(tensor([16.]),)])
+        """
         rules.adagrad(*group.arrays, **group.settings, epsilon=self.float_stable_eps)
 
 
@@ -82,7 +90,11 @@ class GroupAdaGrad(AdaGrad):
     eps: InitVar[float] = 1e-5
 
     def init_state(self, weight: Tensor) -> History:
-        """Return zeros, one for each row."""
+        """Return zeros, one for each row.
+
+        >>> GroupAdaGrad().init_state(torch.ones(3, 4)).history.shape
+        torch.Size([3, 1])
+        """
         return History(weight.new_zeros(weight.shape[:1] + (1,) * (weight.ndim - 1)))
 
     def update_group(self, group: Group) -> None:
@@ -144,7 +156,15 @@ class AdaDelta(Optimizer[Deltas]):
     state_type: ClassVar[type[tuple] | None] = Deltas
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
+        """Update weights and states in place.
+
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1), torch.zeros(1))], lr=0.5, wd=0.0, t=1
+        ... )
+        >>> AdaDelta(rho=0.5, epsilon=0.5).update_group(group)
+        >>> group.states
+        [(tensor([0.5000]), tensor([0.2500]))]
+        """
         rules.adadelta(
             *group.arrays,
             wd=group.wd,
@@ -202,13 +222,26 @@ class RMSProp(Optimizer[Squares]):
     state_type: ClassVar[type[tuple] | None] = Squares
 
     def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
-        """Return the state as arrays: three; of the plain form a tuple of one."""
+        """Return the state as arrays: three; of the plain form a tuple of one.
+
+        >>> weight = NDArray(torch.ones(2))
+        >>> len(RMSProp().create_state(0, weight)), len(RMSProp(centered=True).create_state(0, weight))
+        (1, 3)
+        """
         if self.centered:
             return super().create_state(index, weight)
         return (NDArray(torch.zeros_like(weight.tensor), weight.context),)
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
+        """Update weights and states in place.
+
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.tensor([4.0])], [(torch.zeros(1),)], lr=0.5, wd=0.0, t=1
+        ... )
+        >>> RMSProp(gamma1=0.75).update_group(group)
+        >>> group.weights, group.states
+        ([tensor([0.])], [(tensor([4.]),)])
+        """
         rule: Callable[..., None] = rules.rmsprop
         if self.centered:
             rule = functools.partial(rules.rmsprop_centered, gamma2=self.gamma2)

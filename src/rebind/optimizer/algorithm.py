@@ -30,7 +30,14 @@ class Algorithm(Schedule, Generic[State]):
     draws: ClassVar[bool] = False
 
     def init_state(self, weight: Tensor) -> State | None:
-        """Return the state of a weight that was not updated yet; zeros for each field of `state_type`."""
+        """Return the state of a weight that was not updated yet; zeros for each field of `state_type`.
+
+        >>> from rebind.optimizer import SGD, Adam
+        >>> Adam().init_state(torch.ones(2))
+        Moments(mean=tensor([0., 0.]), var=tensor([0., 0.]))
+        >>> SGD(momentum=0.0).init_state(torch.ones(2)) is None
+        True
+        """
         if self.state_type is None:
             return None
         return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore
@@ -50,13 +57,29 @@ class Algorithm(Schedule, Generic[State]):
             Learning rate and weight decay, multipliers included: numbers or, in an `UpdatePart`, tensors without axes.
         t
             The number of this update of the weight, from 1; a number or a tensor.
+
+        Examples
+        --------
+        >>> from rebind.optimizer import Optimizer
+        >>> class Sign(Optimizer):
+        ...     def step(self, weight, grad, state, *, lr, wd, t):
+        ...         return weight - lr * grad.sign(), state
+        >>> Sign().step(torch.ones(2), torch.tensor([3.0, -3.0]), None, lr=0.5, wd=0.0, t=1)
+        (tensor([0.5000, 1.5000]), None)
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define step() or update_group(), or create_state() and update()"
         )
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place; here with `step` on each of them."""
+        """Update weights and states in place; here with `step` on each of them.
+
+        >>> from rebind.optimizer import SGD
+        >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [None], lr=0.5, wd=0.0, t=1)
+        >>> SGD().update_group(group)
+        >>> group.weights
+        [tensor([0.5000])]
+        """
         ready, _ = lists.prepare(group.grads, group.rescale_grad, group.clip_gradient)
         for k, (weight, grad, old) in enumerate(zip(group.weights, ready, group.states, strict=True)):
             state = None if old is None else cast(State, self.state_type(*old))  # type: ignore  # it is a NamedTuple
@@ -67,12 +90,22 @@ class Algorithm(Schedule, Generic[State]):
                 target.copy_(value)
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
-        """Return what changes from one update to the next besides learning rate, decay and count: `Group.more`."""
+        """Return what changes from one update to the next besides learning rate, decay and count: `Group.more`.
+
+        >>> from rebind.optimizer import LARS, SGD
+        >>> SGD().more_rates(0, t=1), LARS(momentum=0.9).more_rates(0, t=1)
+        ({}, {'momentum': 0.9})
+        """
         return {}
 
     @property
     def clip_limit(self) -> float | None:
-        """`clip_gradient` if it cuts, else None."""
+        """`clip_gradient` if it cuts, else None.
+
+        >>> from rebind.optimizer import SGD
+        >>> SGD(clip_gradient=2.0).clip_limit, SGD(clip_gradient=-1.0).clip_limit
+        (2.0, None)
+        """
         return self.clip_gradient if self.clip_gradient is not None and self.clip_gradient > 0 else None
 
     def sources(self, weights: Sequence[Tensor]) -> Sequence[Source | None]:

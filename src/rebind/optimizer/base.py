@@ -104,7 +104,12 @@ class Optimizer(Algorithm[State]):
     master_first: ClassVar[bool] = True
 
     def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
-        """Return the state of a weight as arrays: None, one, or a tuple of several."""
+        """Return the state of a weight as arrays: None, one, or a tuple of several.
+
+        >>> weight = NDArray(torch.ones(2))
+        >>> create("sgd", momentum=0.9).create_state(0, weight).shape, create("sgd").create_state(0, weight)
+        ((2,), None)
+        """
         state = self.init_state(weight.tensor)
         if state is None:
             return None
@@ -112,7 +117,13 @@ class Optimizer(Algorithm[State]):
         return arrays[0] if len(arrays) == 1 else arrays
 
     def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> StoredState:
-        """Return the state of a weight, with its master copy where it has one."""
+        """Return the state of a weight, with its master copy where it has one.
+
+        >>> weight = NDArray(torch.ones(2, dtype=torch.float16))
+        >>> state, master = create("sgd", multi_precision=True).create_state_multi_precision(0, weight)
+        >>> state, master.tensor.dtype
+        (None, torch.float32)
+        """
         if not self._has_master(weight):
             if weight.tensor.dtype in LOW_PRECISION:
                 warnings.warn(
@@ -132,7 +143,13 @@ class Optimizer(Algorithm[State]):
         grad: NDArray | Sequence[NDArray],
         state: StoredState | Sequence[StoredState],
     ) -> None:
-        """Update a weight and its state in place; or several, given as lists."""
+        """Update a weight and its state in place; or several, given as lists.
+
+        >>> optimizer, weight = create("sgd", learning_rate=0.5), NDArray(torch.ones(2))
+        >>> optimizer.update("w", weight, NDArray(torch.ones(2)), None)
+        >>> weight.tensor
+        tensor([0.5000, 0.5000])
+        """
         indices, arrays, grads, states = in_lists(index, weight, grad, state)
         with as_dense(arrays) as weights:
             self._update_dense(indices, weights, [each.tensor for each in grads], states)
@@ -162,7 +179,15 @@ class Optimizer(Algorithm[State]):
         grad: NDArray | Sequence[NDArray],
         state: StoredState | Sequence[StoredState],
     ) -> None:
-        """Update weights, those of low precision through their master copies."""
+        """Update weights, those of low precision through their master copies.
+
+        >>> optimizer = create("sgd", learning_rate=0.5, multi_precision=True)
+        >>> weight = NDArray(torch.ones(2, dtype=torch.float16))
+        >>> state = optimizer.create_state_multi_precision(0, weight)
+        >>> optimizer.update_multi_precision(0, weight, weight.copy(), state)
+        >>> weight.tensor, state[1].tensor
+        (tensor([0.5000, 0.5000], dtype=torch.float16), tensor([0.5000, 0.5000]))
+        """
         indices, weights, grads, states = in_lists(index, weight, grad, state)
         low = [k for k, each in enumerate(weights) if self._has_master(each)]
         if not low:
@@ -183,7 +208,12 @@ class Optimizer(Algorithm[State]):
             torch._foreach_copy_(targets, [weights[k].tensor for k in low])
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
-        """Return gradients as `clip_global_norm` says, for who updates them one by one."""
+        """Return gradients as `clip_global_norm` says, for who updates them one by one.
+
+        >>> grads = [NDArray(torch.tensor([3.0])), NDArray(torch.tensor([4.0]))]
+        >>> [each.tensor.item() for each in create("sgd", clip_global_norm=2.5).clip_arrays_together(grads)]
+        [1.5, 2.0]
+        """
         if self.clip_global_norm is None:
             return grads
         with torch.no_grad():
@@ -235,6 +265,13 @@ class Optimizer(Algorithm[State]):
         ------
         StateError
             For an optimizer that overrides `update`: what that does with arrays is not known.
+
+        Examples
+        --------
+        >>> optimizer = create("sgd", learning_rate=0.5)
+        >>> part = optimizer.update_part([0])
+        >>> part([torch.ones(1)], [torch.ones(1)], [None], optimizer.rates([0]))
+        ([tensor([0.5000])], [None])
         """
         if not self.is_ours:
             raise StateError(
@@ -244,7 +281,12 @@ class Optimizer(Algorithm[State]):
         return UpdatePart(self, tuple(index))
 
     def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
-        """Count an update of the weights, and return what an `UpdatePart` takes for it, on a device."""
+        """Count an update of the weights, and return what an `UpdatePart` takes for it, on a device.
+
+        >>> rates = create("sgd", learning_rate=0.5).rates(["a", "b"])
+        >>> rates.lr, rates.t
+        (tensor([0.5000, 0.5000], dtype=torch.float64), tensor([1., 1.], dtype=torch.float64))
+        """
         self._update_count(index)
         lrs, wds = self._get_lrs(index), self._get_wds(index)
         counts = [self._index_update_count[i] for i in index]
@@ -253,11 +295,22 @@ class Optimizer(Algorithm[State]):
         return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)
 
     def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
-        """Return the state of a weight, as the `Updater` has it, for an `UpdatePart`."""
+        """Return the state of a weight, as the `Updater` has it, for an `UpdatePart`.
+
+        >>> optimizer, weight = create("sgd", momentum=0.9), NDArray(torch.ones(2))
+        >>> optimizer.step_state(0, weight, optimizer.create_state(0, weight))
+        tensor([0., 0.])
+        """
         return state_tensors(state)
 
     def write_step_state(self, index: Hashable, state: ArrayTree, new: StateTree) -> None:
-        """Write what an `UpdatePart` returned into the state of a weight."""
+        """Write what an `UpdatePart` returned into the state of a weight.
+
+        >>> state = NDArray(torch.zeros(2))
+        >>> create("sgd", momentum=0.9).write_step_state(0, state, torch.ones(2))
+        >>> state.tensor
+        tensor([1., 1.])
+        """
         write_state(state, new)
 
     @staticmethod
@@ -267,7 +320,11 @@ class Optimizer(Algorithm[State]):
 
     @staticmethod
     def create_optimizer(name: str | Optimizer, **kwargs: Any) -> Any:
-        """Return the optimizer called `name`, with settings."""
+        """Return the optimizer called `name`, with settings.
+
+        >>> Optimizer.create_optimizer("SGD", learning_rate=0.5).learning_rate
+        0.5
+        """
         if isinstance(name, str) and name in optimizers:
             _check_settings(optimizers[name], name, kwargs)
         return optimizers.create(name, **kwargs)
@@ -303,7 +360,13 @@ def in_lists(
     grad: NDArray | Sequence[NDArray],
     state: StoredState | Sequence[StoredState],
 ) -> tuple[list[Hashable], list[NDArray], list[NDArray], list[StoredState]]:
-    """Return what an update takes as lists, new ones; one weight makes lists of one."""
+    """Return what an update takes as lists, new ones; one weight makes lists of one.
+
+    >>> in_lists("w", "weight", "grad", None)
+    (['w'], ['weight'], ['grad'], [None])
+    >>> in_lists(["a", "b"], ("wa", "wb"), ("ga", "gb"), [None, None])
+    (['a', 'b'], ['wa', 'wb'], ['ga', 'gb'], [None, None])
+    """
     if isinstance(index, (list, tuple)):
         several = cast("Sequence[StoredState]", state)
         return (

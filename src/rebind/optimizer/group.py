@@ -72,13 +72,25 @@ class Group:
 
     @property
     def arrays(self) -> list[Tensors]:
-        """What the rules take: weights, gradients, and a list for each part of the state."""
+        """What the rules take: weights, gradients, and a list for each part of the state.
+
+        >>> Group(
+        ...     [0], [torch.ones(1)], [torch.zeros(1)], [(torch.full((1,), 2.0),)], lr=0.5, wd=0.0, t=1
+        ... ).arrays
+        [[tensor([1.])], [tensor([0.])], [tensor([2.])]]
+        """
         states = [state for state in self.states if state is not None]
         return [self.weights, self.grads, *map(list, zip(*states, strict=True))]
 
     @property
     def settings(self) -> RuleSettings:
-        """What all rules take besides."""
+        """What all rules take besides.
+
+        >>> Group(
+        ...     [0], [torch.ones(1)], [torch.zeros(1)], [None], lr=0.5, wd=0.0, t=1, clip_gradient=2.0
+        ... ).settings
+        {'lr': 0.5, 'wd': 0.0, 'rescale_grad': 1.0, 'clip_gradient': 2.0}
+        """
         return {
             "lr": self.lr,
             "wd": self.wd,
@@ -87,7 +99,15 @@ class Group:
         }
 
     def part(self, members: Sequence[int]) -> Group:
-        """Return some of the weights."""
+        """Return some of the weights.
+
+        >>> whole = Group(
+        ...     [0, 1], [torch.ones(1), torch.zeros(1)], [torch.ones(1)] * 2, [None] * 2, lr=0.5, wd=0.0, t=1
+        ... )
+        >>> part = whole.part([1])
+        >>> part.index, part.weights
+        ([1], [tensor([0.])])
+        """
         if len(members) == len(self.weights):
             return self
 

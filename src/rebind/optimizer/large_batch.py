@@ -129,7 +129,12 @@ class LBSGD(WithMomentum):
         )
 
     def rise(self, calls: int) -> float:
-        """Return by how much the learning rate is multiplied after so many calls."""
+        """Return by how much the learning rate is multiplied after so many calls.
+
+        >>> made = LBSGD(batch_scale=4, warmup_epochs=1, updates_per_epoch=10)
+        >>> made.rise(0), made.rise(5), made.rise(10)
+        (1.0, 2.5, 4)
+        """
         curve = _RISES[self.warmup_strategy]
         warmup = self.warmup_epochs * self.updates_per_epoch
         if curve is None:
@@ -163,7 +168,12 @@ class LBSGD(WithMomentum):
         return super().rates(index, device)
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
-        """Return whether there are enough gradients for a step."""
+        """Return whether there are enough gradients for a step.
+
+        >>> made = LBSGD(batch_scale=2)
+        >>> [made.rates([0]).more["ready"].item() for _ in range(4)]
+        [0.0, 1.0, 0.0, 1.0]
+        """
         return {"ready": float(self.cumgrads[index]["num_cums"] % self.batch_scale == 0)}
 
     def update_traced(self, group: Group) -> None:
@@ -187,7 +197,11 @@ class LBSGD(WithMomentum):
         select(ready, step, group.weights, group.grads, *buffers, sums)
 
     def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
-        """Return the state with the sum of the gradients since the last step."""
+        """Return the state with the sum of the gradients since the last step.
+
+        >>> LBSGD(batch_scale=2, momentum=0.0).step_state(0, NDArray(torch.ones(2)), None)
+        (None, tensor([0., 0.]))
+        """
         tree = super().step_state(index, weight, state)
         if self.batch_scale == 1:
             return tree

@@ -21,12 +21,22 @@ __all__ = ["LAMB", "LARS", "column", "update_by_sgd"]
 
 
 def column(rate: Rate, like: Tensor) -> Number:
-    """Return a rate for arithmetic with a tensor that has an element for each weight."""
+    """Return a rate for arithmetic with a tensor that has an element for each weight.
+
+    >>> column([torch.tensor(0.5), torch.tensor(1.0)], torch.ones(2)), column(0.5, torch.ones(2))
+    (tensor([0.5000, 1.0000]), 0.5)
+    """
     return torch.stack(list(rate)).to(like.dtype) if isinstance(rate, (list, tuple)) else cast(Number, rate)
 
 
 def update_by_sgd(group: Group, lr: Rate, momentum: Rate) -> None:
-    """Update along the gradients, or their momentum where there are buffers."""
+    """Update along the gradients, or their momentum where there are buffers.
+
+    >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [None], lr=1.0, wd=0.0, t=1)
+    >>> update_by_sgd(group, 0.25, 0.0)
+    >>> group.weights
+    [tensor([0.7500])]
+    """
     settings = group.settings | {"lr": lr}
     if group.states[0] is None:
         rules.sgd(group.weights, group.grads, **settings)
@@ -93,13 +103,27 @@ class LARS(WithMomentum):
 
     @property
     def corrected_momentum(self) -> float:
-        """The momentum of this update."""
+        """The momentum of this update.
+
+        >>> made = LARS(learning_rate=0.5, momentum=0.5)
+        >>> _ = made.rates([0])
+        >>> made.set_learning_rate(1.0)
+        >>> _ = made.rates([0])
+        >>> made.corrected_momentum
+        1.0
+        """
         if not self.momentum_correction or not self.last_lr or self.cur_lr is None:
             return self.momentum
         return self.momentum * self.cur_lr / self.last_lr
 
     def update_group(self, group: Group) -> None:
-        """Update weights and buffers in place; the rates are computed where the weights are."""
+        """Update weights and buffers in place; the rates are computed where the weights are.
+
+        >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [None], 1.0, 0.0, 1, more={"momentum": 0.0})
+        >>> LARS(eta=0.5).update_group(group)
+        >>> group.weights
+        [tensor([0.5000])]
+        """
         plain = [
             k
             for k, i in enumerate(group.index)

@@ -63,7 +63,15 @@ class Ftrl(Optimizer[Sums]):
     state_type: ClassVar[type[tuple] | None] = Sums
 
     def update_group(self, group: Group) -> None:
-        """Update weights and sums in place; nothing changes with a rate of 0."""
+        """Update weights and sums in place; nothing changes with a rate of 0.
+
+        >>> import torch
+        >>> states = [(torch.zeros(1), torch.zeros(1))]
+        >>> group = Group([0], [torch.zeros(1)], [torch.tensor([4.0])], states, lr=1.0, wd=0.0, t=1)
+        >>> Ftrl(lamda1=0.5).update_group(group)
+        >>> group.weights
+        [tensor([-0.7000])]
+        """
         _where_rate(group, functools.partial(rules.ftrl, lamda1=self.lamda1, beta=self.beta))
 
 

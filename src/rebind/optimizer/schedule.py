@@ -146,11 +146,25 @@ class Schedule(Settings):
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate of the last update, without multipliers."""
+        """The learning rate of the last update, without multipliers.
+
+        >>> from rebind.lr_scheduler import FactorScheduler
+        >>> from rebind.optimizer import SGD
+        >>> made = SGD(lr_scheduler=FactorScheduler(step=2, factor=0.5, base_lr=1.0))
+        >>> [float(made.rates([0]).lr) for _ in range(5)], made.learning_rate
+        ([1.0, 1.0, 0.5, 0.5, 0.25], 0.25)
+        """
         return cast(float, self.lr) if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the learning rate; not with an `lr_scheduler`, which decides it."""
+        """Set the learning rate; not with an `lr_scheduler`, which decides it.
+
+        >>> from rebind.optimizer import SGD
+        >>> made = SGD(learning_rate=0.5)
+        >>> made.set_learning_rate(0.25)
+        >>> made.learning_rate
+        0.25
+        """
         if self.lr_scheduler is not None:
             raise StateError(
                 f"{type(self).__name__}.set_learning_rate: there must be no lr_scheduler; it decides the learning "
@@ -163,13 +177,26 @@ class Schedule(Settings):
         self.set_lr_mult(args_lrscale)
 
     def set_lr_mult(self, args_lr_mult: Mapping[Hashable, float]) -> None:
-        """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables."""
+        """Set multipliers of the learning rate, by name or index; others are those of the symbol's variables.
+
+        >>> from rebind.optimizer import SGD
+        >>> made = SGD(learning_rate=0.5, param_idx2name={0: "w"})
+        >>> made.set_lr_mult({"w": 0.5})
+        >>> made.rates([0, 1]).lr
+        tensor([0.2500, 0.5000], dtype=torch.float64)
+        """
         self.lr_mult = self._multipliers_of_symbol("__lr_mult__") | dict(args_lr_mult)
 
     def set_wd_mult(self, args_wd_mult: Mapping[Hashable, float]) -> None:
         """Set multipliers of the weight decay, by name or index.
 
         Others are those of the symbol's variables, then 0 for names that end in none of `decayed_endings`, then 1.
+
+        >>> from rebind.optimizer import SGD
+        >>> made = SGD(wd=0.5, param_idx2name={0: "w_weight", 1: "w_bias"})
+        >>> made.set_wd_mult({"w_weight": 0.5})
+        >>> made.rates([0, 1]).wd
+        tensor([0.2500, 0.0000], dtype=torch.float64)
         """
         undecayed: dict[Hashable, float] = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)

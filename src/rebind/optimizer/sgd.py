@@ -32,7 +32,11 @@ class WithMomentum(Optimizer[Momentum]):
     state_type: ClassVar[type[tuple] | None] = Momentum
 
     def init_state(self, weight: Tensor) -> Momentum | None:
-        """Return a buffer of zeros; None without momentum."""
+        """Return a buffer of zeros; None without momentum.
+
+        >>> SGD(momentum=0.9).init_state(torch.ones(2)), SGD().init_state(torch.ones(2))
+        (Momentum(buffer=tensor([0., 0.])), None)
+        """
         return super().init_state(weight) if self.momentum else None
 
 
@@ -63,7 +67,13 @@ class SGD(WithMomentum):
     master_first: ClassVar[bool] = False
 
     def update_group(self, group: Group) -> None:
-        """Update weights and buffers in place, in one to three passes over them."""
+        """Update weights and buffers in place, in one to three passes over them.
+
+        >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1),)], lr=0.5, wd=0.0, t=1)
+        >>> SGD(momentum=0.9).update_group(group)
+        >>> group.weights, group.states
+        ([tensor([0.5000])], [(tensor([-0.5000]),)])
+        """
         if self.momentum:
             rules.sgd_momentum(*group.arrays, **group.settings, momentum=self.momentum)
         else:
@@ -99,7 +109,13 @@ class NAG(WithMomentum):
     master_first: ClassVar[bool] = False
 
     def update_group(self, group: Group) -> None:
-        """Update weights and buffers in place."""
+        """Update weights and buffers in place.
+
+        >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1),)], lr=0.5, wd=0.0, t=1)
+        >>> NAG(momentum=0.5).update_group(group)
+        >>> group.weights, group.states
+        ([tensor([0.2500])], [(tensor([-0.5000]),)])
+        """
         if self.momentum:
             rules.nag(*group.arrays, **group.settings, momentum=self.momentum)
         else:
@@ -147,7 +163,11 @@ class DCASGD(Optimizer[Drift]):
         self.weight_previous: dict[Hashable, NDArray] = {}  # which MXNet has, and leaves empty
 
     def init_state(self, weight: Tensor) -> Drift:
-        """Return a buffer of zeros, or None without momentum, and a copy of the weight."""
+        """Return a buffer of zeros, or None without momentum, and a copy of the weight.
+
+        >>> DCASGD().init_state(torch.ones(2))
+        Drift(buffer=None, previous=tensor([1., 1.]))
+        """
         return Drift(torch.zeros_like(weight) if self.momentum else None, weight.clone())
 
     def update_group(self, group: Group) -> None:

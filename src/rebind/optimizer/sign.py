@@ -38,7 +38,16 @@ class Signum(WithMomentum):
     wd_lh: float = 0.0
 
     def update_group(self, group: Group) -> None:
-        """Update weights and buffers in place."""
+        """Update weights and buffers in place.
+
+        >>> import torch
+        >>> group = Group(
+        ...     [0], [torch.ones(2)], [torch.tensor([0.1, -9.0])], [(torch.zeros(2),)], lr=0.25, wd=0.0, t=1
+        ... )
+        >>> Signum(momentum=0.5).update_group(group)
+        >>> group.weights
+        [tensor([0.7500, 1.2500])]
+        """
         if self.momentum:
             rules.signum(*group.arrays, **group.settings, momentum=self.momentum, wd_lh=self.wd_lh)
         else:

@@ -35,7 +35,13 @@ _DEEPEST = 4  # lists in lists of an optimizer's attribute
 
 
 def write_states(states: Mapping[Hashable, StoredState], optimizer: Optimizer | None = None) -> bytes:
-    """Return the content of a ``.states`` file."""
+    """Return the content of a ``.states`` file.
+
+    >>> from rebind import nd
+    >>> content = write_states({0: nd.ones((2,)), "w": (None, nd.zeros((1,)))})
+    >>> read_states(content)[0]["w"][1].asnumpy().tolist()
+    [0.0]
+    """
     buffer = io.BytesIO()
     _Pickler(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))
     return buffer.getvalue()
@@ -106,7 +112,12 @@ def _is_ours(kind: type) -> bool:
 
 
 def array_to_bytes(array: NDArray) -> bytes:
-    """Return an array as it stands in a ``.params`` file."""
+    """Return an array as it stands in a ``.params`` file.
+
+    >>> from rebind import nd
+    >>> len(array_to_bytes(nd.ones((2,)))) - len(array_to_bytes(nd.ones((1,))))
+    4
+    """
     return b"".join(bytes(piece) for piece in serialization.array_pieces(array))
 
 
@@ -117,6 +128,13 @@ def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer 
     ------
     FormatError
         When the content is no such file, or holds something that does not belong there.
+
+    Examples
+    --------
+    >>> read_states(b"no pickle")
+    Traceback (most recent call last):
+        ...
+    rebind.errors.FormatError: optimizer states: must be a .states file; got what cannot be read: invalid load key, 'n'.
     """
     try:
         found = _Unpickler(io.BytesIO(content)).load()

@@ -158,7 +158,11 @@ def make_rates(
     seed: Tensor | None,
     device: torch.device | str,
 ) -> Rates:
-    """Return numbers as tensors on a device, in one copy; `more` is given by weight."""
+    """Return numbers as tensors on a device, in one copy; `more` is given by weight.
+
+    >>> make_rates([0.5, 0.25], [0.0, 0.0], [1, 1], 1.0, [{}, {}], None, "cpu").lr
+    tensor([0.5000, 0.2500], dtype=torch.float64)
+    """
     names = list(more[0]) if more else []
     columns = [lr, wd, t, *([numbers[name] for numbers in more] for name in names)]
     flat = [number for column in columns for number in column]

@@ -36,11 +36,23 @@ class Test(Optimizer[Copy]):
     state_type: ClassVar[type[tuple] | None] = Copy
 
     def init_state(self, weight: Tensor) -> Copy:
-        """Return zeros in float32, as MXNet does for every type."""
+        """Return zeros in float32, as MXNet does for every type.
+
+        >>> Test().init_state(torch.ones(2))
+        Copy(weight=tensor([0., 0.]))
+        """
         return Copy(torch.zeros_like(weight, dtype=torch.float32))
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
+        """Update weights and states in place.
+
+        >>> group = Group(
+        ...     [0], [torch.ones(1)], [torch.ones(1)], [(torch.zeros(1),)], 0.0, 0.0, 1, rescale_grad=0.5
+        ... )
+        >>> Test().update_group(group)
+        >>> group.weights, group.states
+        ([tensor([1.5000])], [(tensor([1.5000]),)])
+        """
         weights, grads, copies = group.arrays
         lists.add_(weights, grads, group.rescale_grad)
         torch._foreach_copy_(copies, weights)

@@ -50,7 +50,12 @@ class Updater:
 
     @property
     def aggregate_updates(self) -> bool:
-        """Whether weights given together are updated together."""
+        """Whether weights given together are updated together.
+
+        >>> from rebind.optimizer import create
+        >>> Updater(create("sgd")).aggregate_updates
+        True
+        """
         return self.optimizer.takes_lists
 
     def __call__(
@@ -84,7 +89,14 @@ class Updater:
                 update(*each)
 
     def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
-        """Return the states of weights; those of weights that have none yet are made."""
+        """Return the states of weights; those of weights that have none yet are made.
+
+        >>> from rebind import nd
+        >>> from rebind.optimizer import create
+        >>> updater = Updater(create("sgd", momentum=0.9))
+        >>> updater.ready_states(["w"], [nd.ones((2,))])[0] is updater.states["w"]
+        True
+        """
         synced = self.states_synced
         for i, each in zip(index, weight, strict=True):
             if not synced.get(i):
@@ -101,7 +113,13 @@ class Updater:
         self.states_synced[index] = True
 
     def sync_state_context(self, state: StoredState, context: Device) -> StoredState:
-        """Return `state` with its arrays on a device."""
+        """Return `state` with its arrays on a device.
+
+        >>> from rebind import cpu, nd
+        >>> from rebind.optimizer import create
+        >>> Updater(create("sgd")).sync_state_context((nd.ones((2,)), None), cpu(1))[0].context
+        cpu(1)
+        """
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if isinstance(state, (list, tuple)):
@@ -115,6 +133,17 @@ class Updater:
         ----------
         dump_optimizer
             Whether to put the optimizer's settings and counts in too.
+
+        Examples
+        --------
+        >>> from rebind import nd
+        >>> from rebind.optimizer import create
+        >>> updater = Updater(create("sgd", learning_rate=0.5, momentum=0.9))
+        >>> updater(0, nd.ones((2,)), nd.ones((2,)))
+        >>> resumed = Updater(create("sgd", learning_rate=0.5, momentum=0.9))
+        >>> resumed.set_states(updater.get_states())
+        >>> resumed.states[0].asnumpy().tolist()
+        [-0.5, -0.5]
         """
         return write_states(self.states, self.optimizer if dump_optimizer else None)
 
@@ -135,7 +164,15 @@ class Updater:
 
 
 def get_updater(optimizer: Optimizer) -> Callable[..., None]:
-    """Return an `Updater` with the optimizer."""
+    """Return an `Updater` with the optimizer.
+
+    >>> from rebind import nd
+    >>> from rebind.optimizer import create
+    >>> weight = nd.ones((2,))
+    >>> get_updater(create("sgd", learning_rate=0.5))(0, nd.ones((2,)), weight)
+    >>> weight.asnumpy().tolist()
+    [0.5, 0.5]
+    """
     return Updater(optimizer)
 
 

@@ -20,18 +20,30 @@ _PAIRS_AT_ONCE = 2**19
 
 
 def widened(array: Tensor) -> Tensor:
-    """Return `array` in a type whose sums and products of coordinates are exact enough: float32 or float64."""
+    """Return `array` in a type whose sums and products of coordinates are exact enough: float32 or float64.
+
+    >>> widened(torch.ones(1, dtype=torch.float16)).dtype
+    torch.float32
+    """
     return array.to(torch.promote_types(array.dtype, torch.float32))
 
 
 def to_corners(boxes: Tensor) -> Tensor:
-    """Return boxes (x, y, width, height) around their centers as corner boxes."""
+    """Return boxes (x, y, width, height) around their centers as corner boxes.
+
+    >>> to_corners(torch.tensor([2.0, 3.0, 2.0, 4.0]))
+    tensor([1., 1., 3., 5.])
+    """
     center, half = boxes[..., :2], boxes[..., 2:] / 2
     return torch.cat([center - half, center + half], -1)
 
 
 def to_centers(boxes: Tensor) -> Tensor:
-    """Return corner boxes as (x, y, width, height) around their centers."""
+    """Return corner boxes as (x, y, width, height) around their centers.
+
+    >>> to_centers(torch.tensor([1.0, 1.0, 3.0, 5.0]))
+    tensor([2., 3., 2., 4.])
+    """
     low, high = boxes[..., :2], boxes[..., 2:]
     return torch.cat([(low + high) / 2, high - low], -1)
 
@@ -40,6 +52,9 @@ def encode(anchors: Tensor, boxes: Tensor) -> Tensor:
     """Return offsets from anchors to boxes, both as `to_centers` gives them.
 
     They are the way between the centers, in widths and heights of the anchor, then logarithms of quotients of sizes.
+
+    >>> encode(torch.tensor([2.0, 3.0, 2.0, 4.0]), torch.tensor([3.0, 3.0, 2.0, 4.0]))
+    tensor([0.5000, 0.0000, 0.0000, 0.0000])
     """
     size = anchors[..., 2:]
     return torch.cat([(boxes[..., :2] - anchors[..., :2]) / size, (boxes[..., 2:] / size).log()], -1)
@@ -49,6 +64,9 @@ def decode(anchors: Tensor, offsets: Tensor, factors: Sequence[float], limit: fl
     """Return corner boxes from anchors as `to_centers` gives them and offsets, times `factors`.
 
     Logarithms above `limit` are cut off.
+
+    >>> decode(torch.tensor([2.0, 3.0, 2.0, 4.0]), torch.tensor([5.0, 0.0, 0.0, 0.0]), (0.1, 0.1, 0.2, 0.2))
+    tensor([2., 1., 4., 5.])
     """
     offsets = offsets * offsets.new_tensor(factors)
     grown = offsets[..., 2:] if limit is None else offsets[..., 2:].clamp(max=limit)
@@ -58,7 +76,11 @@ def decode(anchors: Tensor, offsets: Tensor, factors: Sequence[float], limit: fl
 
 
 def areas(boxes: Tensor, border: float = 0.0) -> Tensor:
-    """Return the areas of corner boxes; with a `border` of 1 the right and bottom pixels belong to a box."""
+    """Return the areas of corner boxes; with a `border` of 1 the right and bottom pixels belong to a box.
+
+    >>> areas(torch.tensor([1.0, 1.0, 3.0, 5.0])), areas(torch.tensor([1.0, 1.0, 3.0, 5.0]), border=1.0)
+    (tensor(8.), tensor(15.))
+    """
     left, top, right, bottom = boxes.unbind(-1)
     return (right - left + border) * (bottom - top + border)
 
@@ -67,13 +89,22 @@ def overlaps(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return intersection over union of corner boxes (..., N, 4) and (..., M, 4): (..., N, M).
 
     It is 0 for boxes that do not meet, whatever their areas are.
+
+    >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> overlaps(box, torch.cat([box, box + 1, box + 2]))
+    tensor([[1.0000, 0.1429, 0.0000]])
     """
     shared, union = shared_and_union(lhs, rhs)
     return shared.div_(union.masked_fill_(shared == 0, 1))
 
 
 def shared_and_union(lhs: Tensor, rhs: Tensor, border: float = 0.0) -> tuple[Tensor, Tensor]:
-    """Return the area that boxes (..., N, 4) and (..., M, 4) share and that of their union: (..., N, M)."""
+    """Return the area that boxes (..., N, 4) and (..., M, 4) share and that of their union: (..., N, M).
+
+    >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> shared_and_union(box, box + 1)
+    (tensor([[1.]]), tensor([[7.]]))
+    """
     left, top, right, bottom = lhs.unsqueeze(-2).unbind(-1)
     other_left, other_top, other_right, other_bottom = rhs.unsqueeze(-3).unbind(-1)
     shared = torch.minimum(right, other_right).sub_(torch.maximum(left, other_left))
@@ -115,6 +146,12 @@ def keep_best(
         An overlap of just `threshold` is too much already.
     enough
         As soon as so many boxes of each image stay, the rest is left out.
+
+    Examples
+    --------
+    >>> boxes = torch.tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [3.0, 3.0, 4.0, 4.0]]])
+    >>> keep_best(boxes, torch.ones(1, 3, dtype=torch.bool), 0.5)
+    tensor([[ True, False,  True]])
     """
     if allowed.is_meta or not allowed.numel():
         return torch.empty_like(allowed)
@@ -218,6 +255,11 @@ def match_best(scores: Tensor, floor: float) -> Tensor:
     ------
     scores : (B, N, M)
     out : (B, N), int64
+
+    Examples
+    --------
+    >>> match_best(torch.tensor([[[0.5, 0.6], [0.1, 0.7]]]), 0.0)
+    tensor([[0, 1]])
     """
     images, rows, columns = scores.shape
     matched = torch.full((images, rows), -1, device=scores.device)

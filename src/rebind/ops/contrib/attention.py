@@ -57,6 +57,12 @@ def interleaved_matmul_selfatt_qk(
     ------
     queries_keys_values : (L, B, heads * 3 * D)
     out : (B * heads, L, L)
+
+    Examples
+    --------
+    >>> interleaved_matmul_selfatt_qk(torch.tensor([[[2.0, 3.0, 0.0]], [[1.0, 5.0, 0.0]]]), heads=1)
+    tensor([[[ 6., 10.],
+             [ 3.,  5.]]])
     """
     queries, keys, _ = _parts("queries_keys_values", queries_keys_values, heads, 3)
     return _scores(queries, keys)
@@ -73,6 +79,12 @@ def interleaved_matmul_encdec_qk(
     queries : (L, B, heads * D)
     keys_values : (S, B, heads * 2 * D)
     out : (B * heads, L, S)
+
+    Examples
+    --------
+    >>> queries, keys_values = torch.tensor([[[2.0]]]), torch.tensor([[[3.0, 0.0]], [[5.0, 0.0]]])
+    >>> interleaved_matmul_encdec_qk(queries, keys_values, heads=1)
+    tensor([[[ 6., 10.]]])
     """
     (wanted,) = _parts("queries", queries, heads, 1)
     keys, _ = _parts("keys_values", keys_values, heads, 2)

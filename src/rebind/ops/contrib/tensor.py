@@ -28,7 +28,11 @@ def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -
 
 @operator("_contrib_div_sqrt_dim", alike=True)
 def div_sqrt_dim(data: Tensor) -> Tensor:
-    """`data` divided by the square root of the size of its last axis; integers are cut towards 0."""
+    """`data` divided by the square root of the size of its last axis; integers are cut towards 0.
+
+    >>> div_sqrt_dim(torch.tensor([2.0, 4.0, 6.0, 8.0]))
+    tensor([1., 2., 3., 4.])
+    """
     if not data.ndim:
         raise ShapeError("data must have an axis; got shape ()")
     return (data / math.sqrt(data.shape[-1])).to(data.dtype)
@@ -44,6 +48,17 @@ def gradientmultiplier(data: Tensor, *, scalar: float = 1.0, is_int: bool = True
         Below 0 it reverses the gradient.
     is_int
         Has no effect on arrays of floating type.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2,))
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.contrib.gradientmultiplier(x, scalar=-0.5)
+    >>> y.backward()
+    >>> x.grad.asnumpy().tolist()
+    [-0.5, -0.5]
     """
     return data.view_as(data)
 
@@ -57,13 +72,21 @@ def _(
 
 @operator("_contrib_round_ste", alike=True)
 def round_ste(data: Tensor) -> Tensor:
-    """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*)."""
+    """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*).
+
+    >>> round_ste(torch.tensor([-1.5, 0.4, 2.5]))
+    tensor([-2.,  0.,  3.])
+    """
     return round_.kernels.function(data)
 
 
 @operator("_contrib_sign_ste", alike=True)
 def sign_ste(data: Tensor) -> Tensor:
-    """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*)."""
+    """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*).
+
+    >>> sign_ste(torch.tensor([-1.5, 0.0, 2.5]))
+    tensor([-1.,  0.,  1.])
+    """
     return sign.kernels.function(data)
 
 
@@ -85,6 +108,11 @@ def allclose(
     ----------
     equal_nan
         Whether two values that are not a number are equal.
+
+    Examples
+    --------
+    >>> allclose(torch.ones(2), torch.tensor([1.0, 1.1]), atol=0.2)
+    tensor(1, dtype=torch.uint8)
     """
     if a.shape != b.shape:
         raise ShapeError(f"b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}")
@@ -167,6 +195,13 @@ def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> 
     old_tensor, out : (N, ...)
     index_vector : (K,)
     new_tensor : (K, ...)
+
+    Examples
+    --------
+    >>> index_copy(torch.zeros(3, 2), torch.tensor([2, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [0., 0.],
+            [1., 2.]])
     """
     expected = (*index_vector.shape, *old_tensor.shape[1:])
     if not old_tensor.ndim or index_vector.ndim != 1 or new_tensor.shape != expected:

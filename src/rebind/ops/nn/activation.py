@@ -42,6 +42,11 @@ def activation(
     Shapes
     ------
     data, out : any, the same
+
+    Examples
+    --------
+    >>> activation(torch.tensor([-1.0, 0.0, 2.0]), act_type="relu")
+    tensor([0., 0., 2.])
     """
     return _ACTIVATIONS[act_type](data)
 
@@ -97,6 +102,13 @@ def leaky_relu(
     by Exponential Linear Units; Klambauer et al., Self-Normalizing Neural Networks; Xu et al., Empirical
     Evaluation of Rectified Activations in Convolution Network (rrelu); Hendrycks and Gimpel, Gaussian Error
     Linear Units.
+
+    Examples
+    --------
+    >>> leaky_relu(torch.tensor([-2.0, 2.0]), slope=0.25)
+    tensor([-0.5000,  2.0000])
+    >>> leaky_relu(torch.tensor([[-2.0, -2.0]]), torch.tensor([0.5, 0.25]), act_type="prelu")
+    tensor([[-1.0000, -0.5000]])
     """
     if act_type == "leaky":
         return F.leaky_relu(data, slope)

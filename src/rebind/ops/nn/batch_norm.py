@@ -99,7 +99,13 @@ def _batch_norm(
 
 
 def check_channels(data: Tensor, *arrays: Tensor) -> None:
-    """Raise a ShapeError unless gamma, beta and the moving statistics have an element for each channel (axis 1)."""
+    """Raise a ShapeError unless gamma, beta and the moving statistics have an element for each channel (axis 1).
+
+    >>> check_channels(torch.zeros(8, 3), torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    rebind.errors.ShapeError: gamma, beta, moving_mean and moving_var must have shape (3,) to match the channels of data; got (2,)
+    """
     channels = data.shape[1:2]
     if any(array.shape != channels for array in arrays):
         got = ", ".join(str(tuple(array.shape)) for array in arrays)

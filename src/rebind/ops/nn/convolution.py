@@ -211,6 +211,13 @@ def deconvolution(
     bias : (num_filter,)                              absent when ``no_bias``
     out : (N, num_filter, *sizes)
         ``sizes = stride (spatial - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, or `target_shape`
+
+    Examples
+    --------
+    >>> import torch
+    >>> data, weight = torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 2)
+    >>> deconvolution(data, weight, kernel=(2,), stride=(2,), num_filter=1)
+    tensor([[[1., 1., 2., 2.]]])
     """
     check_data(data, weight, kernel)
     last = channels_last(layout)

@@ -49,6 +49,15 @@ def dropout(
     References
     ----------
     Srivastava et al., Dropout: A Simple Way to Prevent Neural Networks from Overfitting.
+
+    Examples
+    --------
+    >>> ones = torch.ones(1000)
+    >>> dropped, _ = dropout(ones, p=0.75, training=True)
+    >>> dropped.unique()
+    tensor([0., 4.])
+    >>> dropout(ones)[0] is ones
+    True
     """
     if not training and mode == "training":
         return data, None

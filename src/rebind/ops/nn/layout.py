@@ -15,17 +15,29 @@ LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def channels_last(layout: str | None) -> bool:
-    """Return whether `layout` (None: the usual one) has the channels as its last axis."""
+    """Return whether `layout` (None: the usual one) has the channels as its last axis.
+
+    >>> channels_last("NHWC"), channels_last("NCHW"), channels_last(None)
+    (True, False, False)
+    """
     return layout is not None and layout[-1] == "C"
 
 
 def to_channels_first(data: Tensor) -> Tensor:
-    """Return a view of ``(N, ..., C)`` as ``(N, C, ...)``; its memory is what torch calls channels_last."""
+    """Return a view of ``(N, ..., C)`` as ``(N, C, ...)``; its memory is what torch calls channels_last.
+
+    >>> to_channels_first(torch.zeros(8, 5, 4, 3)).shape
+    torch.Size([8, 3, 5, 4])
+    """
     return data.movedim(-1, 1)
 
 
 def to_channels_last(data: Tensor) -> Tensor:
-    """Return ``(N, C, ...)`` as ``(N, ..., C)``; free of charge after `to_channels_first`."""
+    """Return ``(N, C, ...)`` as ``(N, ..., C)``; free of charge after `to_channels_first`.
+
+    >>> to_channels_last(torch.zeros(8, 3, 5, 4)).shape
+    torch.Size([8, 5, 4, 3])
+    """
     return data.movedim(1, -1).contiguous()
 
 
@@ -38,6 +50,11 @@ def complaint(p: Params, **names: int) -> str | None:
         The operator's parameters, with `kernel` among them.
     **names
         The other parameters of that kind, and the least value that each allows.
+
+    Examples
+    --------
+    >>> complaint(Params(kernel=(3, 3), stride=(0, 1), layout=None), stride=1)
+    'stride must be >= 1 in each axis; got (0, 1)'
     """
     kernel = p.kernel
     if not 1 <= len(kernel) <= 3:
@@ -57,7 +74,11 @@ def complaint(p: Params, **names: int) -> str | None:
 
 
 def split(shape: Shape, p: Params) -> tuple[int, int, Shape]:
-    """Return batch size, number of channels and spatial sizes of data; ShapeError when the kernel does not fit."""
+    """Return batch size, number of channels and spatial sizes of data; ShapeError when the kernel does not fit.
+
+    >>> split((8, 3, 32, 32), Params(kernel=(3, 3)))
+    (8, 3, (32, 32))
+    """
     axes = len(p.kernel)
     if len(shape) != axes + 2:
         layout = p.get("layout") or LAYOUTS[axes][0]
@@ -70,5 +91,9 @@ def split(shape: Shape, p: Params) -> tuple[int, int, Shape]:
 
 
 def lowest(dtype: torch.dtype) -> float:
-    """Return the least finite value of a type."""
+    """Return the least finite value of a type.
+
+    >>> lowest(torch.int8)
+    -128
+    """
     return torch.finfo(dtype).min if dtype.is_floating_point else torch.iinfo(dtype).min

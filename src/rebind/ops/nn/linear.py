@@ -45,6 +45,11 @@ def fully_connected(
     weight : (num_hidden, C)   C = product of the trailing axes of data
     bias : (num_hidden,)       absent when ``no_bias``
     out : (N, num_hidden)      with ``flatten=False``: (..., num_hidden)
+
+    Examples
+    --------
+    >>> fully_connected(torch.ones(1, 2), torch.tensor([[1.0, 2.0]]), torch.tensor([0.5]), num_hidden=1)
+    tensor([[3.5000]])
     """
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
@@ -131,6 +136,14 @@ def embedding(
     data : (...)
     weight : (input_dim, output_dim)
     out : (..., output_dim)
+
+    Examples
+    --------
+    >>> weight = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> embedding(torch.tensor([1, 0, 7]), weight, input_dim=2, output_dim=2)
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")

@@ -57,6 +57,12 @@ def layer_norm(
     References
     ----------
     Ba, Kiros and Hinton, Layer Normalization.
+
+    Examples
+    --------
+    >>> out, _, _ = layer_norm(torch.tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2), eps=0.0)
+    >>> out
+    tensor([[-1.,  1.]])
     """
     last = axis in (-1, data.dim() - 1)
     moved = data if last else data.movedim(axis, -1)
@@ -113,6 +119,14 @@ def group_norm(
     References
     ----------
     Wu and He, Group Normalization.
+
+    Examples
+    --------
+    >>> data = torch.tensor([[[1.0, 3.0], [5.0, 9.0]]])
+    >>> out, _, _ = group_norm(data, torch.ones(2), torch.zeros(2), num_groups=2, eps=0.0)
+    >>> out
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
     """
     batch, channels, *spatial = data.shape
     each = channels // num_groups
@@ -163,6 +177,11 @@ def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, *, eps: float = 1e-
     References
     ----------
     Ulyanov et al., Instance Normalization: The Missing Ingredient for Fast Stylization.
+
+    Examples
+    --------
+    >>> instance_norm(torch.tensor([[[1.0, 3.0]]]), torch.ones(1), torch.zeros(1), eps=0.0)
+    tensor([[[-1.,  1.]]])
     """
     return torch.instance_norm(data, gamma, beta, None, None, True, 0.0, eps, False)
 
@@ -200,6 +219,11 @@ def l2_normalization(
     Shapes
     ------
     data, out : (N, C, ...)
+
+    Examples
+    --------
+    >>> l2_normalization(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
     """
     require_floating(data)
     axes = {
@@ -247,6 +271,11 @@ def lrn(
     References
     ----------
     Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural Networks.
+
+    Examples
+    --------
+    >>> lrn(torch.full((1, 3, 1, 1), 2.0), alpha=3.0, beta=1.0, knorm=1.0, nsize=3).flatten()
+    tensor([0.2222, 0.1538, 0.2222])
     """
     return F.local_response_norm(data, nsize, alpha, beta, knorm)
 

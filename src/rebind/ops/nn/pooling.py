@@ -70,6 +70,12 @@ def pooling(
     ------
     data : (N, C, *spatial)      with channels last: (N, *spatial, C)
     out : (N, C, *windows)       ``windows = (spatial + 2 pad - kernel) / stride + 1``, rounded by the convention
+
+    Examples
+    --------
+    >>> data = torch.tensor([[[1.0, 3.0, 2.0, 0.0]]])
+    >>> pooling(data, kernel=(2,), stride=(2,)), pooling(data, pool_type="avg", global_pool=True)
+    (tensor([[[3., 2.]]]), tensor([[[1.5000]]]))
     """
     if not global_pool and data.dim() != len(kernel) + 2:  # torch would take data without a batch axis
         raise ShapeError(
@@ -260,6 +266,11 @@ def pooling_v1(
     ------
     data : (N, C, H, W)
     out : (N, C, *windows)
+
+    Examples
+    --------
+    >>> pooling_v1(torch.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]), kernel=(2, 2), pool_type="sum")
+    tensor([[[[6.]]]])
     """
     if global_pool:
         return _global(data, pool_type)

@@ -100,6 +100,12 @@ def rnn(
     ----------
     Hochreiter and Schmidhuber, Long Short-Term Memory. Cho et al., Learning Phrase Representations using RNN
     Encoder-Decoder. Sak et al., Long Short-Term Memory Based Recurrent Neural Network Architectures.
+
+    Examples
+    --------
+    >>> data, state = torch.ones(2, 1, 1), torch.zeros(1, 1, 1)
+    >>> rnn(data, torch.ones(4), state, state_size=1, num_layers=1, mode="rnn_relu").flatten()
+    tensor([3., 6.])
     """
     _check_lengths_given(sequence_length, use_sequence_length)
     directions = 2 if bidirectional else 1

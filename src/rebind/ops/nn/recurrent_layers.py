@@ -40,7 +40,11 @@ class Clip(NamedTuple):
 def parameter_shapes(
     mode: Mode, features: int, state_size: int, num_layers: int, directions: int, projection: int
 ) -> tuple[Shape, ...]:
-    """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none."""
+    """Return the shapes of all weights, then of all biases, in the order of the vector; `projection` 0 is none.
+
+    >>> parameter_shapes("lstm", features=3, state_size=4, num_layers=1, directions=1, projection=0)
+    ((16, 3), (16, 4), (16,), (16,))
+    """
     rows, hidden = _GATES[mode] * state_size, projection or state_size
     weights: list[Shape] = []
     for layer in range(num_layers):
@@ -51,7 +55,12 @@ def parameter_shapes(
 
 
 def unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cell]:
-    """Return the weights and biases of each of `count` cells, as views of the vector."""
+    """Return the weights and biases of each of `count` cells, as views of the vector.
+
+    >>> packing = parameter_shapes("rnn_tanh", 3, 2, num_layers=1, directions=1, projection=0)
+    >>> [tuple(weight.shape) for weight in unpack(torch.zeros(14), packing, 1)[0]]
+    [(2, 3), (2, 2), (2,), (2,)]
+    """
     pieces = parameters.split([prod(shape) for shape in packing])
     views = [piece.view(shape) for piece, shape in zip(pieces, packing, strict=True)]
     weights, biases = views[: -2 * count], views[-2 * count :]

@@ -30,6 +30,11 @@ def softmax_activation(data: Tensor, *, mode: Literal["channel", "instance"] = "
     Shapes
     ------
     data, out : (N, C, ...)
+
+    Examples
+    --------
+    >>> softmax_activation(torch.zeros(1, 4))
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
     """
     return torch.softmax(data, 1 if mode == "channel" else -1)
 
@@ -65,6 +70,15 @@ def softmax(
     ------
     data, out : any, the same
     length : that of data without the axis
+
+    Examples
+    --------
+    >>> softmax(torch.zeros(2, 4))
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500],
+            [0.2500, 0.2500, 0.2500, 0.2500]])
+    >>> softmax(torch.zeros(2, 4), torch.tensor([2, 1]), use_length=True)
+    tensor([[0.5000, 0.5000, 0.0000, 0.0000],
+            [1.0000, 0.0000, 0.0000, 0.0000]])
     """
     data = _over_temperature(data, temperature, dtype)
     if length is None or not use_length:
@@ -133,6 +147,11 @@ def softmin(
     Shapes
     ------
     data, out : any, the same
+
+    Examples
+    --------
+    >>> softmin(torch.tensor([0.0, 1.0]))
+    tensor([0.7311, 0.2689])
     """
     return torch.softmax(_over_temperature(data, -(temperature or 1.0), dtype), axis, dtype)
 
@@ -152,6 +171,11 @@ def log_softmax(
     Shapes
     ------
     data, out : any, the same
+
+    Examples
+    --------
+    >>> log_softmax(torch.tensor([0.0, 1000.0]))
+    tensor([-1000.,     0.])
     """
     data = _over_temperature(data, temperature, dtype)
     return torch.log_softmax(data, axis, dtype)

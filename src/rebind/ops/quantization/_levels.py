@@ -20,12 +20,20 @@ _BOUNDS = {torch.int8: (-128.0, 127.0), torch.uint8: (0.0, 255.0)}
 
 
 def per_level(one: Tensor, other: Tensor) -> Tensor:
-    """Return ``one / other``, and 0 where a range is empty: everything is level 0 then."""
+    """Return ``one / other``, and 0 where a range is empty: everything is level 0 then.
+
+    >>> per_level(torch.tensor([4.0, 4.0]), torch.tensor([2.0, 0.0]))
+    tensor([2., 0.])
+    """
     return torch.where(other > 0, one / other, 0.0)
 
 
 def to_levels(data: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return `data` times `scale` as the nearest levels, halves to even, held within the type."""
+    """Return `data` times `scale` as the nearest levels, halves to even, held within the type.
+
+    >>> to_levels(torch.tensor([-0.5, 0.25, 9.0]), torch.tensor([100.0]), torch.int8)
+    tensor([-50,  25, 127], dtype=torch.int8)
+    """
     low, high = _BOUNDS[dtype]
     return (data.detach() * scale).round_().clamp_(low, high).to(dtype).reshape(data.shape)
 
@@ -34,6 +42,11 @@ def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
     """Return an array of a type that the operator can read; any other is a DTypeError.
 
     Where only shapes are asked for, on the meta device, types may be unknown yet: the first one stands in.
+
+    >>> require("data", torch.zeros(1), torch.int8, torch.uint8)
+    Traceback (most recent call last):
+        ...
+    rebind.errors.DTypeError: data must be int8 or uint8; got float32
     """
     if array.dtype in allowed:
         return array

@@ -25,6 +25,9 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
     Torch's product of int8 matrices is several times as fast as one in floating type; uint8 goes through it less
     128, which is then added again. CUDA's version wants sizes that are multiples of 8; the others are multiplied
     in float64, whose whole numbers are exact up to 2**53.
+
+    >>> linear(torch.tensor([[200, 100]], dtype=torch.uint8), torch.tensor([[-1, 2]], dtype=torch.int8))
+    tensor([[0]], dtype=torch.int32)
     """
     rows, columns = data.shape
     if data.is_meta or not rows * columns * weight.shape[0]:
@@ -55,6 +58,13 @@ def convolution(
     Torch has none for whole numbers. On the CPU it is done in float32, some channels at a time: as many as cannot
     leave the exact whole numbers. NNPACK stays out, whose transforms are not exact; as cuDNN may choose such
     transforms too, all other devices take float64.
+
+    >>> data, weight = (
+    ...     torch.full((1, 1, 3), 100, dtype=torch.int8),
+    ...     torch.full((1, 1, 2), 100, dtype=torch.int8),
+    ... )
+    >>> convolution(data, weight, (), (), (), 1)
+    tensor([[[20000, 20000]]], dtype=torch.int32)
     """
     convolve = _CONVOLUTIONS[weight.ndim - 2]
     rest = (None, stride or 1, pad or 0, dilate or 1)
@@ -86,6 +96,11 @@ def bias_levels(
     """Return a bias in int8, with range `largest`, in the levels of sums of products: int32, cut towards 0.
 
     A bias that is out of all proportion is held where no sum of `terms` products can leave the int32.
+
+    >>> one = torch.tensor([1.0])
+    >>> data, bias = torch.zeros(1, dtype=torch.uint8), torch.tensor([127], dtype=torch.int8)
+    >>> bias_levels(bias, one, data, one, one, terms=2)
+    tensor([32448], dtype=torch.int32)
     """
     # In this order, and in float32: cutting off tells a whole number from the next one below it.
     scales = [

@@ -15,7 +15,11 @@ __all__ = ["calibrated", "check_calibration", "magnitude", "scalars"]
 
 
 def magnitude(**ends: Tensor) -> Tensor:
-    """Return the larger absolute value of the two ends of a range, in shape (1,)."""
+    """Return the larger absolute value of the two ends of a range, in shape (1,).
+
+    >>> magnitude(low=torch.tensor([-3.0]), high=torch.tensor([2.0]))
+    tensor([3.])
+    """
     for name, end in ends.items():
         if end.numel() != 1:
             raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
@@ -24,12 +28,20 @@ def magnitude(**ends: Tensor) -> Tensor:
 
 
 def scalars(*names: str) -> Mapping[str, Shape]:
-    """Return the shape of arrays that hold one number."""
+    """Return the shape of arrays that hold one number.
+
+    >>> scalars("min_data", "max_data")
+    {'min_data': (1,), 'max_data': (1,)}
+    """
     return dict.fromkeys(names, (1,))
 
 
 def check_calibration(p: Params) -> str | None:
-    """Return what is wrong with a calibrated range, if anything is."""
+    """Return what is wrong with a calibrated range, if anything is.
+
+    >>> check_calibration(Params(min_calib_range=2.0, max_calib_range=1.0))
+    'min_calib_range must be at most max_calib_range; got 2.0 and 1.0'
+    """
     low, high = p.min_calib_range, p.max_calib_range
     if (low is None) != (high is None):
         return f"min_calib_range and max_calib_range must be given together; got {low} and {high}"
@@ -39,5 +51,9 @@ def check_calibration(p: Params) -> str | None:
 
 
 def calibrated(low: float, high: float, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the two ends of a calibrated range as arrays, where `like` is."""
+    """Return the two ends of a calibrated range as arrays, where `like` is.
+
+    >>> calibrated(-1.0, 2.0, torch.zeros(3))
+    (tensor([-1.]), tensor([2.]))
+    """
     return like.new_full((1,), low, dtype=torch.float32), like.new_full((1,), high, dtype=torch.float32)

@@ -239,6 +239,12 @@ def requantize(
     data, output0 : (...)
     min_range, max_range : (1,)     of the whole int32
     output1, output2 : (1,)         the range: symmetric for int8, from 0 for uint8
+
+    Examples
+    --------
+    >>> sums, one = torch.tensor([-(2**30), 2**29], dtype=torch.int32), torch.tensor([1.0])
+    >>> requantize(sums, -one, one)
+    (tensor([-127,   64], dtype=torch.int8), tensor([-0.5000]), tensor([0.5000]))
     """
     dtype = _chosen(out_type, min_calib_range)
     data = require("data", data, torch.int32)

@@ -53,6 +53,13 @@ def quantized_concat(
     data : (..., Ci, ...)     Ci in `dim`, int8 or uint8
     output : (..., C1 + C2 + ..., ...)
     min_output, max_output : (1,)     the least and the greatest end
+
+    Examples
+    --------
+    >>> half, one = torch.tensor([0.5]), torch.tensor([1.0])
+    >>> levels = torch.tensor([[100, -100]], dtype=torch.int8)
+    >>> quantized_concat(levels, levels, -half, half, -one, one, num_args=2)
+    (tensor([[  50,  -50,  100, -100]], dtype=torch.int8), tensor([-1.]), tensor([1.]))
     """
     arrays, ends = _arrays_and_ends(data, num_args)
     arrays = [require(f"arg{i}", array, torch.int8, torch.uint8) for i, array in enumerate(arrays)]
@@ -147,6 +154,13 @@ def quantized_elemwise_add(
     ------
     lhs, rhs, output : (...)
     lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one, levels = torch.tensor([1.0]), torch.tensor([100], dtype=torch.int8)
+    >>> total, low, high = quantized_elemwise_add(levels, levels, -one, one, -one, one)
+    >>> total * high / (2**31 - 1), 2 * 100 / 127.5
+    (tensor([1.5686]), 1.5686274509803921)
     """
     lhs, rhs, left, right = _two(lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
     of_left, of_right = left / FINE[lhs.dtype], right / FINE[rhs.dtype]
@@ -214,6 +228,12 @@ def quantized_elemwise_mul(
     ------
     lhs, rhs, output : (...)
     lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one, levels = torch.tensor([1.0]), torch.tensor([-100], dtype=torch.int8)
+    >>> quantized_elemwise_mul(levels, levels, -one, one, -one, one)[0]
+    tensor([10000], dtype=torch.int32)
     """
     lhs, rhs, left, right = _two(lhs, rhs, ends)
     product = lhs.to(torch.int32) * rhs

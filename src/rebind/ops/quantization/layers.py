@@ -184,6 +184,16 @@ def quantized_conv(
     min_data, max_data, min_weight, max_weight, min_bias, max_bias : (1,)
     output : (N, num_filter, *windows)                int32
     min_output, max_output : (1,)                     of the whole int32
+
+    Examples
+    --------
+    >>> one = torch.tensor([1.0])
+    >>> data, weight = (
+    ...     torch.full((1, 1, 3), 100, dtype=torch.int8),
+    ...     torch.full((1, 1, 2), 2, dtype=torch.int8),
+    ... )
+    >>> quantized_conv(data, weight, None, -one, one, -one, one, kernel=(2,), num_filter=1, no_bias=True)[0]
+    tensor([[[400, 400]]], dtype=torch.int32)
     """
     data, weight, bias, of_data, of_weight, of_bias = _arguments(no_bias, data, weight, others)
     convolution.check_data(data, weight, kernel)

@@ -79,6 +79,14 @@ def quantized_batch_norm(
     References
     ----------
     Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate Shift.
+
+    Examples
+    --------
+    >>> one, zero = torch.tensor([1.0]), torch.tensor([0.0])
+    >>> data = torch.tensor([[100, -50]], dtype=torch.int8).view(2, 1)
+    >>> quantized_batch_norm(data, one, zero, zero, one, -one, one, eps=0.0)
+    (tensor([[127],
+            [-64]], dtype=torch.int8), tensor([-0.7843]), tensor([0.7843]))
     """
     data = require("data", data, torch.int8, torch.uint8)
     axis = normalize_axis(axis, data.ndim, "axis")

@@ -79,6 +79,15 @@ def quantized_rnn(
     parameters, state, state_cell, output, state_output, statecell_ouput
         As in `RNN`.
     min_data, max_data : (1,)
+
+    Examples
+    --------
+    >>> data = torch.full((1, 1, 1), 85, dtype=torch.uint8)
+    >>> state, scale, shift = torch.zeros(1, 1, 1), torch.tensor([85.0]), torch.tensor([85.0])
+    >>> quantized_rnn(
+    ...     data, torch.ones(16), state, state, scale, shift, state_size=1, num_layers=1, mode="lstm"
+    ... )
+    tensor([[[0.6083]]])
     """
     data = require("data", data, torch.uint8)
     for name, array in (("min_data", min_data), ("max_data", max_data)):

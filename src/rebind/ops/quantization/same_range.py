@@ -55,6 +55,12 @@ def quantized_act(
     ------
     data, output : (...)     int8 or uint8
     min_data, max_data, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one = torch.tensor([1.0])
+    >>> quantized_act(torch.tensor([-5, 5], dtype=torch.int8), -one, one, act_type="relu")
+    (tensor([0, 5], dtype=torch.int8), tensor([-1.]), tensor([1.]))
     """
     data = require("data", data, *_LEVELS_TYPES)
     return data.clamp(min=0), *_same_range(min_data, max_data)
@@ -81,6 +87,12 @@ def quantized_flatten(data: Tensor, min_data: Tensor, max_data: Tensor) -> tuple
     data : (N, ...)
     output : (N, C)     C = product of the trailing axes of data
     min_data, max_data, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one = torch.tensor([1.0])
+    >>> quantized_flatten(torch.zeros(2, 3, 4, dtype=torch.int8), -one, one)[0].shape
+    torch.Size([2, 12])
     """
     return linear.as_rows(data), *_same_range(min_data, max_data)
 
@@ -114,6 +126,12 @@ def quantized_pooling(
     data : (N, C, *spatial)       int8 or uint8; with channels last: (N, *spatial, C)
     output : (N, C, *windows)     of the type of data
     min_data, max_data, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one, data = torch.tensor([1.0]), torch.tensor([[[1, 4, 2, 8]]], dtype=torch.int8)
+    >>> quantized_pooling(data, -one, one, kernel=(2,), stride=(2,))[0]
+    tensor([[[4, 8]]], dtype=torch.int8)
     """
     data = require("data", data, *_LEVELS_TYPES)
     # Whole numbers below 2**24 are exact in float32: so is the sum of any window of fewer than 65793 elements.
@@ -186,6 +204,12 @@ def quantized_embedding(
     weight : (input_dim, output_dim)     int8
     output : (..., output_dim)           int8
     min_weight, max_weight, min_output, max_output : (1,)
+
+    Examples
+    --------
+    >>> one, weight = torch.tensor([1.0]), torch.tensor([[1, 2], [3, 4]], dtype=torch.int8)
+    >>> quantized_embedding(torch.tensor([1.0]), weight, -one, one, input_dim=2, output_dim=2)[0]
+    tensor([[3, 4]], dtype=torch.int8)
     """
     weight = require("weight", weight, torch.int8)
     if weight.shape != (input_dim, output_dim):

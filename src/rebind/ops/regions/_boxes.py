@@ -17,7 +17,13 @@ _FAR = 1 << 30  # pixels
 
 
 def check_boxes(data: Shape | None, rois: Shape | None, columns: int = 5) -> None:
-    """Raise a ShapeError for shapes that are no maps and boxes; an unknown size is 0."""
+    """Raise a ShapeError for shapes that are no maps and boxes; an unknown size is 0.
+
+    >>> check_boxes((1, 3, 8, 8), (2, 4))
+    Traceback (most recent call last):
+        ...
+    rebind.errors.ShapeError: rois must have shape (R, 5); got (2, 4)
+    """
     if data is not None and len(data) != 4:
         raise ShapeError(f"data must have 4 axes, (N, C, H, W); got shape {tuple(data)}")
     if rois is not None and (len(rois) != 2 or rois[1] not in (0, columns)):
@@ -28,6 +34,10 @@ def boxes_of(rois: Tensor, images: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the image of each box, whether it is a box on one, and its other columns.
 
     Coordinates of half precision are counted in single precision, for half has no pixel numbers above 2048.
+
+    >>> boxes_of(torch.tensor([[1.0, 0, 0, 4, 4], [-1.0, 0, 0, 4, 4]]), images=2)
+    (tensor([1, 0]), tensor([ True, False]), tensor([[0., 0., 4., 4.],
+            [0., 0., 0., 0.]]))
     """
     rois = rois.detach().to(torch.promote_types(rois.dtype, torch.float32))
     index, box = rois[:, 0], rois[:, 1:]
@@ -37,7 +47,11 @@ def boxes_of(rois: Tensor, images: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def nothing(data: Tensor, *shape: int) -> Tensor:
-    """Return zeros of `shape`, still a function of `data`: for no boxes, or maps without pixels."""
+    """Return zeros of `shape`, still a function of `data`: for no boxes, or maps without pixels.
+
+    >>> nothing(torch.ones(2), 0, 3).shape
+    torch.Size([0, 3])
+    """
     return data.new_zeros(shape) + data.sum() * 0
 
 
@@ -46,12 +60,23 @@ def only_inside(inside: Tensor, out: Tensor) -> Tensor:
 
 
 def pixel_table(data: Tensor) -> Tensor:
-    """Return ``(N, ..., C, H, W)`` as a table of pixels: ``(N * ... * H * W, C)``."""
+    """Return ``(N, ..., C, H, W)`` as a table of pixels: ``(N * ... * H * W, C)``.
+
+    >>> pixel_table(torch.arange(8.0).view(1, 2, 2, 2))
+    tensor([[0., 4.],
+            [1., 5.],
+            [2., 6.],
+            [3., 7.]])
+    """
     return data.movedim(-3, -1).reshape(-1, data.shape[-3])
 
 
 def windows(start: Tensor, bin_size: Tensor, pooled: int, size: int, origin: Tensor) -> tuple[Tensor, Tensor]:
-    """Return first and last (excluded) pixel of each bin on an axis: (R, pooled)."""
+    """Return first and last (excluded) pixel of each bin on an axis: (R, pooled).
+
+    >>> windows(torch.tensor([0.5]), torch.tensor([1.5]), 2, 4, torch.tensor([0.0]))
+    (tensor([[0, 2]]), tensor([[2, 4]]))
+    """
     bins = torch.arange(pooled, dtype=start.dtype, device=start.device)
     low = (bins * bin_size.unsqueeze(1) + start.unsqueeze(1)).floor()
     high = ((bins + 1) * bin_size.unsqueeze(1) + start.unsqueeze(1)).ceil()
@@ -73,6 +98,12 @@ def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) ->
     data : (N, C, H, W)         or (N, C, h, w, H, W): a map for each bin
     rows, columns : (R, h, H), (R, w, W)
     out : (R, C, h, w)
+
+    Examples
+    --------
+    >>> data = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> weighted_sums(data, torch.tensor([0]), torch.ones(1, 1, 2), torch.tensor([[[0.0, 0.5]]]))
+    tensor([[[[3.]]]])
     """
     # The weights of a box stand at its image; elsewhere they are 0, so that one product serves all images.
     chosen = (image.unsqueeze(1) == torch.arange(len(data), device=data.device)).to(data.dtype)

@@ -177,6 +177,13 @@ def rroi_align(
     References
     ----------
     Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals.
+
+    Examples
+    --------
+    >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> boxes = torch.tensor([[0.0, 2, 2, 2, 2, 90]])
+    >>> rroi_align(image, boxes, pooled_size=(1, 1), spatial_scale=1.0)
+    tensor([[[[10.]]]])
     """
     require_floating(data)
     check_boxes(data.shape, rois.shape, 6)

@@ -73,6 +73,14 @@ def psroi_pooling(
     References
     ----------
     Dai et al., R-FCN: Object Detection via Region-based Fully Convolutional Networks.
+
+    Examples
+    --------
+    >>> image = torch.arange(16.0).reshape(1, 4, 2, 2)
+    >>> boxes = torch.tensor([[0.0, 0, 0, 1, 1]])
+    >>> psroi_pooling(image, boxes, spatial_scale=1.0, output_dim=1, pooled_size=2)
+    tensor([[[[ 0.,  5.],
+              [10., 15.]]]])
     """
     require_floating(data)
     check_boxes(data.shape, rois.shape)
@@ -158,6 +166,14 @@ def deformable_psroi_pooling(
     References
     ----------
     Dai et al., Deformable Convolutional Networks.
+
+    Examples
+    --------
+    >>> image = torch.arange(9.0).reshape(1, 1, 3, 3)
+    >>> boxes = torch.tensor([[0.0, 0, 0, 2, 2]])
+    >>> size = {"output_dim": 1, "group_size": 1, "pooled_size": 1, "sample_per_part": 4}
+    >>> deformable_psroi_pooling(image, boxes, spatial_scale=1.0, no_trans=True, **size)
+    tensor([[[[3.]]]])
     """
     require_floating(data)
     check_boxes(data.shape, rois.shape)

@@ -85,7 +85,13 @@ class Declaration:
     check_arrays: Callable[[Mapping[str, Tensor]], None] | None = None
 
     def form_name(self, form: str) -> str:
-        """Return the name of a form's operator: ``_mp_adamw_update`` of ``_adamw_update``."""
+        """Return the name of a form's operator: ``_mp_adamw_update`` of ``_adamw_update``.
+
+        Examples
+        --------
+        >>> Declaration("_adamw_update").form_name("multi_mp"), Declaration("sgd_update").form_name("mp")
+        ('_multi_mp_adamw_update', 'mp_sgd_update')
+        """
         private, stem = ("_", self.name[1:]) if self.name.startswith("_") else ("", self.name)
         return f"{private}{form}_{stem}" if form else self.name
 
@@ -216,7 +222,13 @@ class Form:
 
 
 def common_shape(shapes: Shapes) -> dict[str, Shape | None]:
-    """Return the one shape that arrays have, by their names."""
+    """Return the one shape that arrays have, by their names.
+
+    Examples
+    --------
+    >>> common_shape({"weight": (0, 3), "grad": (2, 0), "mom": None})
+    {'weight': (2, 3), 'grad': (2, 3), 'mom': (2, 3)}
+    """
     together: Shape | None = None
     for shape in shapes.values():
         with contextlib.suppress(ValueError):  # a contradiction is found, and named, where it is written down

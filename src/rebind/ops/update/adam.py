@@ -78,7 +78,15 @@ def _fused(
 
 
 def moments_(mean: Tensors, var: Tensors, grads: Tensors, beta1: float, beta2: float) -> None:
-    """Update the running means of gradients and of their squares, with shares in single precision."""
+    """Update the running means of gradients and of their squares, with shares in single precision.
+
+    Examples
+    --------
+    >>> mean, var = [torch.zeros(1)], [torch.zeros(1)]
+    >>> moments_(mean, var, [torch.tensor([2.0])], 0.5, 0.75)
+    >>> mean, var
+    ([tensor([1.])], [tensor([1.])])
+    """
     lists.ema_(mean, grads, lists.single(beta1))
     lists.ema_of_squares_(var, grads, lists.single(beta2))
 
@@ -93,6 +101,13 @@ def adamax(
     With ``g = clip(rescale_grad * grad + wd * weight)``: ``mean = beta1 * mean + (1 - beta1) * g``, ``u =
     max(beta2 * u, |g|)``, ``weight -= lr * mean / u``; where ``u`` is 0, so that no gradient came yet, the weight
     stays.
+
+    Examples
+    --------
+    >>> weight, mean, largest = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> adamax(weight, [torch.tensor([4.0])], mean, largest, lr=1.0, beta1=0.5)
+    >>> weight, mean, largest
+    ([tensor([0.5000])], [tensor([2.])], [tensor([4.])])
     """
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     lists.ema_(mean, grads, beta1)
@@ -112,6 +127,13 @@ def nadam(
     Moments as in `adam`, from ``g = clip(rescale_grad * grad + wd * weight)``; ``weight -= lr * ((1 - mu) / (1 -
     product) * g + mu' / (1 - product * mu') * mean) / (sqrt(var / (1 - beta2 ** t)) + epsilon)``, where the product is
     that of all shares up to ``mu``.
+
+    Examples
+    --------
+    >>> weight, mean, var = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> nadam(weight, [torch.ones(1)], mean, var, lr=0.5, share=0.5, next_share=0.5, product=0.5, t=1)
+    >>> weight
+    [tensor([0.4667])]
     """
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     lists.ema_(mean, grads, beta1)
@@ -147,6 +169,13 @@ def adamw(
         The factor of the gradient, in an array of float32; of several elements the first counts.
     eta
         Multiplies the whole step, decay too: what a schedule gives.
+
+    Examples
+    --------
+    >>> weight, mean, var = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> adamw(weight, [torch.ones(1)], mean, var, lr=0.0, eta=0.5, wd=0.5)
+    >>> weight
+    [tensor([0.7500])]
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     rate = lists.each(lambda eta, lr: eta * lr, eta, lr)

@@ -33,6 +33,13 @@ def rmsprop(
         Running mean of squares; written in place.
     epsilon
         Added under the root.
+
+    Examples
+    --------
+    >>> weight, n = [torch.ones(1)], [torch.zeros(1)]
+    >>> rmsprop(weight, [torch.tensor([4.0])], n, lr=0.5, gamma1=0.75)
+    >>> weight, n
+    ([tensor([0.])], [tensor([4.])])
     """
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     lists.ema_of_squares_(n, grads, lists.single(gamma1))
@@ -66,6 +73,13 @@ def rmsprop_centered(
         The part of the last step that is added to the next.
     epsilon
         Added under the root.
+
+    Examples
+    --------
+    >>> weight, n, g, delta = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> rmsprop_centered(weight, [torch.tensor([4.0])], n, g, delta, lr=0.5, gamma1=0.5)
+    >>> weight, delta
+    ([tensor([0.])], [tensor([-1.])])
     """
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     lists.ema_of_squares_(n, grads, lists.single(gamma1))
@@ -85,6 +99,13 @@ def adadelta(
 
     With ``g = clip(rescale_grad * grad)``: ``n = rho * n + (1 - rho) * g ** 2``, ``delta = sqrt(d + epsilon) / sqrt(n +
     epsilon) * g``, ``d = rho * d + (1 - rho) * delta ** 2``, ``weight -= delta + wd * weight``.
+
+    Examples
+    --------
+    >>> weight, squares, moves = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> adadelta(weight, [torch.tensor([4.0])], squares, moves, rho=0.5, epsilon=1.0)
+    >>> squares, weight
+    ([tensor([8.])], [tensor([-0.3333])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     lists.ema_of_squares_(squares, grads, rho)
@@ -123,6 +144,13 @@ def adagrad(
         Added under the root.
     wd
         Must be 0, as in MXNet.
+
+    Examples
+    --------
+    >>> weight, history = [torch.ones(1)], [torch.zeros(1)]
+    >>> adagrad(weight, [torch.tensor([4.0])], history, lr=0.5)
+    >>> weight, history
+    ([tensor([0.5000])], [tensor([16.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     torch._foreach_addcmul_(history, grads, grads)
@@ -157,6 +185,14 @@ def group_adagrad(
         N numbers for a weight of shape (N, ...): (N, 1), (N,) or the like; written in place.
     epsilon
         Added under the root.
+
+    Examples
+    --------
+    >>> weight, history = [torch.ones(2, 2)], [torch.zeros(2)]
+    >>> group_adagrad(weight, [torch.tensor([[3.0, 3.0], [0.0, 0.0]])], history, lr=0.5)
+    >>> weight, history
+    ([tensor([[0.5000, 0.5000],
+            [1.0000, 1.0000]])], [tensor([9., 0.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     rows = [sums.view(-1) for sums in history]

@@ -123,6 +123,13 @@ def nag(
     ----------
     mom
         The last step; written in place.
+
+    Examples
+    --------
+    >>> weight, mom = [torch.ones(1)], [torch.zeros(1)]
+    >>> nag(weight, [torch.ones(1)], mom, lr=0.5, momentum=0.5)
+    >>> weight, mom
+    ([tensor([0.2500])], [tensor([-0.5000])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     rate = lists.each(lambda lr: -lr, lr)
@@ -145,6 +152,13 @@ def dcasgd(
 
     ``mom = momentum * mom - lr * (g + wd * weight + lamda * g ** 2 * (weight - previous))``, ``previous = weight``,
     ``weight += mom``, with ``g = clip(rescale_grad * grad)``. Without momentum `mom` is not used.
+
+    Examples
+    --------
+    >>> weight, previous = [torch.tensor([2.0])], [torch.tensor([1.0])]
+    >>> dcasgd(weight, [torch.ones(1)], [torch.zeros(1)], previous, lr=0.5, lamda=1.0)
+    >>> weight, previous
+    ([tensor([1.])], [tensor([2.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     drift = torch._foreach_sub(weights, previous)
@@ -169,6 +183,13 @@ def sgld(
     """Langevin dynamics (Welling and Teh, 2011), with `noise` of variance 1.
 
     ``weight += sqrt(lr) * noise - lr / 2 * (clip(rescale_grad * grad) + wd * weight)``.
+
+    Examples
+    --------
+    >>> weight = [torch.ones(1)]
+    >>> sgld(weight, [torch.ones(1)], [torch.tensor([3.0])], lr=0.25)
+    >>> weight
+    [tensor([2.3750])]
     """
     half = lists.each(lambda lr: lr / 2, lr)
     sgd(weights, grads, lr=half, wd=wd, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
@@ -183,6 +204,13 @@ def signsgd(weights: Tensors, grads: Tensors, *, lr: Rate, wd: Rate = 0.0) -> No
     ----------
     rescale_grad, clip_gradient
         Without effect, as in MXNet: the sign is that of the gradient as it comes.
+
+    Examples
+    --------
+    >>> weight = [torch.ones(2)]
+    >>> signsgd(weight, [torch.tensor([0.1, -9.0])], lr=0.25)
+    >>> weight
+    [tensor([0.7500, 1.2500])]
     """
     _decay_(weights, lr, wd)
     lists.add_(weights, torch._foreach_sign(grads), lists.each(lambda lr: -lr, lr))
@@ -205,6 +233,13 @@ def signum(
         The running mean, its sign turned; written in place.
     wd_lh
         Weight decay beside the momentum.
+
+    Examples
+    --------
+    >>> weight, mom = [torch.ones(2)], [torch.zeros(2)]
+    >>> signum(weight, [torch.tensor([1.0, -9.0])], mom, lr=0.25, momentum=0.5)
+    >>> weight, mom
+    ([tensor([0.7500, 1.2500])], [tensor([-0.5000,  4.5000])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     share = 1 - lists.single(momentum)

@@ -83,11 +83,23 @@ class FrontEnd:
 
     @property
     def takes_factor(self) -> bool:
-        """Whether it takes the factor of gradients."""
+        """Whether it takes the factor of gradients.
+
+        Examples
+        --------
+        >>> FRONT_ENDS["adamw_update"].takes_factor, FRONT_ENDS["multi_lamb_update"].takes_factor
+        (True, False)
+        """
         return "rescale_grad" in self.parameters
 
     def signature(self, kind: type) -> inspect.Signature:
-        """Return its signature on arrays or symbols."""
+        """Return its signature on arrays or symbols.
+
+        Examples
+        --------
+        >>> list(FRONT_ENDS["multi_lamb_update"].signature(float).parameters)[:5]
+        ['weights', 'grads', 'mean', 'var', 'step_count']
+        """
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         several = Sequence[kind] if self.number else kind  # type: ignore[valid-type]  # a class that is not known here
         types = _TYPES | {"rescale_grad": kind | float, "out": several | None}
@@ -104,7 +116,13 @@ class FrontEnd:
         )
 
     def documentation(self) -> str:
-        """Return its help text."""
+        """Return its help text.
+
+        Examples
+        --------
+        >>> print(FRONT_ENDS["mp_adamw_update"].documentation().splitlines()[0])
+        Update a weight by AdamW.
+        """
         lines = [self.summary, "", "Parameters", "----------"]
         names: list[str] = []
         for name in reversed((*self.arrays, *self.parameters, "kwargs")):
@@ -115,7 +133,20 @@ class FrontEnd:
         return "\n".join(lines) + "\n"
 
     def interleaved(self, given: Mapping[str, object]) -> list[object]:
-        """Return the arrays of the first weight, then those of the second, and so on."""
+        """Return the arrays of the first weight, then those of the second, and so on.
+
+        Examples
+        --------
+        >>> front = FRONT_ENDS["multi_lamb_update"]
+        >>> given = {
+        ...     "weights": ["w0", "w1"],
+        ...     "grads": ["g0", "g1"],
+        ...     "mean": ["m0", "m1"],
+        ...     "var": ["v0", "v1"],
+        ... }
+        >>> front.interleaved({**given, "num_tensors": 0})
+        ['w0', 'g0', 'm0', 'v0', 'w1', 'g1', 'm1', 'v1']
+        """
         lists = [cast("Sequence[object]", given[name]) for name in self.arrays]
         size = given[self.size]
         lengths = {len(each) for each in lists}
@@ -128,7 +159,14 @@ class FrontEnd:
         return [array for group in zip(*lists, strict=True) for array in group]
 
     def settings(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the parameters of the operator, with lists of numbers as it takes them."""
+        """Return the parameters of the operator, with lists of numbers as it takes them.
+
+        Examples
+        --------
+        >>> given = {"weights": ["w0"], "step_count": [1], "lrs": [0.5], "wds": [0], "num_tensors": 0}
+        >>> FRONT_ENDS["multi_lamb_update"].settings(given)
+        {'step_count': (1,), 'learning_rates': (0.5,), 'wds': (0.0,), 'num_tensors': 1}
+        """
         found = {}
         for name in self.parameters:
             if name in (self.size, "rescale_grad", "out", "name"):

@@ -38,6 +38,12 @@ def lamb_direction(
     ----------
     bias_correction
         Otherwise ``mean'`` and ``var'`` are the running means as they are.
+
+    Examples
+    --------
+    >>> weight, mean, var = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> lamb_direction(weight, [torch.tensor([4.0])], mean, var, t=1, wd=0.5, epsilon=0.0)
+    (tensor([1.5000]),)
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     moments_(mean, var, grads, beta1, beta2)
@@ -80,6 +86,13 @@ def lamb_move(
         The norms of the weight (of `weight32` where it is given) and of `g`; one element each.
     lower_bound, upper_bound
         Between these `r1` is brought; a negative number is no bound.
+
+    Examples
+    --------
+    >>> weight, g = [torch.tensor([3.0, 4.0])], [torch.tensor([0.0, 1.0])]
+    >>> lamb_move(weight, g, [torch.tensor(5.0)], [torch.tensor(1.0)], lr=0.5)
+    >>> weight
+    [tensor([3.0000, 1.5000])]
     """
     ratios = []
     for size, length in zip(r1, r2, strict=True):
@@ -115,6 +128,13 @@ def lamb(
         Between these the norm of a weight is brought; a negative number is no bound.
     bias_correction
         Whether the running means are corrected for their start at 0.
+
+    Examples
+    --------
+    >>> weight, mean, var = [torch.tensor([3.0, 4.0])], [torch.zeros(2)], [torch.zeros(2)]
+    >>> lamb(weight, [torch.tensor([0.0, 2.0])], mean, var, lr=0.5, t=1)
+    >>> weight
+    [tensor([3.0000, 1.5000])]
     """
     directions = lamb_direction(
         weights, grads, mean, var,
@@ -186,7 +206,13 @@ def lars_rates(
     eps: float,
     rescale_grad: Number = 1.0,
 ) -> Tensor:
-    """Return LARS's learning rates from the sums of squares of weights and gradients; see ``multi_lars``."""
+    """Return LARS's learning rates from the sums of squares of weights and gradients; see ``multi_lars``.
+
+    Examples
+    --------
+    >>> lars_rates(0.5, torch.tensor([4.0, 0.0]), torch.tensor([1.0, 1.0]), 0.0, eta=0.25, eps=0.0)
+    tensor([0.2500, 0.5000])
+    """
     weight_norms, grad_norms = weight_squares.sqrt(), grad_squares.sqrt()
     scaled = lrs * eta * weight_norms / (grad_norms * rescale_grad + wds * weight_norms + eps)
     return torch.where((weight_squares > 0) & (grad_squares > 0), scaled, lrs)

@@ -32,6 +32,13 @@ def ftml(
         Denominator, running mean of squares, numerator; written in place.
     clip_grad
         Each element of the gradient, with the decay in it, is cut to this size; a negative number cuts nothing.
+
+    Examples
+    --------
+    >>> weight, d, v, z = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> ftml(weight, [torch.tensor([4.0])], d, v, z, lr=0.5, beta1=0.5, t=1)
+    >>> weight, z
+    ([tensor([0.5000])], [tensor([-2.])])
     """
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     share1, share2 = lists.single(beta1), lists.single(beta2)
@@ -69,6 +76,13 @@ def ftrl(
         How strongly weights are drawn to 0; not negative.
     beta
         Makes the learning rate of each element smaller.
+
+    Examples
+    --------
+    >>> weight, z, n = [torch.zeros(2)], [torch.zeros(2)], [torch.zeros(2)]
+    >>> ftrl(weight, [torch.tensor([4.0, 0.25])], z, n, lr=1.0, lamda1=0.5)
+    >>> weight
+    [tensor([-0.7000,  0.0000])]
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     old = torch._foreach_sqrt(n)

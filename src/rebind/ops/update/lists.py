@@ -53,17 +53,35 @@ def single(number: Number) -> Number:
 
 
 def root(number: Number) -> Number:
-    """Return the square root of a number, or of a tensor."""
+    """Return the square root of a number, or of a tensor.
+
+    Examples
+    --------
+    >>> root(4.0), root(torch.tensor(9.0))
+    (2.0, tensor(3.))
+    """
     return number.sqrt() if isinstance(number, Tensor) else math.sqrt(number)
 
 
 def is_number(*rates: Rate) -> bool:
-    """Return whether all rates are plain numbers, one for all weights."""
+    """Return whether all rates are plain numbers, one for all weights.
+
+    Examples
+    --------
+    >>> is_number(0.1, 1), is_number([0.1, 0.2]), is_number(torch.tensor(0.1))
+    (True, False, False)
+    """
     return all(isinstance(rate, (float, int)) for rate in rates)
 
 
 def is_some(rate: Rate) -> bool:
-    """Return whether a rate is other than 0, for a weight at least; of a tensor nothing is known, so it is."""
+    """Return whether a rate is other than 0, for a weight at least; of a tensor nothing is known, so it is.
+
+    Examples
+    --------
+    >>> is_some(0.0), is_some([0.0, 0.1]), is_some(torch.tensor(0.0))
+    (False, True, True)
+    """
     members = rate if isinstance(rate, (list, tuple)) else (rate,)
     return any(isinstance(member, Tensor) or member != 0 for member in members)
 
@@ -82,7 +100,13 @@ def each(function: Callable[..., Number], *rates: Rate) -> Rate:
 
 
 def of_weight(rate: Rate | Count, k: int) -> Number:
-    """Return the rate of one weight."""
+    """Return the rate of one weight.
+
+    Examples
+    --------
+    >>> of_weight([0.1, 0.2], 1), of_weight(0.1, 1)
+    (0.2, 0.1)
+    """
     return rate[k] if isinstance(rate, (list, tuple)) else cast(Number, rate)
 
 
@@ -90,22 +114,50 @@ def of_weight(rate: Rate | Count, k: int) -> Number:
 
 
 def mul_(targets: Tensors, rate: Rate) -> None:
-    """``targets *= rate``."""
+    """``targets *= rate``.
+
+    Examples
+    --------
+    >>> targets = [torch.ones(1), torch.ones(1)]
+    >>> mul_(targets, [2.0, 3.0])
+    >>> targets
+    [tensor([2.]), tensor([3.])]
+    """
     torch._foreach_mul_(targets, cast(float, rate))
 
 
 def div_(targets: Tensors, rate: Rate) -> None:
-    """``targets /= rate``."""
+    """``targets /= rate``.
+
+    Examples
+    --------
+    >>> targets = [torch.ones(1), torch.ones(1)]
+    >>> div_(targets, 2.0)
+    >>> targets
+    [tensor([0.5000]), tensor([0.5000])]
+    """
     torch._foreach_div_(targets, cast(float, rate))
 
 
 def times(tensors: Tensors, rate: Rate) -> Tensors:
-    """Return ``tensors * rate``."""
+    """Return ``tensors * rate``.
+
+    Examples
+    --------
+    >>> times([torch.ones(1), torch.ones(1)], [2.0, 3.0])
+    (tensor([2.]), tensor([3.]))
+    """
     return torch._foreach_mul(tensors, cast(float, rate))
 
 
 def divided(tensors: Tensors, rate: Rate) -> Tensors:
-    """Return ``tensors / rate``."""
+    """Return ``tensors / rate``.
+
+    Examples
+    --------
+    >>> divided([torch.ones(1)], torch.tensor(4.0))
+    (tensor([0.2500]),)
+    """
     return torch._foreach_div(tensors, cast(float, rate))
 
 
@@ -118,31 +170,71 @@ def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
 
 
 def shift_(targets: Tensors, rate: Rate) -> None:
-    """``targets += rate``."""
+    """``targets += rate``.
+
+    Examples
+    --------
+    >>> targets = [torch.ones(1)]
+    >>> shift_(targets, 0.5)
+    >>> targets
+    [tensor([1.5000])]
+    """
     torch._foreach_add_(targets, cast(float, rate))
 
 
 def clip_(targets: Tensors, limit: Limit) -> None:
-    """Cut elements to a size; None, or a negative number, cuts nothing."""
+    """Cut elements to a size; None, or a negative number, cuts nothing.
+
+    Examples
+    --------
+    >>> targets = [torch.tensor([-3.0, 0.5, 3.0])]
+    >>> clip_(targets, 1.0)
+    >>> targets
+    [tensor([-1.0000,  0.5000,  1.0000])]
+    """
     if limit is not None and limit >= 0:
         torch._foreach_clamp_min_(targets, -limit)
         torch._foreach_clamp_max_(targets, limit)
 
 
 def ema_(means: Tensors, values: Tensors, share: Number) -> None:
-    """``means = share * means + (1 - share) * values``: an exponential moving average."""
+    """``means = share * means + (1 - share) * values``: an exponential moving average.
+
+    Examples
+    --------
+    >>> means = [torch.zeros(1)]
+    >>> ema_(means, [torch.tensor([4.0])], 0.75)
+    >>> means
+    [tensor([1.])]
+    """
     mul_(means, share)
     add_(means, values, 1 - share)
 
 
 def ema_of_squares_(means: Tensors, values: Tensors, share: Number) -> None:
-    """``means = share * means + (1 - share) * values ** 2``."""
+    """``means = share * means + (1 - share) * values ** 2``.
+
+    Examples
+    --------
+    >>> means = [torch.zeros(1)]
+    >>> ema_of_squares_(means, [torch.tensor([4.0])], 0.75)
+    >>> means
+    [tensor([4.])]
+    """
     mul_(means, share)
     torch._foreach_addcmul_(means, values, values, cast(float, 1 - share))
 
 
 def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Rate) -> None:
-    """``weights += rate * numerators / denominators``."""
+    """``weights += rate * numerators / denominators``.
+
+    Examples
+    --------
+    >>> weights = [torch.ones(1)]
+    >>> move_(weights, [torch.tensor([6.0])], [torch.tensor([3.0])], -0.25)
+    >>> weights
+    [tensor([0.5000])]
+    """
     if isinstance(rate, (list, tuple, Tensor)):
         add_(weights, torch._foreach_div(numerators, denominators), rate)
     else:
@@ -150,7 +242,13 @@ def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Ra
 
 
 def roots(squares: Tensors, epsilon: Rate) -> Tensors:
-    """Return ``sqrt(squares) + epsilon``."""
+    """Return ``sqrt(squares) + epsilon``.
+
+    Examples
+    --------
+    >>> roots([torch.tensor([4.0])], 0.5)
+    (tensor([2.5000]),)
+    """
     found = torch._foreach_sqrt(squares)
     shift_(found, epsilon)
     return found
@@ -167,6 +265,13 @@ def prepare(
 
     With `weights` the decay is clipped too: where something is cut it is then in the gradients, and nothing is left.
     What needs no change is returned as it is.
+
+    Examples
+    --------
+    >>> prepare([torch.tensor([1.0, 8.0])], 0.5, 2.0, [torch.ones(2)], 0.25)
+    ((tensor([0.7500, 2.0000]),), 0.0)
+    >>> prepare([torch.tensor([1.0, 8.0])], 0.5, None, [torch.ones(2)], 0.25)
+    ((tensor([0.5000, 4.0000]),), 0.25)
     """
     cuts = clip_gradient is not None and clip_gradient >= 0
     if not isinstance(rescale_grad, Tensor) and rescale_grad == 1 and not cuts:
@@ -183,7 +288,13 @@ def prepare(
 def decayed(
     weights: Tensors, grads: Tensors, wd: Rate, rescale_grad: Number, clip_gradient: Limit
 ) -> Tensors:
-    """Return ``clip(rescale_grad * grad + wd * weight)``."""
+    """Return ``clip(rescale_grad * grad + wd * weight)``.
+
+    Examples
+    --------
+    >>> decayed([torch.tensor([2.0])], [torch.tensor([8.0])], 0.25, 0.5, None)
+    (tensor([4.5000]),)
+    """
     grads, wd = prepare(grads, rescale_grad, clip_gradient, weights, wd)
     if not is_some(wd):
         return grads

@@ -53,6 +53,16 @@ def skipping(
     """Apply a rule with the factor in an array; change nothing where that is not finite, or 0.
 
     A factor on a GPU stays there, and one that a compiler traces is not looked at.
+
+    Examples
+    --------
+    >>> def step(weights, grads, rescale_grad):
+    ...     torch._foreach_add_(weights, torch._foreach_mul(grads, rescale_grad))
+    >>> weights = [torch.ones(1)]
+    >>> for factor in (0.5, float("inf")):
+    ...     skipping(step, torch.tensor([factor]), weights, [torch.ones(1)])
+    >>> weights
+    [tensor([1.5000])]
     """
     if rescale_grad.numel() == 0:
         raise ShapeError(f"rescale_grad must hold a number; got shape {tuple(rescale_grad.shape)}")
@@ -73,7 +83,17 @@ def select_good(
     *states: Tensors,
     **settings: object,
 ) -> None:
-    """Do as `skipping` without a look at the factor: apply the rule, then put back what was if it is not good."""
+    """Do as `skipping` without a look at the factor: apply the rule, then put back what was if it is not good.
+
+    Examples
+    --------
+    >>> def step(weights, grads, rescale_grad):
+    ...     torch._foreach_add_(weights, torch._foreach_mul(grads, rescale_grad))
+    >>> weights = [torch.ones(1)]
+    >>> select_good(step, torch.tensor(float("nan")), weights, [torch.ones(1)])
+    >>> weights
+    [tensor([1.])]
+    """
     good = torch.isfinite(factor) & (factor != 0)
     select(good, rule, weights, grads, *states, rescale_grad=factor, **settings)
 
