@@ -502,7 +502,7 @@ VARIABLES = [mx.sym.var(name) for name in "wgmv"]
         ),
         (
             lambda: nd.contrib.multi_lamb_update(*[[ONE]] * 4, [1], [0.1], [0.0], num_tensors=3),
-            "must hold 3, as said arrays",
+            "must hold 3 arrays, as num_tensors says; got 1, 1, 1, 1",
         ),
         (
             lambda: nd.contrib.adamw_update(ONE, ONE, ONE, ONE, "x", lr=0.1, eta=1),

@@ -277,7 +277,7 @@ def test_learning_rate_is_where_a_schedule_starts(schedule):
 
 
 def test_two_starting_rates_warn():
-    with pytest.warns(UserWarning, match=r"learning_rate=0.4 takes the place of base_lr=0.7"):
+    with pytest.warns(UserWarning, match=r"learning_rate=0.4 replaces base_lr=0.7"):
         create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.7))
 
 

@@ -120,7 +120,7 @@ GOOD = trained("adam")[0].get_states(dump_optimizer=True)
         (pickle.dumps({0: print}), "got builtins.print"),
         (pickle.dumps({0: np.zeros(2)}), "may hold arrays"),
         (pickle.dumps([1, 2]), "must be a dict from index to state; got list"),
-        (pickle.dumps(({}, {})), "second part must be an optimizer"),
+        (pickle.dumps(({}, {})), "second member must be an optimizer"),
         (pickle.dumps({0: "text"}), "got str for 0"),
         (pickle.dumps({0: np.complex64(1)}), "a number must be of a usual type; got 'c8'"),
         (pickle.dumps({0: np.str_("a")}), "a number must be of a usual type"),

@@ -1,7 +1,7 @@
-"""Optimizers: how gradients move weights.
+"""Optimizers: how gradients change weights.
 
-An optimizer is a class of settings and one method that moves a group of weights in place; the base does what all
-have in common. An `Updater` keeps the states of one set of weights.
+An optimizer is a class of settings and one method that updates a group of weights in place; the base does what all
+have in common. An `Updater` holds the states of one set of weights.
 """
 
 from . import contrib

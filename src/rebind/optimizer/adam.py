@@ -39,7 +39,7 @@ class WithMoments(Optimizer[Moments]):
 @optimizers.register("adam")
 @dataclass(kw_only=True, eq=False, repr=False)
 class Adam(WithMoments):
-    """Adam (Kingma and Ba, 2015) with weight decay as a part of the gradient.
+    """Adam (Kingma and Ba, 2015) with weight decay in the gradient.
 
     The correction of the moments' bias is folded into the learning rate, so `epsilon` is added to the root of the
     uncorrected second moment (the paper's second form; torch.optim.Adam has the first). `clip_gradient` acts on
@@ -48,7 +48,7 @@ class Adam(WithMoments):
     Parameters
     ----------
     beta1, beta2
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added to the denominator.
     lazy_update
@@ -94,7 +94,7 @@ class Adam(WithMoments):
 @optimizers.register("adamw")
 @dataclass(kw_only=True, eq=False, repr=False)
 class AdamW(WithMoments):
-    """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2019); MXNet 1.9.1 has none.
+    """Adam whose weight decay is not in the gradient (Loshchilov and Hutter, 2019); MXNet 1.9.1 has none.
 
     ``weight = (1 - lr * wd) * weight - lr * m / (sqrt(v) + epsilon)``, with the running means ``m`` of the gradient and
     ``v`` of its square, both corrected for their start at 0: what torch.optim.AdamW computes. As for all optimizers,
@@ -103,7 +103,7 @@ class AdamW(WithMoments):
     Parameters
     ----------
     beta1, beta2
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added to the denominator.
     correct_bias
@@ -159,13 +159,13 @@ class Adamax(Optimizer[Largest]):
     """Adam with the infinity norm in place of the second moment (Kingma and Ba, 2015, section 7).
 
     With ``g = clip(grad + wd * weight)``: ``m = beta1 * m + (1 - beta1) * g``, ``u = max(beta2 * u, |g|)``,
-    ``weight -= lr / (1 - beta1 ** t) * m / u``. An element that had no gradient yet stays (MXNet divides 0 by 0;
-    torch.optim.Adamax adds an epsilon).
+    ``weight -= lr / (1 - beta1 ** t) * m / u``. An element that had no gradient yet does not change (MXNet
+    divides 0 by 0; torch.optim.Adamax adds an epsilon).
 
     Parameters
     ----------
     beta1, beta2
-        The part of the mean and of the largest that remains at an update.
+        The fraction of the mean and of the largest that remains at an update.
 
     Examples
     --------
@@ -204,13 +204,13 @@ class Nadam(WithMoments):
     to ``mu(t)``: ``weight -= lr * ((1 - mu(t)) / (1 - p(t)) * g + mu(t + 1) / (1 - p(t + 1)) * m) / (sqrt(v / (1
     - beta2 ** t)) + epsilon)``.
 
-    torch.optim.NAdam is the same with a `momentum_decay` of 0.004. MXNet 1.9.1 multiplies the product anew for each
+    torch.optim.NAdam is the same with a `momentum_decay` of 0.004. MXNet 1.9.1 multiplies the product again for each
     weight, so that what one weight does depends on how many others there are.
 
     Parameters
     ----------
     beta1, beta2
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added to the denominator.
     schedule_decay

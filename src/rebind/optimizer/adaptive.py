@@ -32,7 +32,7 @@ class AdaGrad(Optimizer[History]):
     """Steps that shrink with the gradients so far (Duchi, Hazan and Singer, 2011).
 
     ``history += grad ** 2``, ``weight -= lr * (grad / sqrt(history + eps) + wd * weight)``. torch.optim.Adagrad
-    adds its epsilon to the root, and takes weight decay as a part of the gradient.
+    adds its epsilon to the root, and takes weight decay in the gradient.
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ class GroupAdaGrad(AdaGrad):
 
 
 class Deltas(NamedTuple):
-    """Running means of the squares of a gradient and of its moves."""
+    """Running means of the squares of a gradient and of its deltas."""
 
     squares: Tensor
-    moves: Tensor
+    deltas: Tensor
 
 
 @optimizers.register("adadelta")
@@ -135,12 +135,12 @@ class AdaDelta(Optimizer[Deltas]):
     d + (1 - rho) * delta ** 2``, ``weight -= delta + wd * weight``.
 
     As in MXNet `learning_rate` and `lr_mult` count for nothing, weight decay neither (torch.optim.Adadelta multiplies
-    by a rate, and takes weight decay as a part of the gradient).
+    by a rate, and takes weight decay in the gradient).
 
     Parameters
     ----------
     rho
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added below both roots.
 
@@ -180,7 +180,7 @@ class Squares(NamedTuple):
 
     squares: Tensor
     means: Tensor
-    moves: Tensor
+    deltas: Tensor
 
 
 @optimizers.register("rmsprop")
@@ -196,9 +196,9 @@ class RMSProp(Optimizer[Squares]):
     Parameters
     ----------
     gamma1
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     gamma2
-        The part of the last step that is added to the next; for the centered form.
+        The fraction of the last step that is added to the next; for the centered form.
     epsilon
         Added below the root.
     centered

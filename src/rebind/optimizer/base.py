@@ -256,7 +256,7 @@ class Optimizer(Algorithm[State]):
                 index, list(weights), list(grads), states, lr, wd, t,
                 self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
             )  # fmt: skip
-            self.update_group(whole.part(members))
+            self.update_group(whole.subset(members))
 
     def update_part(self, index: Sequence[Hashable]) -> UpdatePart:
         """Return the update of some weights as a pure function that a compiler can take; see `UpdatePart`.

@@ -98,14 +98,14 @@ class Group:
             "clip_gradient": self.clip_gradient,
         }
 
-    def part(self, members: Sequence[int]) -> Group:
+    def subset(self, members: Sequence[int]) -> Group:
         """Return some of the weights.
 
         >>> whole = Group(
         ...     [0, 1], [torch.ones(1), torch.zeros(1)], [torch.ones(1)] * 2, [None] * 2, lr=0.5, wd=0.0, t=1
         ... )
-        >>> part = whole.part([1])
-        >>> part.index, part.weights
+        >>> some = whole.subset([1])
+        >>> some.index, some.weights
         ([1], [tensor([0.])])
         """
         if len(members) == len(self.weights):

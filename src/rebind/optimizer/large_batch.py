@@ -47,7 +47,7 @@ _RISES: dict[str, Callable[[float], float] | None] = {
 class LBSGD(WithMomentum):
     """`SGD` whose batch is as large as several, with a rate that rises to as many times its size in a warm-up.
 
-    The gradients of `batch_scale` calls are collected, and their mean moves the weight with the rate ``lr * m``.
+    The gradients of `batch_scale` calls are collected, and their mean updates the weight with the rate ``lr * m``.
     In the warm-up ``m`` rises from 1 to `batch_scale` along ``x``, ``x ** 2`` or ``sqrt(x)``, where ``x`` is the
     share of it that is over (Goyal and others, 2017). With ``'lars'`` there is no warm-up: ``m = sqrt(|weight| **
     2 / (|grad| ** 2 + wd * |weight| ** 2))``, between 0.01 and 100, for each layer. PyTorch has no such
@@ -56,7 +56,7 @@ class LBSGD(WithMomentum):
     Parameters
     ----------
     momentum
-        The part of the last step that is added to the next.
+        The fraction of the last step that is added to the next.
     warmup_strategy
         ``'linear'``, ``'power2'``, ``'sqrt'`` or ``'lars'``.
     warmup_epochs
@@ -159,7 +159,7 @@ class LBSGD(WithMomentum):
             rates = list((column(group.lr, weights) * ratios).to(group.weights[0].dtype))
         update_by_sgd(group, rates, self.momentum)
 
-    # In an `UpdatePart` the sum of the gradients is a part of the state, and whether there are enough is a rate.
+    # In an `UpdatePart` the sum of the gradients is in the state, and whether there are enough is a rate.
 
     def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
         """Count a call for each weight, and return what an `UpdatePart` takes."""

@@ -57,7 +57,7 @@ class LARS(WithMomentum):
     Parameters
     ----------
     momentum
-        The part of the last step that is added to the next.
+        The fraction of the last step that is added to the next.
     lazy_update
         For sparse gradients: whether only their rows are updated. Dense ones are always updated whole.
     eta
@@ -130,22 +130,22 @@ class LARS(WithMomentum):
             if str(self.idx2name.get(i, "")).endswith(("bias", "gamma", "beta"))
         ]
         if plain:
-            part = group.part(plain)
-            update_by_sgd(part, part.lr, part.more["momentum"])
+            subset = group.subset(plain)
+            update_by_sgd(subset, subset.lr, subset.more["momentum"])
         scaled = [k for k in range(len(group.index)) if k not in set(plain)]
         if scaled:
-            part = group.part(scaled)
-            squares = sums_of_squares(part.weights)
+            subset = group.subset(scaled)
+            squares = sums_of_squares(subset.weights)
             rates = rules.lars_rates(
-                column(part.lr, squares),
+                column(subset.lr, squares),
                 squares,
-                sums_of_squares(part.grads),
-                column(part.wd, squares),
+                sums_of_squares(subset.grads),
+                column(subset.wd, squares),
                 eta=self.eta,
                 eps=self.eps,
-                rescale_grad=part.rescale_grad,
+                rescale_grad=subset.rescale_grad,
             )
-            update_by_sgd(part, list(rates.to(part.weights[0].dtype)), part.more["momentum"])
+            update_by_sgd(subset, list(rates.to(subset.weights[0].dtype)), subset.more["momentum"])
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
         """Return the momentum of this update."""
@@ -159,12 +159,12 @@ class LAMB(WithMoments):
 
     With the moments of `Adam`, from the gradient without decay, ``d = m / (sqrt(v) + epsilon) + wd * weight`` and
     ``weight -= lr * |weight| / |d| * d``; the ratio is 1 where a norm is 0. PyTorch has no such optimizer. MXNet 1.9.1
-    stands still after one step with `multi_precision`.
+    stops after one step with `multi_precision`.
 
     Parameters
     ----------
     beta1, beta2
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added to the denominator.
     lower_bound, upper_bound

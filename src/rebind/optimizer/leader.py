@@ -96,7 +96,7 @@ class FTML(Optimizer[Leader]):
     Parameters
     ----------
     beta1, beta2
-        The part of the running means that remains at an update.
+        The fraction of the running means that remains at an update.
     epsilon
         Added to the denominator.
 

@@ -122,7 +122,7 @@ class Schedule(Settings):
         base = getattr(schedule, "base_lr", None)
         if base not in (None, 0.01, rate):  # 0.01 is what a schedule has that was given none
             warnings.warn(
-                f"{type(self).__name__}: learning_rate={rate} takes the place of base_lr={base} of the lr_scheduler",
+                f"{type(self).__name__}: learning_rate={rate} replaces base_lr={base} of the lr_scheduler",
                 stacklevel=5,
             )
         if given is not None and isinstance(schedule, LRScheduler):
@@ -141,7 +141,7 @@ class Schedule(Settings):
                 self.num_update = count
 
     def _set_current_context(self, device_id: int) -> None:
-        """Keep counts apart by the number of a device."""
+        """Count updates for a device of its own from now on."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     @property

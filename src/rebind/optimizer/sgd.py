@@ -18,7 +18,7 @@ __all__ = ["DCASGD", "NAG", "SGD", "ccSGD"]
 
 
 class Momentum(NamedTuple):
-    """The last move of a weight, learning rate included."""
+    """The last step of a weight, learning rate included."""
 
     buffer: Tensor
 
@@ -51,7 +51,7 @@ class SGD(WithMomentum):
     Parameters
     ----------
     momentum
-        The part of the last step that is added to the next.
+        The fraction of the last step that is added to the next.
     lazy_update
         For sparse gradients: whether only their rows are updated. Dense ones are always updated whole.
 
@@ -98,7 +98,7 @@ class NAG(WithMomentum):
     Parameters
     ----------
     momentum
-        The part of the last step that is added to the next; 0 makes it `SGD`.
+        The fraction of the last step that is added to the next; 0 makes it `SGD`.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class NAG(WithMomentum):
 
 
 class Drift(NamedTuple):
-    """The last move, if there is momentum, and the weight before it."""
+    """The last step, if there is momentum, and the weight before it."""
 
     buffer: Tensor | None
     previous: Tensor
@@ -141,7 +141,7 @@ class DCASGD(Optimizer[Drift]):
     Parameters
     ----------
     momentum
-        The part of the last step that is added to the next. MXNet 1.9.1 fails with any.
+        The fraction of the last step that is added to the next. MXNet 1.9.1 fails with any.
     lamda
         How much of the estimate counts.
 

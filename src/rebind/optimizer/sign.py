@@ -24,7 +24,7 @@ class Signum(WithMomentum):
     Parameters
     ----------
     momentum
-        The part of the running mean that remains at an update.
+        The fraction of the running mean that remains at an update.
     wd_lh
         Weight decay beside the momentum. MXNet 1.9.1 fails with it where there is no momentum.
 

@@ -2,7 +2,7 @@
 
 The content is a pickle of ``{index: state}``, or of ``(that, optimizer)``. A state is None, an array or a tuple of
 states. An array is pickled as ``NDArray(None)`` with the attribute ``handle``, a bytearray with the array as it
-stands in a ``.params`` file. Optimizers and schedules are pickled as their classes with their attributes.
+is in a ``.params`` file. Optimizers and schedules are pickled as their classes with their attributes.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def array_to_bytes(array: NDArray) -> bytes:
-    """Return an array as it stands in a ``.params`` file.
+    """Return an array as it is in a ``.params`` file.
 
     >>> from rebind import nd
     >>> len(array_to_bytes(nd.ones((2,)))) - len(array_to_bytes(nd.ones((1,))))
@@ -246,7 +246,7 @@ class _Unpickler(pickle.Unpickler):
     """Makes plain data of a pickle; a name that is not in the list is an error before anything is called."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what stands for a class or function of the file."""
+        """Return what replaces a class or function of the file."""
         allowed = _ALLOWED.get((module, name))
         if allowed is not None:
             return allowed
@@ -304,7 +304,7 @@ def _array_from(handle: object, index: object) -> NDArray | None:
 def _optimizer_from(record: object) -> Optimizer:
     if not isinstance(record, _Record) or record.kind not in optimizers:
         raise FormatError(
-            f"optimizer states: the second part must be an optimizer; got {type(record).__name__}"
+            f"optimizer states: the second member must be an optimizer; got {type(record).__name__}"
         )
     attributes = dict(record.attributes)
     kind = optimizers[record.kind]

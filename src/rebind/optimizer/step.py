@@ -143,7 +143,7 @@ class UpdatePart:
             () if rates.seed is None else [derive(rates.seed, k) for k in range(len(targets))],
         )  # fmt: skip
         for members in kinds.values():
-            optimizer.update_traced(whole.part(members))
+            optimizer.update_traced(whole.subset(members))
         for weight, target in zip(weights, targets, strict=True):
             if target is not weight:
                 weight.copy_(target)

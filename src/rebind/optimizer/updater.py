@@ -16,7 +16,7 @@ __all__ = ["Updater", "get_updater"]
 
 
 class Updater:
-    """Updates weights with an optimizer and keeps their states, by index.
+    """Updates weights with an optimizer and holds their states, by index.
 
     ``updater(index, grad, weight)`` takes one index and its arrays, or lists of them: weights that are given
     together are updated together, which is faster. States are made at the first update of a weight.

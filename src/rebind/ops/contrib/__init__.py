@@ -1,4 +1,4 @@
-"""What MXNet keeps under ``contrib``: ``nd.contrib.X`` and ``sym.contrib.X`` are the operators ``_contrib_X``."""
+"""What MXNet has under ``contrib``: ``nd.contrib.X`` and ``sym.contrib.X`` are the operators ``_contrib_X``."""
 
 from . import (
     attention,

@@ -175,7 +175,7 @@ def _settle(
     suppresses: Callable[[Tensor, Tensor], Tensor],
     enough: int | None,
 ) -> None:
-    """Write which boxes of some groups stay; `origin` (G, K) says where they are, the last place being none."""
+    """Write which boxes of some groups stay; `origin` (G, K) says where they are, the last position being none."""
     nowhere = len(boxes)
     found = torch.zeros(len(origin), dtype=torch.int64, device=origin.device)
     boxes = boxes[origin.clamp(max=nowhere - 1)]
@@ -184,53 +184,53 @@ def _settle(
         groups, count = origin.shape
         size = min(count, max(32, _PAIRS_AT_ONCE // (groups * count)))
         front, rest = boxes[:, :size], boxes[:, size:]
-        kept = _undominated(suppresses(front, front).triu_(1), left[:, :size])
-        stays[origin[:, :size]] = kept
+        winners = _undominated(suppresses(front, front).triu_(1), left[:, :size])
+        stays[origin[:, :size]] = winners
         if size == count:
             break
-        order, real = _pack(kept)
-        gone = suppresses(_rows(front, order), rest).logical_and_(real.unsqueeze(-1)).any(1)
+        order, real = _pack(winners)
+        gone = suppresses(_select(front, order), rest).logical_and_(real.unsqueeze(-1)).any(1)
         left = left[:, size:] & ~gone
-        found += kept.sum(1)
+        found += winners.sum(1)
         if enough is not None:
             left &= (found < enough).unsqueeze(1)
         # Groups that are done, and boxes that are gone, are left out.
         busy = left.any(1).nonzero().squeeze(1)
         order, left = _pack(left[busy])
-        found, boxes = found[busy], _rows(rest[busy], order)
+        found, boxes = found[busy], _select(rest[busy], order)
         origin = origin[busy, size:].gather(1, order).masked_fill_(~left, nowhere)
 
 
 def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
-    """Yield the places of boxes that take part, by image or by image and class: (G, K), filled up with one beyond.
+    """Yield the positions of boxes that take part, by image or by image and class: (G, K), filled up with one beyond.
 
     Groups of about one size go together, so that a large one does not make all others as large.
     """
-    place = allowed.flatten().nonzero().squeeze(1)
-    group = place // allowed.shape[1]
+    position = allowed.flatten().nonzero().squeeze(1)
+    group = position // allowed.shape[1]
     if classes is not None:
-        names, kind = classes.flatten()[place].unique(return_inverse=True)
+        names, kind = classes.flatten()[position].unique(return_inverse=True)
         group, order = torch.sort(group * len(names) + kind, stable=True)
-        place, group = place[order], group.unique_consecutive(return_inverse=True)[1]
+        position, group = position[order], group.unique_consecutive(return_inverse=True)[1]
     counts = group.bincount()
-    number = torch.arange(len(place), device=place.device) - (counts.cumsum(0) - counts)[group]
+    number = torch.arange(len(position), device=position.device) - (counts.cumsum(0) - counts)[group]
     level = counts.double().log2().ceil()
     for each in level[counts > 0].unique().tolist():
         here = level == each
         chosen = here[group]
         row = (here.cumsum(0) - 1)[group[chosen]]
-        origin = place.new_full((int(here.sum()), int(counts[here].max())), allowed.numel())
-        yield origin.index_put_((row, number[chosen]), place[chosen])
+        origin = position.new_full((int(here.sum()), int(counts[here].max())), allowed.numel())
+        yield origin.index_put_((row, number[chosen]), position[chosen])
 
 
 def _pack(chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places of what is chosen in each row, (B, K), and which of them are real: rows are filled up."""
+    """Return the positions of what is chosen in each row, (B, K), and which of them are real: rows are filled up."""
     most = int(chosen.sum(1).max()) if chosen.numel() else 0
     order = chosen.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
     return order, chosen.gather(1, order)
 
 
-def _rows(array: Tensor, index: Tensor) -> Tensor:
+def _select(array: Tensor, index: Tensor) -> Tensor:
     """Return rows (B, K, ...) of `array` (B, N, ...)."""
     return array.gather(1, index.unsqueeze(-1).expand(-1, -1, array.shape[2]))
 

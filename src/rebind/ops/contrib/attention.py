@@ -18,10 +18,10 @@ __all__ = [
     "interleaved_matmul_selfatt_valatt",
 ]  # fmt: skip
 
-# Projections of queries, keys and values stand beside each other, head by head: (length, batch, heads * kinds * size).
+# Projections of queries, keys and values are interleaved, head by head: (length, batch, heads * kinds * size).
 
 
-def _parts(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
+def _projections(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ...]:
     """Return each kind of projection as (batch * heads, length, size)."""
     if array.ndim != 3 or array.shape[2] % (heads * kinds):
         raise ShapeError(
@@ -29,7 +29,7 @@ def _parts(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tensor, ..
         )
     length, batch, _ = array.shape
     apart = array.reshape(length, batch * heads, kinds, -1)
-    return tuple(part.transpose(0, 1) for part in apart.unbind(2))
+    return tuple(each.transpose(0, 1) for each in apart.unbind(2))
 
 
 def _scores(queries: Tensor, keys: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ def interleaved_matmul_selfatt_qk(
     tensor([[[ 6., 10.],
              [ 3.,  5.]]])
     """
-    queries, keys, _ = _parts("queries_keys_values", queries_keys_values, heads, 3)
+    queries, keys, _ = _projections("queries_keys_values", queries_keys_values, heads, 3)
     return _scores(queries, keys)
 
 
@@ -86,8 +86,8 @@ def interleaved_matmul_encdec_qk(
     >>> interleaved_matmul_encdec_qk(queries, keys_values, heads=1)
     tensor([[[ 6., 10.]]])
     """
-    (wanted,) = _parts("queries", queries, heads, 1)
-    keys, _ = _parts("keys_values", keys_values, heads, 2)
+    (wanted,) = _projections("queries", queries, heads, 1)
+    keys, _ = _projections("keys_values", keys_values, heads, 2)
     if queries.shape[1] != keys_values.shape[1] or wanted.shape[2] != keys.shape[2]:
         raise ShapeError(
             f"keys_values must have the batch of queries and twice their size; "
@@ -109,7 +109,7 @@ out : (L, B, heads * D)"""
 
     def function(*arrays: Tensor, heads: Annotated[int, AtLeast(1)]) -> Tensor:
         mixed, attention = arrays
-        return _weighted(attention, _parts(projections, mixed, heads, kinds)[-1], heads)
+        return _weighted(attention, _projections(projections, mixed, heads, kinds)[-1], heads)
 
     with_signature(function, name.removeprefix("_contrib_"), doc, map(array, (projections, "attention")))
     return operator(name)(function)

@@ -101,7 +101,7 @@ def bipartite_matching(
         order = torch.where(column >= 0, values, float("-inf")).argsort(dim=1, descending=True, stable=True)
         column = column.scatter(1, order[:, topk:], -1)
     rows, columns = scores.shape[1:]
-    # Rows without a column are written behind the last one, which is cut off.
+    # Rows without a column are written after the last one, which is cut off.
     row = torch.full((scores.shape[0], columns + 1), -1, device=data.device)
     numbers = torch.arange(rows, device=data.device).expand_as(column)
     row.scatter_(1, torch.where(column >= 0, column, columns), numbers)

@@ -1,4 +1,4 @@
-"""Convolutions that read between the pixels, where another layer tells them to."""
+"""Convolutions that read between the pixels, at offsets that another layer computes."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def modulated_deformable_convolution(
     im2col_step: Annotated[int, AtLeast(0)] = 64,
     layout: Layout | None = None,
 ) -> Tensor:
-    """Convolution in two dimensions whose filters read each element moved by `offset` and multiplied by `mask`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset` and multiplied by `mask`.
 
-    A filter reads, at output place p,
+    A filter reads, at output position p,
     ``sum_k weight[k] * mask[k, p] * data(stride p - pad + dilate k + offset[k, p])``. Between the pixels data is
     bilinear, with zeros around the image. All inputs get gradients. It runs on every device; MXNet's needs a GPU.
 
@@ -100,10 +100,10 @@ def modulated_deformable_convolution(
 def deformable_convolution(
     data: Tensor, offset: Tensor, weight: Tensor, bias: Tensor | None = None, **settings: Any
 ) -> Tensor:
-    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset`.
 
-    A filter reads, at output place p, ``sum_k weight[k] * data(stride p - pad + dilate k + offset[k, p])``. Between
-    the pixels data is bilinear. Within the image it goes on to the edge beyond the last row and column as these are;
+    A filter reads, at output position p, ``sum_k weight[k] * data(stride p - pad + dilate k + offset[k, p])``. Between
+    the pixels data is bilinear. Within the image the last row and column continue to the edge;
     whatever lies outside of [0, H) and [0, W) is 0. (`ModulatedDeformableConvolution` falls to 0 gradually.) All
     inputs get gradients.
 
@@ -157,7 +157,7 @@ def deformable_convolution(
 
 
 class _Window:
-    """Where the filters stand, in numbers; an unknown size of data is 0."""
+    """The positions of the filters: kernel, strides, padding and sizes; an unknown size of data is 0."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class _Window:
 def _points(data: Tensor, offset: Tensor, window: _Window) -> tuple[Tensor, Tensor]:
     """Return where the filters read, y and x: (N, *windows, elements of a filter, deformable groups)."""
     offset = offset.to(torch.promote_types(offset.dtype, torch.float32))
-    moved = offset.unflatten(1, (window.deformable_groups, -1, 2)).permute(3, 0, 4, 5, 2, 1)
+    shift = offset.unflatten(1, (window.deformable_groups, -1, 2)).permute(3, 0, 4, 5, 2, 1)
     down, right = (
         torch.arange(size, device=data.device).unsqueeze(1) * s - p + torch.arange(k, device=data.device) * d
         for size, k, s, d, p in zip(
@@ -229,7 +229,7 @@ def _points(data: Tensor, offset: Tensor, window: _Window) -> tuple[Tensor, Tens
     columns = window.kernel[1]
     y = down.repeat_interleave(columns, 1).view(-1, 1, down.shape[1] * columns, 1)
     x = right.repeat(1, window.kernel[0]).view(1, -1, right.shape[1] * window.kernel[0], 1)
-    return y + moved[0], x + moved[1]
+    return y + shift[0], x + shift[1]
 
 
 def _product(

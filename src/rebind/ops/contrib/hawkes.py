@@ -83,9 +83,9 @@ def hawkesll(
     first = torch.ones_like(valid)
     first[:, 1:] = marks[:, 1:] != marks[:, :-1]
     since = torch.where(first, time, torch.diff(time, dim=1, prepend=time[:, :1]))
-    kept = torch.exp(-decay * torch.where(valid, since, 0))
-    # memory just before an event: kept * (1 + memory before the previous one), or what the state has left
-    memory = _scan(torch.where(first, 0, kept), torch.where(first, before, 1) * kept)
+    decayed = torch.exp(-decay * torch.where(valid, since, 0))
+    # memory just before an event: decayed * (1 + memory before the previous one), or what the state has left
+    memory = _scan(torch.where(first, 0, decayed), torch.where(first, before, 1) * decayed)
     intensity = torch.where(valid, rate + alpha[kind] * decay * memory, 1)
     left = torch.where(valid, horizon - time, 0)
     arisen = torch.log(intensity) + alpha[kind] * torch.expm1(-decay * left)

@@ -31,9 +31,9 @@ def multi_box_prior(
 ) -> Tensor:
     """Anchors around each position of a feature map, as (left, top, right, bottom), the whole map being 1 by 1.
 
-    At a position stand an anchor of each size with the first ratio, then the first size with each further ratio, row
-    after row of the map. Sizes are relative to the height: a ratio of 1 is a square in pixels of the map. Of `data`
-    the shape alone counts.
+    A position has an anchor of each size with the first ratio, then one of the first size with each further ratio;
+    positions follow row after row of the map. Sizes are relative to the height: a ratio of 1 is a square in pixels of
+    the map. Of `data` the shape alone counts.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def multi_box_detection(
     """Detections (class, score, left, top, right, bottom) of each image, the best first; class -1 is none.
 
     Each anchor detects the class with the highest probability, the background, class 0, left out: class 0 of the
-    output is class 1 of `cls_prob`. A detection that a better one of its class suppresses has class -1 and keeps its
+    output is class 1 of `cls_prob`. A detection that a better one of its class suppresses has class -1 and its
     score and box. Rows without a detection are -1. The gradient is zero.
 
     Parameters
@@ -247,13 +247,13 @@ def multi_box_detection(
         Has no effect, as in MXNet 1.9.1: the background is class 0.
     nms_threshold
         The intersection over union from which the box with the smaller score is suppressed. Outside of (0, 1] nothing
-        is, and detections keep the order of the anchors.
+        is, and detections are in the order of the anchors.
     force_suppress
         Let detections of different classes suppress each other too.
     variances
         Factors of the four offsets.
     nms_topk
-        Above 0, the number of detections, best first, that are kept before suppression. The rows behind them hold other
+        Above 0, the number of detections, best first, that go into suppression. The rows after them hold other
         detections with class -1, in the order of the anchors.
 
     Shapes
@@ -282,24 +282,24 @@ def multi_box_detection(
     detections = torch.cat([kind.squeeze(1).unsqueeze(-1).to(boxes.dtype), scores.unsqueeze(-1), boxes], -1)
 
     suppresses = 0 < nms_threshold <= 1
-    kept = min(nms_topk, count) if nms_topk > 0 and suppresses else count
+    chosen = min(nms_topk, count) if nms_topk > 0 and suppresses else count
     order = valid.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
     if suppresses:
         best = torch.where(valid, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)
-        order = torch.cat([best[:, :kept], order[:, kept:]], 1)
+        order = torch.cat([best[:, :chosen], order[:, chosen:]], 1)
     out = detections.gather(1, order.unsqueeze(-1).expand(-1, -1, 6))
     real = torch.arange(count, device=out.device) < valid.sum(1, keepdim=True)
     out.masked_fill_(~real.unsqueeze(-1), -1)
     if suppresses:
         stays = keep_best(
-            out[:, :kept, 2:],
-            real[:, :kept],
+            out[:, :chosen, 2:],
+            real[:, :chosen],
             nms_threshold,
-            classes=None if force_suppress else out[:, :kept, 0],
+            classes=None if force_suppress else out[:, :chosen, 0],
             inclusive=True,
         )
-        out[:, :kept, 0].masked_fill_(~stays, -1)
-        out[:, kept:, 0] = -1
+        out[:, :chosen, 0].masked_fill_(~stays, -1)
+        out[:, chosen:, 0] = -1
     return out.to(cls_prob.dtype)
 
 

@@ -36,7 +36,7 @@ def _proposals(
 ) -> tuple[Tensor, Tensor]:
     """Regions (image, left, top, right, bottom) that may hold an object, the best of an image first, and scores.
 
-    Around each position of the feature map stands an anchor of each ratio and scale. Predicted offsets move and size
+    Around each position of the feature map there is an anchor of each ratio and scale. Predicted offsets move and size
     it; the result is cut at the border of the image. A region smaller than `rpn_min_size` is made larger by half of
     that on each side, and comes after all others, with score -1, as do those at positions beyond the image. The best
     regions go through non-maximum suppression, in which the right and bottom pixels belong to a region. When fewer
@@ -87,7 +87,7 @@ def _proposals(
     base = scores.new_tensor(anchors)
     row, column = (torch.arange(size, device=scores.device) for size in (height, width))
     position = torch.stack([column.expand(height, width), row.unsqueeze(1).expand(height, width)], -1)
-    boxes = _moved(base + position.repeat(1, 1, 2).unsqueeze(2) * feature_stride, offsets, iou_loss)
+    boxes = _shifted(base + position.repeat(1, 1, 2).unsqueeze(2) * feature_stride, offsets, iou_loss)
 
     last = (info[:, [1, 0]] - 1).repeat(1, 2).view(-1, 1, 1, 1, 4)
     boxes = torch.minimum(boxes, last).clamp_(min=0)
@@ -108,13 +108,13 @@ def _proposals(
     stays = keep_best(
         boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n
     )
-    places = stays.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+    chosen = stays.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
     turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
-    places = places.gather(1, turn)
+    chosen = chosen.gather(1, turn)
     image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)
-    regions = boxes.gather(1, places.unsqueeze(-1).expand(-1, -1, 4))
+    regions = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4))
     regions = torch.cat([image.expand(-1, regions.shape[1], 1), regions], -1)
-    return regions.view(-1, 5).to(cls_prob.dtype), scores.gather(1, places).view(-1, 1).to(cls_prob.dtype)
+    return regions.view(-1, 5).to(cls_prob.dtype), scores.gather(1, chosen).view(-1, 1).to(cls_prob.dtype)
 
 
 def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) -> list[tuple[float, ...]]:
@@ -130,7 +130,7 @@ def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) 
     return made
 
 
-def _moved(boxes: Tensor, offsets: Tensor, iou_loss: bool) -> Tensor:
+def _shifted(boxes: Tensor, offsets: Tensor, iou_loss: bool) -> Tensor:
     """Return boxes after the predicted offsets."""
     if iou_loss:
         return boxes + offsets

@@ -1,4 +1,4 @@
-"""Pictures of other sizes: means over as many parts as asked for, and interpolation."""
+"""Pictures of other sizes: means over windows, and interpolation."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def bilinear_resize(
         Sizes of the result, for the mode ``'size'``.
     scale_height, scale_width
         What to multiply the sizes of the data by, for ``'size'``, instead of `height` and `width`, and for
-        ``'odd_scale'``. (MXNet 1.9.1 fails at `scale_height` alone, and does not heed `scale_width` alone.)
+        ``'odd_scale'``. (MXNet 1.9.1 fails at `scale_height` alone, and ignores `scale_width` alone.)
     mode
         ``'size'``; ``'like'``: the sizes of the array `like`; ``'odd_scale'``: the scaled size, for an odd one
         ``(size - 1) * scale + 1``; ``'to_even_down'``, ``'to_even_up'``, ``'to_odd_down'``, ``'to_odd_up'``: the next

@@ -24,17 +24,17 @@ def count_sketch(
     """Count sketch of the last axis: ``out[h[i]]`` is the sum of ``s[i] * data[i]``.
 
     Charikar, Chen, Farach-Colton: Finding frequent items in data streams, 2002.
-    It runs on every device; MXNet's needs a GPU. Only `data` has a gradient. An index outside of ``[0, out_dim)`` takes
-    the nearest place.
+    It runs on every device; MXNet's needs a GPU. Only `data` has a gradient. An index outside of ``[0, out_dim)`` is
+    clipped.
 
     Parameters
     ----------
     h
-        For each element of the last axis the place that it is added to.
+        For each element of the last axis the index that it is added to.
     s
         Its sign, 1 or -1.
     out_dim
-        Number of places.
+        Size of the sketch.
     processing_batch_size
         Has no effect: in MXNet, how many vectors are computed at once.
 
@@ -55,10 +55,10 @@ def count_sketch(
                 f"{name} must have shape (1, {size}) to match data of shape "
                 f"{tuple(data.shape)}; got {tuple(array.shape)}"
             )
-    place = h.detach().reshape(-1).to(torch.int64).clamp(0, out_dim - 1)
+    index = h.detach().reshape(-1).to(torch.int64).clamp(0, out_dim - 1)
     signed = data * s.detach().reshape(-1).to(data.dtype)
     out = torch.zeros(*data.shape[:-1], out_dim, dtype=data.dtype, device=data.device)
-    return out.index_add(-1, place, signed)
+    return out.index_add(-1, index, signed)
 
 
 @count_sketch.fill_shapes

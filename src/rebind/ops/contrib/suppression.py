@@ -79,8 +79,8 @@ def box_nms(
     """
     _check_columns(data, coord_start, score_index, id_index)
     if topk == 0:
-        places = torch.arange(data.shape[-2], device=data.device)
-        return data.clone(), places.expand(data.shape[:-1]).contiguous()
+        positions = torch.arange(data.shape[-2], device=data.device)
+        return data.clone(), positions.expand(data.shape[:-1]).contiguous()
     rows = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
     scores = rows[..., score_index]
     allowed = scores > valid_thresh
@@ -100,22 +100,24 @@ def box_nms(
     if in_format != out_format:
         changed = to_centers(boxes) if out_format == "center" else to_corners(boxes)
         ordered[..., coord_start : coord_start + 4] = changed.to(data.dtype)
-    # What stays moves up; what goes is written to a row behind the last one, which is cut off.
+    # What stays is written to the first rows; what goes, to a row after the last one, which is cut off.
     count = rows.shape[1]
-    place = torch.where(stays, stays.cumsum(1) - 1, count)
+    position = torch.where(stays, stays.cumsum(1) - 1, count)
     out = rows.new_full((rows.shape[0], count + 1, rows.shape[2]), -1)
-    out.scatter_(1, place.unsqueeze(-1).expand_as(ordered), ordered)
-    index = torch.full(out.shape[:2], -1, device=data.device).scatter_(1, place, order)
+    out.scatter_(1, position.unsqueeze(-1).expand_as(ordered), ordered)
+    index = torch.full(out.shape[:2], -1, device=data.device).scatter_(1, position, order)
     return out[:, :count].reshape(data.shape), index[:, :count].reshape(data.shape[:-1])
 
 
 @box_nms.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    index, head = outputs[1].unsqueeze(-1), heads[0]
-    kept = torch.where(index >= 0, head, 0)
-    return (torch.zeros_like(head).scatter_add(-2, index.clamp(min=0).expand_as(head), kept),)
+    index, head_grad = outputs[1].unsqueeze(-1), head_grads[0]
+    of_survivors = torch.where(index >= 0, head_grad, 0)
+    return (
+        torch.zeros_like(head_grad).scatter_add(-2, index.clamp(min=0).expand_as(head_grad), of_survivors),
+    )
 
 
 def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: int) -> None:

@@ -65,9 +65,9 @@ def gradientmultiplier(data: Tensor, *, scalar: float = 1.0, is_int: bool = True
 
 @gradientmultiplier.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    return ((heads[0] * p.scalar).to(heads[0].dtype),)
+    return ((head_grads[0] * p.scalar).to(head_grads[0].dtype),)
 
 
 @operator("_contrib_round_ste", alike=True)
@@ -93,9 +93,9 @@ def sign_ste(data: Tensor) -> Tensor:
 @round_ste.gradient
 @sign_ste.gradient
 def _(
-    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], heads: Sequence[Tensor]
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    return (heads[0],)
+    return (head_grads[0],)
 
 
 @operator("_contrib_allclose", types={"a": "T", "b": "T", "output": torch.uint8}, head_gradient=False)
@@ -136,9 +136,9 @@ def arange_like(
     start, step
         For an array of an integer type they are cut towards 0.
     repeat
-        How often each value stands.
+        How often each value is repeated.
     ctx
-        Has no effect: the result stands where `data` does.
+        Has no effect: the result is on the device of `data`.
     axis
         The axis whose size counts; None for all elements.
 
@@ -186,9 +186,9 @@ def index_array(data: Tensor, *, axes: tuple[int, ...] | None = None) -> Tensor:
 
 @operator("_contrib_index_copy", types={"old_tensor": "T", "index_vector": "any", "new_tensor": "T"})
 def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> Tensor:
-    """A copy of `old_tensor` with the rows of `new_tensor` at the places in `index_vector`.
+    """A copy of `old_tensor` with the rows of `new_tensor` at the positions in `index_vector`.
 
-    Where a place occurs twice either row may be the one that stays.
+    Where a position occurs twice, either row may be the result.
 
     Shapes
     ------
@@ -227,7 +227,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 def boolean_mask(data: Tensor, index: Tensor, *, axis: int = 0) -> Tensor | None:
     """Slices of `data` along an axis where `index` is not 0.
 
-    How many they are only the values of `index` tell: inference leaves the shape of the result unknown, and the
+    How many they are depends on the values of `index`: inference leaves the shape of the result unknown, and the
     operator runs imperatively. Different from MXNet, `axis` may be any.
 
     Shapes

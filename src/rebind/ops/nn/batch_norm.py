@@ -18,7 +18,7 @@ __all__ = [
     "Normalized", "batch_norm", "batch_norm_v1", "batch_norm_with_relu", "check_channels", "declare_batch_norm",
 ]  # fmt: skip
 
-# Output, mean, (inverse root of the) variance, and the new moving statistics where they move.
+# Output, mean, (inverse root of the) variance, and the new moving statistics where they change.
 Normalized: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
 
 
@@ -43,7 +43,7 @@ def _batch_norm(
     """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
 
     In training the mean and the (biased) variance are those of the batch; in inference, and always with
-    `use_global_stats`, they are the moving ones. Other than in torch: `eps` is 1e-3, `momentum` is the share of
+    `use_global_stats`, they are the moving ones. Unlike in torch: `eps` is 1e-3, `momentum` is the share of
     the old value, ``new = momentum * old + (1 - momentum) * batch``, and the moving variance is biased too.
 
     Parameters
@@ -54,9 +54,9 @@ def _batch_norm(
         How much of the moving statistics remains in a training step.
     fix_gamma
         Count `gamma` as 1 whatever is stored in it; its gradient is zero. MXNet overwrites the array with ones
-        in passing, which rebind does not.
+        as a side effect, which rebind does not.
     use_global_stats
-        Normalize with the moving statistics in training too; they do not move then.
+        Normalize with the moving statistics in training too; they do not change then.
     output_mean_var
         Show the mean and the inverse standard deviation that were used as outputs.
     axis
@@ -81,7 +81,7 @@ def _batch_norm(
     scale = torch.ones_like(gamma) if fix_gamma else gamma
     new_mean = new_var = None
     if training and not use_global_stats:
-        # This function of torch, unlike the next, does not look whether there are as many parameters as channels.
+        # This function of torch, unlike the next, does not check that there are as many parameters as channels.
         check_channels(data, gamma, beta, moving_mean, moving_var)
         out, mean, invstd = torch.native_batch_norm(data, scale, beta, None, None, True, 0.0, eps)
         # Neither is differentiable. The variance is recovered from what the gradient needs anyway.
@@ -89,7 +89,7 @@ def _batch_norm(
         new_var = torch.lerp(invstd.pow(-2).sub_(eps), moving_var, momentum)
     else:
         out = torch.batch_norm(data, scale, beta, moving_mean, moving_var, False, 0.0, eps, True)
-        # Nobody sees the hidden outputs: they must not cost anything.
+        # The hidden outputs must not cost anything.
         mean, invstd = moving_mean, moving_var
         if output_mean_var:
             mean, invstd = mean.detach(), invstd.detach().add(eps).rsqrt_()
@@ -104,7 +104,7 @@ def check_channels(data: Tensor, *arrays: Tensor) -> None:
     >>> check_channels(torch.zeros(8, 3), torch.ones(2))
     Traceback (most recent call last):
         ...
-    rebind.errors.ShapeError: gamma, beta, moving_mean and moving_var must have shape (3,) to match the channels of data; got (2,)
+    rebind.errors.ShapeError: gamma, beta, moving_mean and moving_var must have shape (3,) ...
     """
     channels = data.shape[1:2]
     if any(array.shape != channels for array in arrays):

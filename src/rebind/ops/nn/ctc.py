@@ -29,7 +29,7 @@ def _skipped(name: str, p: Params) -> bool:
     "_contrib_ctc_loss",
     skip=_skipped,
     outputs=("output0",),
-    rows=2,  # MXNet keeps the gradient beside it
+    rows=2,  # MXNet stores the gradient in a second output
     types=dict.fromkeys(("label", "data_lengths", "label_lengths"), "any"),
 )
 def ctc_loss(
@@ -49,15 +49,15 @@ def ctc_loss(
 
     A sequence that cannot have its labels (more of them than steps, counted with a blank between equal neighbours)
     has loss 0 and no gradient, as in MXNet. A label that is no class has loss nan and no gradient, where MXNet reads
-    foreign memory; lengths outside of the arrays are taken for the nearest that lie within. The blank does not belong
-    among the labels; where it stands there all the same it is a label like any other.
+    foreign memory; lengths outside of the arrays are clipped to them. The blank does not belong
+    among the labels; if it is there, it is a label like any other.
 
     Parameters
     ----------
     use_data_lengths
-        Heed `data_lengths`; otherwise all T steps belong to each sequence.
+        Use `data_lengths`; otherwise all T steps belong to each sequence.
     use_label_lengths
-        Heed `label_lengths`; otherwise labels end before the first 0, with `blank_label` ``'first'``, or the first
+        Use `label_lengths`; otherwise labels end before the first 0, with `blank_label` ``'first'``, or the first
         -1, with ``'last'``.
     blank_label
         Which class is the blank, the ``'first'`` one (labels are 1 ... C-1) or the ``'last'`` one (0 ... C-2).
@@ -119,22 +119,22 @@ def _lengths(given: Tensor | None, batch: int, most: int, device: torch.device) 
 def _forward_algorithm(scores: Tensor, targets: Tensor, times: Tensor, lengths: Tensor, blank: int) -> Tensor:
     """Do what torch's loss does in operations that can be differentiated twice: one round for each time step."""
     steps, batch, _ = scores.shape
-    # Labels with blanks around each: places 0, 2, ... 2 L are blanks.
+    # Labels with blanks around each: positions 0, 2, ... 2 L are blanks.
     path = targets.new_full((batch, 2 * targets.shape[1] + 1), blank)
     path[:, 1::2] = targets
-    places = torch.arange(path.shape[1], device=path.device)
+    positions = torch.arange(path.shape[1], device=path.device)
     # From a label on to the next one, past the blank between them, unless the two are equal.
     skips = torch.zeros_like(path, dtype=torch.bool)
     skips[:, 3::2] = targets[:, 1:] != targets[:, :-1]
     never = torch.finfo(scores.dtype).min / 4  # finite, so that no difference is nan
     emitted = scores.gather(2, path.expand(steps, -1, -1))
-    reached = torch.where(places < 2, emitted[0], never)
+    reached = torch.where(positions < 2, emitted[0], never)
     for step in range(1, steps):
         onward = F.pad(reached, (2, 0), value=never)
         ways = torch.stack((reached, onward[:, 1:-1], torch.where(skips, onward[:, :-2], never)))
         reached = torch.where((step < times).unsqueeze(1), emitted[step] + ways.logsumexp(0), reached)
     last = 2 * lengths.unsqueeze(1)
-    ends = torch.where((places == last) | (places == last - 1), reached, never).logsumexp(1)
+    ends = torch.where((positions == last) | (positions == last - 1), reached, never).logsumexp(1)
     possible = (ends > never / 2) & (times > 0)
     return torch.where(possible, -ends, 0.0)
 

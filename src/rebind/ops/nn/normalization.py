@@ -65,8 +65,8 @@ def layer_norm(
     tensor([[-1.,  1.]])
     """
     last = axis in (-1, data.dim() - 1)
-    moved = data if last else data.movedim(axis, -1)
-    out, mean, invstd = torch.native_layer_norm(moved, gamma.shape, gamma, beta, eps)
+    last_axis = data if last else data.movedim(axis, -1)
+    out, mean, invstd = torch.native_layer_norm(last_axis, gamma.shape, gamma, beta, eps)
     if not last:
         out, mean, invstd = out.movedim(-1, axis), mean.movedim(-1, axis), invstd.movedim(-1, axis)
     if not output_mean_var:
@@ -98,7 +98,7 @@ def group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize each group of channels of each instance to mean 0 and variance 1, then scale and shift.
 
-    Other than in the paper and in torch, `gamma` and `beta` have one value for each group, not for each channel.
+    Unlike in the paper and in torch, `gamma` and `beta` have one value for each group, not for each channel.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
     for n, k, s, p in zip(spatial, kernel, stride, pad, strict=True):
         if convention == "full":
             windows = -(-(n + 2 * p - k) // s) + 1
-            # MXNet lets the last window begin in the padding or behind it; torch's ceil_mode leaves it out.
+            # MXNet lets the last window begin in the padding or beyond it; torch's ceil_mode leaves it out.
             direct = direct and (windows - 1) * s < n + p
         else:
             windows, direct = -(-n // s), False

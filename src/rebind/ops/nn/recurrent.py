@@ -69,7 +69,7 @@ def rnn(
     num_layers
         Number of layers, each on the outputs of the one before.
     bidirectional
-        Let each layer have a second direction, from the end; the outputs of both stand side by side.
+        Let each layer have a second direction, from the end; the outputs of both are concatenated.
     mode
         ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
     p
@@ -77,7 +77,7 @@ def rnn(
     state_outputs
         Return the states after the last step too.
     projection_size
-        Size P of a linear map of an LSTM's outputs, which stands for H wherever they are used.
+        Size P of a linear map of an LSTM's outputs, which replaces H wherever they are used.
     lstm_state_clip_min, lstm_state_clip_max
         Bounds that the cell state of an LSTM is held within, at each step. One needs the other.
     lstm_state_clip_nan
@@ -89,7 +89,7 @@ def rnn(
     Shapes
     ------
     data : (T, N, C)
-    parameters : (size,)           follows from the data and what is above
+    parameters : (size,)           follows from the data and the parameters
     state : (L, N, P or H)         ``L = num_layers``, doubled with ``bidirectional``
     state_cell : (L, N, H)         for ``'lstm'`` only
     sequence_length : (N,)         absent without ``use_sequence_length``; each in [1, T]

@@ -64,7 +64,7 @@ def softmax(
     dtype
         Type of the result, and of the computation; that of `data` when left out.
     use_length
-        Take `length` as an input: only so many leading elements along the axis take part, the others are 0.
+        Take `length` as an input: only so many leading elements along the axis count; the others are 0.
 
     Shapes
     ------

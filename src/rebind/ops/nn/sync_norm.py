@@ -36,12 +36,13 @@ def _sync_batch_norm(
     """Normalize each channel to mean 0 and variance 1 over the batches of all processes, then scale and shift it.
 
     In training within a process group of ``torch.distributed`` the statistics are those of what all its members
-    hold, in parts that may differ in size; every member must run the operator, in the same order. The gradient is
-    that of the sum of all members' losses; `gamma` and `beta` get each member's own part, as other parameters do.
+    hold, in slices that may differ in size; every member must run the operator, in the same order. The gradient is
+    that of the sum of all members' losses; `gamma` and `beta` get the gradient of
+    each member's own slice, as other parameters do.
     Without a group, and in inference, it is `BatchNorm`.
 
-    Other than in MXNet, the members are processes, not the devices of one process: with several devices in one
-    process each normalizes over its own part, and a warning says so.
+    Unlike in MXNet, the members are processes, not the devices of one process: with several devices in one
+    process each normalizes over its own slice, and a warning says so.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def _sync_batch_norm(
         if ndev > 1 and training and not (use_global_stats or data.is_meta):
             warnings.warn(
                 f"_contrib_SyncBatchNorm {key!r}: ndev is {ndev}, but there is no process group: the statistics are "
-                "those of one device's part of the batch. Start one process for each device, with "
+                "those of one device's slice of the batch. Start one process for each device, with "
                 "torch.distributed.init_process_group().",
                 stacklevel=2,
             )
@@ -110,7 +111,7 @@ def _over_all_members(
 
 
 class _SumOverMembers(torch.autograd.Function):
-    """The sum over all members of a group; so is its gradient, for each of them takes part in all losses."""
+    """The sum over all members of a group; so is its gradient, for each of them is in all losses."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:

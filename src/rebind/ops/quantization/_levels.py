@@ -41,7 +41,7 @@ def to_levels(data: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
 def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
     """Return an array of a type that the operator can read; any other is a DTypeError.
 
-    Where only shapes are asked for, on the meta device, types may be unknown yet: the first one stands in.
+    Where only shapes are asked for, on the meta device, types may be unknown yet: the first one is used.
 
     >>> require("data", torch.zeros(1), torch.int8, torch.uint8)
     Traceback (most recent call last):

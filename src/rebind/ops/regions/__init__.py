@@ -1,6 +1,6 @@
 """Pooling over regions of interest: each box on an image becomes a small map of one size.
 
-Boxes stand in an array `rois`, one a row: the index of its image in the batch, then coordinates in pixels of the
+Boxes are the rows of an array `rois`: the index of its image in the batch, then coordinates in pixels of the
 original image, which `spatial_scale` turns into those of the feature map. Boxes are taken as they are: no gradient
 flows to them. A box whose index names no image (-1 fills up arrays of boxes) gives zeros.
 """

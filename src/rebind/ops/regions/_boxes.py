@@ -90,8 +90,8 @@ def two_sizes(p: Params) -> str | None:
 def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """Return sums over whole images with weights for the rows and the columns of each bin.
 
-    How many pixels a bin covers only the boxes tell; as matrix products the work does not depend on it. What is not
-    finite, though, spreads to all boxes.
+    How many pixels a bin covers depends on the values of the boxes; the work of matrix products does not. What is
+    not finite, though, spreads to all boxes.
 
     Shapes
     ------
@@ -105,7 +105,7 @@ def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) ->
     >>> weighted_sums(data, torch.tensor([0]), torch.ones(1, 1, 2), torch.tensor([[[0.0, 0.5]]]))
     tensor([[[[3.]]]])
     """
-    # The weights of a box stand at its image; elsewhere they are 0, so that one product serves all images.
+    # The weights of a box are at the index of its image; elsewhere they are 0, so that one product serves all images.
     chosen = (image.unsqueeze(1) == torch.arange(len(data), device=data.device)).to(data.dtype)
     rows, columns = rows.to(data.dtype), columns.to(data.dtype)
     if data.ndim == 6:

@@ -16,7 +16,7 @@ from ._boxes import boxes_of, check_boxes, nothing, two_sizes, windows
 __all__ = ["roi_pooling"]
 
 
-# MXNet counts the places of the maxima among the outputs.
+# MXNet counts the positions of the maxima among the outputs.
 @operator("ROIPooling", rows=2)
 def roi_pooling(
     data: Tensor, rois: Tensor, *, pooled_size: Annotated[tuple[int, ...], AtLeast(1)], spatial_scale: float
@@ -31,7 +31,7 @@ def roi_pooling(
     pooled_size
         Rows and columns of bins, ``(h, w)``.
     spatial_scale
-        Factor from the boxes' pixels to those of `data`: 1/16 behind a stride of 16.
+        Factor from the boxes' pixels to those of `data`: 1/16 after a stride of 16.
 
     Shapes
     ------
@@ -70,8 +70,8 @@ def roi_pooling(
     best = _lowest_rank(ranks.unflatten(2, (height, width)), image, (top, bottom), (left, right))
     maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
     maps = maps.view(-1, 1, 1, channels) * (height * width)
-    place = order.flatten().take(maps + best)
-    found = data.flatten().index_select(0, (maps + place).movedim(3, 1).flatten()).view(out_shape)
+    position = order.flatten().take(maps + best)
+    found = data.flatten().index_select(0, (maps + position).movedim(3, 1).flatten()).view(out_shape)
     return torch.where(filled.unsqueeze(1), found, 0.0)
 
 
@@ -111,8 +111,8 @@ def _lowest_rank(
     for j in range(width.bit_length()):
         if j:
             blocks = torch.minimum(blocks[..., : -(1 << (j - 1)), :], blocks[..., 1 << (j - 1) :, :])
-        places = blocks.shape[3]
-        index = row[:, :, None, :, None] * places + ends.clamp(0, places - 1)[:, None, :, None, :]
+        count = blocks.shape[3]
+        index = row[:, :, None, :, None] * count + ends.clamp(0, count - 1)[:, None, :, None, :]
         found = (
             blocks.flatten(0, 3).index_select(0, index.flatten()).view(*index.shape[:3], 4, channels).amin(3)
         )

@@ -193,7 +193,7 @@ def rroi_align(
         return nothing(data, len(rois), channels, h, w)
     image, inside, box = boxes_of(rois, n)
     centre, extent = box[:, :2] * spatial_scale, (box[:, 2:4] * spatial_scale).clamp(min=1.0)
-    # As many points as all boxes need together, one behind the other: turned, rows and columns do not separate.
+    # As many points as all boxes need together, one after the other: in turned boxes rows and columns do not separate.
     bin_high, bin_wide = extent[:, 1] / h, extent[:, 0] / w
     ratio = 1 if data.is_meta else sampling_ratio
     if ratio > 0:

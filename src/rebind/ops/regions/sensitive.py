@@ -132,7 +132,7 @@ def deformable_psroi_pooling(
     trans_std: float = 0.0,
     no_trans: bool = False,
 ) -> Tensor:
-    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is moved by `trans`.
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is shifted by `trans`.
 
     The mean is over points between the pixels; those more than half a pixel outside the map do not count, and a bin
     without points gives 0. `data` and `trans` get a gradient, the boxes none.
@@ -152,9 +152,9 @@ def deformable_psroi_pooling(
     sample_per_part
         Points on each axis of a bin, the first in its corner.
     trans_std
-        By how much of the box's size a 1 in `trans` moves a bin.
+        By how much of the box's size a 1 in `trans` shifts a bin.
     no_trans
-        Move nothing; there is no input `trans` then.
+        Shift nothing; there is no input `trans` then.
 
     Shapes
     ------
@@ -195,8 +195,8 @@ def deformable_psroi_pooling(
         if len(trans) != len(rois):
             raise ShapeError(f"trans must have a row for each of the {len(rois)} boxes; got {len(trans)}")
         classes = trans.shape[1] // 2
-        moves = _moves(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
-        x, y = x + moves[:, :, 0], y + moves[:, :, 1]
+        shifts = _shifts(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
+        x, y = x + shifts[:, :, 0], y + shifts[:, :, 1]
     x, y = _bin_points(x, y, extent / (pooled_size * sample_per_part), pooled_size, sample_per_part)
     counted = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
     index, weight = corners(y, x, height, width)
@@ -221,8 +221,8 @@ def _bin_corners(start: Tensor, extent: Tensor, pooled: int) -> tuple[Tensor, Te
     return corner[:, 0, None, None, :], corner[:, 1, None, :, None]
 
 
-def _moves(trans: Tensor, pooled: int, parts: int) -> Tensor:
-    """Return by how much each bin is moved, of the size of its box: (R, classes, 2, pooled, pooled)."""
+def _shifts(trans: Tensor, pooled: int, parts: int) -> Tensor:
+    """Return by how much each bin is shifted, of the size of its box: (R, classes, 2, pooled, pooled)."""
     part = torch.arange(pooled, device=trans.device) * parts // pooled
     return trans.index_select(2, part).index_select(3, part).unflatten(1, (-1, 2))
 

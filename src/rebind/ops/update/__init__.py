@@ -16,7 +16,7 @@ Settings that all rules have:
 ``clip_gradient``
     Each element of a rescaled gradient is cut to this size. None, or a negative number, cuts nothing.
 
-MXNet keeps the settings in single precision, and so do the rules where it is seen: in ``1 - beta`` and ``1 - beta **
+MXNet holds the settings in single precision, and so do the rules where it is seen: in ``1 - beta`` and ``1 - beta **
 t``.
 
 Examples

@@ -22,10 +22,10 @@ MEANINGS = {
     "learning_rates": "Learning rates, one for each weight.",
     "wds": "Weight decays, one for each weight.",
     "etas": "Multipliers of the steps, one for each weight.",
-    "momentum": "The part of the last step that is added to the next.",
-    "beta1": "The part of the running mean of gradients that remains at an update.",
-    "beta2": "The part of the running mean of squared gradients that remains at an update.",
-    "gamma1": "The part of the running means that remains at an update.",
+    "momentum": "The fraction of the last step that is added to the next.",
+    "beta1": "The fraction of the running mean of gradients that remains at an update.",
+    "beta2": "The fraction of the running mean of squared gradients that remains at an update.",
+    "gamma1": "The fraction of the running means that remains at an update.",
     "epsilon": "Added to the denominator.",
     "t": "The number of this update, from 1.",
     "step_count": "The number of this update of each weight, from 1.",
@@ -44,7 +44,7 @@ class Described(Protocol):
     """What `describe` asks of a form of a rule; `base_name` is the operator that it is a variant of, if it is one."""
 
     arrays: tuple[str, ...]
-    closing: tuple[str, ...]
+    trailing: tuple[str, ...]
     several: bool
     masters: bool
     preloaded: bool
@@ -58,7 +58,7 @@ def describe(form: Described, rule: Callable[..., object]) -> str:
     summary, *rest = _SECTION.split(inspect.cleandoc(rule.__doc__ or ""))
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     meanings = MEANINGS | _meanings(sections.pop("Parameters", ""))
-    names = [*form.arrays, *form.closing]
+    names = [*form.arrays, *form.trailing]
     lines = []
     if form.several:
         lines += ["data", f"    {_order_of_arrays(form)}"]
@@ -83,12 +83,12 @@ def _difference(form: Described) -> str:
 
 
 def _order_of_arrays(form: Described) -> str:
-    more = f"; at the end {', '.join(form.closing)}, of float32" if form.closing else ""
+    more = f"; at the end {', '.join(form.trailing)}, of float32" if form.trailing else ""
     return f"The arrays of the first weight, then those of the second, and so on: {', '.join(form.arrays)}{more}."
 
 
 def _meanings(body: str) -> dict[str, str]:
-    """Return what a section *Parameters* says of each name; ``a, b`` stands for both."""
+    """Return what a section *Parameters* says of each name; ``a, b`` describes both."""
     found: dict[str, list[str]] = {}
     names: list[str] = []
     for line in body.splitlines():

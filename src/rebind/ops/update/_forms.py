@@ -103,7 +103,7 @@ class Form:
     ----------
     arrays
         The arrays of one weight, in order.
-    closing
+    trailing
         Arrays that come once, after those of the last weight.
     states
         Those of `arrays` that are written: auxiliary states.
@@ -124,12 +124,12 @@ class Form:
         extra = [MASTER] if self.masters else []
         self.arrays = (*arrays, *extra)
         self.states = (*states, *extra)
-        self.closing: tuple[str, ...] = PRELOADED if self.preloaded else ()
+        self.trailing: tuple[str, ...] = PRELOADED if self.preloaded else ()
         if declaration.factor is not None:
-            self.closing = (declaration.factor,)
+            self.trailing = (declaration.factor,)
         typed = ("weight", "grad") if self.masters else self.arrays
         self.fixed = dict.fromkeys(
-            (n for n in (*self.arrays, *self.closing) if n not in typed), torch.float32
+            (n for n in (*self.arrays, *self.trailing) if n not in typed), torch.float32
         )
         self.function = through_masters(function, declaration.overwrites) if self.masters else function
         self.rates: list[str] = []  # the parameters that are lists
@@ -170,16 +170,16 @@ class Form:
         return lists_ + found
 
     def apply(
-        self, columns: Sequence[Tensors], closing: Sequence[Tensor], settings: Mapping[str, object]
+        self, columns: Sequence[Tensors], trailing: Sequence[Tensor], settings: Mapping[str, object]
     ) -> Tensors | None:
         """Run the rule on lists of tensors, without recording."""
         to_rule = self.to_rule
         values = {to_rule[name]: value for name, value in settings.items() if name in to_rule}
         if self.preloaded:  # they stay on their device
-            values["lr"], values["wd"] = (list(array.unbind()) for array in closing)
+            values["lr"], values["wd"] = (list(array.unbind()) for array in trailing)
         with grad_mode(False):
             if self.declaration.factor is not None:
-                skipping(functools.partial(self.function, **values), closing[0], *columns)
+                skipping(functools.partial(self.function, **values), trailing[0], *columns)
                 return None
             return self.function(*columns, **values)
 
@@ -192,7 +192,7 @@ class Form:
                 "Convert it with astype()."
             )
         for name, array in named.items():
-            if array.shape != weight.shape and name not in free and name not in self.closing:
+            if array.shape != weight.shape and name not in free and name not in self.trailing:
                 raise ShapeError(
                     f"{name}{number} must have the shape of weight{number}, {tuple(weight.shape)}; "
                     f"got {tuple(array.shape)}"

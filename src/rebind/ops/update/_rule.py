@@ -62,7 +62,7 @@ class OneWeight(Form):
 
     def declare(self) -> Operator:
         """Make the operator."""
-        declaration, names, count = self.declaration, (*self.arrays, *self.closing), len(self.arrays)
+        declaration, names, count = self.declaration, (*self.arrays, *self.trailing), len(self.arrays)
 
         def over(*arrays: Tensor, **settings: object) -> Tensor:
             named = dict(zip(names, arrays, strict=True))
@@ -80,7 +80,7 @@ class OneWeight(Form):
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Tensor)
             for name in names
         ]
-        free = (*declaration.free, *self.closing)
+        free = (*declaration.free, *self.trailing)
         types = self._types()
         op = operator(
             self.name, *(() if self.masters else declaration.aliases),
@@ -104,7 +104,7 @@ class OneWeight(Form):
                 "output": "T" if self.declaration.overwrites else torch.float32,
                 "*": torch.float32,
             }
-        return {"*": "T", **dict.fromkeys(self.closing, torch.float32)} if self.closing else None
+        return {"*": "T", **dict.fromkeys(self.trailing, torch.float32)} if self.trailing else None
 
 
 class SeveralWeights(Form):
@@ -112,13 +112,13 @@ class SeveralWeights(Form):
 
     def declare(self) -> Operator:
         """Make the operator."""
-        arrays, closing, number = self.arrays, self.closing, self.declaration.number
+        arrays, trailing, number = self.arrays, self.trailing, self.declaration.number
         width = len(arrays)
 
         def over(*data: Tensor, **settings: int) -> Result:
             self.check_several(data, settings[number])
             detached = [array.detach() for array in data]
-            end = len(data) - len(closing)
+            end = len(data) - len(trailing)
             columns = [detached[start:end:width] for start in range(width)]
             self.apply(columns, detached[end:], settings)
             weights = columns[0]
@@ -126,18 +126,18 @@ class SeveralWeights(Form):
 
         def fresh(*data: Tensor, **settings: int) -> Result:
             copies = list(data)
-            for i in range(0, len(data) - len(closing), width):
+            for i in range(0, len(data) - len(trailing), width):
                 copies[i] = data[i].detach().clone()
             return over(*copies, **settings)
 
         def names(p: Params) -> tuple[str, ...]:
-            return (*(f"{array}_{i}" for i in range(p[number]) for array in arrays), *closing)
+            return (*(f"{array}_{i}" for i in range(p[number]) for array in arrays), *trailing)
 
         def outputs(p: Params) -> tuple[str, ...]:
             return ("output",) if p[number] == 1 else tuple(f"output{i}" for i in range(p[number]))
 
         def types(p: Params) -> dict[str, str | torch.dtype]:
-            slots: dict[str, str | torch.dtype] = dict.fromkeys(closing, torch.float32)
+            slots: dict[str, str | torch.dtype] = dict.fromkeys(trailing, torch.float32)
             if self.masters:
                 slots["*"] = torch.float32
                 slots |= {f"{array}_{i}": "T" for i in range(p[number]) for array in ("weight", "grad")}
@@ -154,17 +154,17 @@ class SeveralWeights(Form):
 
     def check_several(self, data: Sequence[Tensor], count: int) -> None:
         """Raise an error for a number of arrays that is not right, or for arrays that do not fit."""
-        arrays, closing = self.arrays, self.closing
-        needed = count * len(arrays) + len(closing)
+        arrays, trailing = self.arrays, self.trailing
+        needed = count * len(arrays) + len(trailing)
         if len(data) != needed:
-            more = f", then {', '.join(closing)}" if closing else ""
+            more = f", then {', '.join(trailing)}" if trailing else ""
             raise ArgumentError(
                 f"{self.declaration.number}={count} needs {needed} arrays "
                 f"({', '.join(arrays)} for each weight{more}); got {len(data)}"
             )
         for i in range(count):
             self.check(f"_{i}", dict(zip(arrays, data[i * len(arrays) :], strict=False)))
-        self.check_types(dict(zip(closing, data[needed - len(closing) :], strict=True)))
+        self.check_types(dict(zip(trailing, data[needed - len(trailing) :], strict=True)))
 
     def _check_numbers(self, p: Params) -> str | None:
         number = self.declaration.number

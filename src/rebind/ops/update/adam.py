@@ -29,7 +29,7 @@ def adam(
     Parameters
     ----------
     wd
-        Weight decay, a part of the gradient.
+        Weight decay, in the gradient.
     clip_gradient
         Each element of the gradient, with the decay in it, is cut to this size; a negative number cuts nothing.
 
@@ -100,7 +100,7 @@ def adamax(
 
     With ``g = clip(rescale_grad * grad + wd * weight)``: ``mean = beta1 * mean + (1 - beta1) * g``, ``u =
     max(beta2 * u, |g|)``, ``weight -= lr * mean / u``; where ``u`` is 0, so that no gradient came yet, the weight
-    stays.
+    does not change.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def adamw(
     lr: Rate, beta1: float = 0.9, beta2: float = 0.999, epsilon: Rate = 1e-8, wd: Rate = 0.0, eta: Rate,
     clip_gradient: Limit = -1.0, rescale_grad: Number = 1.0,
 ) -> None:  # fmt: skip
-    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is no part of the gradient.
+    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is not in the gradient.
 
     With ``g = clip(rescale_grad * grad)``: ``mean`` and ``var`` as in `adam_update`, ``weight -= eta * (lr * mean /
     (sqrt(var) + epsilon) + wd * weight)``. Where `rescale_grad` is 0, infinite or nan, nothing changes.

@@ -70,7 +70,7 @@ def rmsprop_centered(
     n, g, delta
         Running means of squares and of gradients, and the last step; written in place.
     gamma2
-        The part of the last step that is added to the next.
+        The fraction of the last step that is added to the next.
     epsilon
         Added under the root.
 
@@ -91,31 +91,31 @@ def rmsprop_centered(
 
 
 def adadelta(
-    weights: Tensors, grads: Tensors, squares: Tensors, moves: Tensors, *,
+    weights: Tensors, grads: Tensors, squares: Tensors, deltas: Tensors, *,
     rho: float = 0.9, epsilon: float = 1e-5, wd: Rate = 0.0, rescale_grad: Number = 1.0,
     clip_gradient: Limit = -1.0,
 ) -> None:  # fmt: skip
-    """AdaDelta (Zeiler, 2012), which has no learning rate; ``n`` mean square of gradients, ``d`` of moves.
+    """AdaDelta (Zeiler, 2012), which has no learning rate; ``n`` mean square of gradients, ``d`` of deltas.
 
     With ``g = clip(rescale_grad * grad)``: ``n = rho * n + (1 - rho) * g ** 2``, ``delta = sqrt(d + epsilon) / sqrt(n +
     epsilon) * g``, ``d = rho * d + (1 - rho) * delta ** 2``, ``weight -= delta + wd * weight``.
 
     Examples
     --------
-    >>> weight, squares, moves = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
-    >>> adadelta(weight, [torch.tensor([4.0])], squares, moves, rho=0.5, epsilon=1.0)
+    >>> weight, squares, deltas = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
+    >>> adadelta(weight, [torch.tensor([4.0])], squares, deltas, rho=0.5, epsilon=1.0)
     >>> squares, weight
     ([tensor([8.])], [tensor([-0.3333])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     lists.ema_of_squares_(squares, grads, rho)
-    delta = torch._foreach_add(moves, epsilon)
+    delta = torch._foreach_add(deltas, epsilon)
     torch._foreach_sqrt_(delta)
     roots = torch._foreach_add(squares, epsilon)
     torch._foreach_sqrt_(roots)
     torch._foreach_div_(delta, roots)
     torch._foreach_mul_(delta, grads)
-    lists.ema_of_squares_(moves, delta, rho)
+    lists.ema_of_squares_(deltas, delta, rho)
     if lists.is_some(wd):
         lists.mul_(weights, lists.each(lambda wd: 1 - wd, wd))
     torch._foreach_sub_(weights, delta)

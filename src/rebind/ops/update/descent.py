@@ -164,16 +164,16 @@ def dcasgd(
     drift = torch._foreach_sub(weights, previous)
     torch._foreach_mul_(drift, grads)
     torch._foreach_mul_(drift, grads)
-    moves: Tensors = torch._foreach_add(grads, drift, alpha=lamda)
+    deltas: Tensors = torch._foreach_add(grads, drift, alpha=lamda)
     if lists.is_some(wd):
-        lists.add_(moves, weights, wd)
-    lists.mul_(moves, lists.each(lambda lr: -lr, lr))
+        lists.add_(deltas, weights, wd)
+    lists.mul_(deltas, lists.each(lambda lr: -lr, lr))
     if momentum:
         lists.mul_(mom, momentum)
-        torch._foreach_add_(mom, moves)
-        moves = mom
+        torch._foreach_add_(mom, deltas)
+        deltas = mom
     torch._foreach_copy_(previous, weights)
-    torch._foreach_add_(weights, moves)
+    torch._foreach_add_(weights, deltas)
 
 
 def sgld(

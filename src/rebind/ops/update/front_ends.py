@@ -27,7 +27,7 @@ _MEANINGS = {
     "step_count": "The number of this update of each weight, from 1.",
     "lr": "Learning rate, and the multiplier of the whole step.",
     "lrs": "Learning rates, weight decays and so on, one for each weight.",
-    "beta1": "The parts of the running means that remain at an update.",
+    "beta1": "The fractions of the running means that remain at an update.",
     "epsilon": "Added to the denominator.",
     "wd": "Weight decay.",
     "clip_gradient": "Each element of the rescaled gradient is cut to this size; a negative number cuts nothing.",
@@ -151,9 +151,9 @@ class FrontEnd:
         size = given[self.size]
         lengths = {len(each) for each in lists}
         if len(lengths) != 1 or lengths == {0} or (size and lengths != {size}):
-            wanted = f"{size}, as said" if size else "one number of"
+            wanted = f"{size} arrays, as {self.size} says" if size else "one number of arrays, at least one"
             raise ArgumentError(
-                f"{self.name}: the lists of arrays must hold {wanted} arrays, at least one; got "
+                f"{self.name}: the lists of arrays must hold {wanted}; got "
                 f"{', '.join(str(len(each)) for each in lists)}"
             )
         return [array for group in zip(*lists, strict=True) for array in group]

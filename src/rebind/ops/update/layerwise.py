@@ -32,7 +32,7 @@ def lamb_direction(
 
     With ``g = clip(rescale_grad * grad)``: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2)
     * g ** 2``; the result is ``mean' / (sqrt(var') + epsilon) + wd * weight`` with ``mean' = mean / (1 - beta1 ** t)``
-    and ``var' = var / (1 - beta2 ** t)``. The weight stays as it is.
+    and ``var' = var / (1 - beta2 ** t)``. The weight is left as it is.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def lamb_move(
     """A step of LAMB along `g`: ``weight -= lr * r1 / r2 * g``.
 
     Where a norm is 0, ``r1 / r2`` counts as 1. With `weight32`, MXNet leaves that copy as it was, so that training
-    stands still after the first step.
+    stops after the first step.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def multi_lars(
     wds
         Weight decays.
     eta
-        The part of a weight's norm that a step may have.
+        The length of a step, as a fraction of the weight's norm.
     eps
         Added to the denominator.
     rescale_grad
