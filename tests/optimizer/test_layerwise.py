@@ -7,8 +7,6 @@ from rebind.lr_scheduler import FactorScheduler, PolyScheduler
 from rebind.ndarray import NDArray, array
 from rebind.optimizer import LAMB, LARS, LBSGD, Updater
 
-# ---- LARS -------------------------------------------------------------------------------------------------
-
 
 def steps(updater, count, weights, grads):
     for _ in range(count):
@@ -81,9 +79,6 @@ def test_masters_are_updated_again_and_again(make):
     )
     steps(Updater(make(learning_rate=0.1)), 5, [full], [array(np.ones(4))])
     np.testing.assert_allclose(half.asnumpy(), full.asnumpy(), rtol=1e-3)
-
-
-# ---- LBSGD ------------------------------------------------------------------------------------------------
 
 
 def test_lbsgd_moves_by_the_mean_of_several_gradients():

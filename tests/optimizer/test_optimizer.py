@@ -193,8 +193,6 @@ def test_low_precision_without_master_warns(name, dtype):
         make(name).create_state_multi_precision(0, array(np.ones(2), dtype=dtype))
 
 
-# ---- multipliers and counts -------------------------------------------------------------------------------
-
 NAMES = {0: "fc_weight", 1: "fc_bias", 2: "bn_gamma", 3: "bn_beta", 4: "other"}
 
 
@@ -249,9 +247,6 @@ def test_counts_start_at_begin_num_update(name, settings):
     assert made._index_update_count == {0: 7, 1: 6}
 
 
-# ---- learning rate ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "rate"),
     [
@@ -288,9 +283,6 @@ def test_set_learning_rate(name):
     assert made.learning_rate == made._get_lr(0) == 0.2
 
 
-# ---- making them ------------------------------------------------------------------------------------------
-
-
 @every_name
 def test_names_do_not_mind_case(name):
     kind = optimizers[name]
@@ -320,9 +312,6 @@ def test_repr_shows_settings(name, settings):
     shown = repr(make(name, **settings))
     assert f"{optimizers[name].__name__}(learning_rate=0.1," in shown
     assert all(f"{setting}={value!r}" in shown for setting, value in settings.items())
-
-
-# ---- optimizers of a user's own ---------------------------------------------------------------------------
 
 
 @pytest.fixture

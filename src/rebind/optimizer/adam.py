@@ -247,6 +247,7 @@ class Nadam(WithMoments):
         >>> made.product(2) == made.share(1) * made.share(2)
         True
         """
+        # Weights ask for the same or the next update, as a rule; an earlier one starts from the first.
         done, product = self._progress if self._progress[0] <= t else (0, 1.0)
         for i in range(done + 1, t + 1):
             product *= self.share(i)

@@ -13,9 +13,9 @@ from torch import Tensor
 from ..errors import ParameterError
 from ..ndarray import NDArray
 from ..ops import update as rules
+from .arrays import StoredState
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
-from .step import StoredState
 
 __all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
 

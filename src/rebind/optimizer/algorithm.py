@@ -13,7 +13,7 @@ from ..draws import Source
 from ..generators import generator
 from ..ops.update import lists
 from ..ops.update.lists import Number
-from .group import Group
+from .group import Group, InnerState
 from .schedule import Schedule
 
 __all__ = ["Algorithm", "State"]
@@ -118,3 +118,25 @@ class Algorithm(Schedule, Generic[State]):
     def update_traced(self, group: Group) -> None:
         """Update copies of weights and states in place, with rates that are tensors: `update_group`."""
         self.update_group(group)
+
+    def _apply(
+        self,
+        index: Sequence[Hashable],
+        weights: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        states: Sequence[InnerState | None],
+    ) -> None:
+        """Put together what has one rate, decay, count, type and device, and update each group."""
+        # Weights with one set of numbers are updated by single calls of torch for all of them.
+        groups: dict[tuple[float, float, int, torch.dtype, torch.device], list[int]] = {}
+        counts = self._index_update_count
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        sources = self.sources(weights) if self.draws else []
+        for k, (i, lr, wd, weight) in enumerate(zip(index, lrs, wds, weights, strict=True)):
+            groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
+        for (lr, wd, t, _, _), members in groups.items():
+            whole = Group(
+                index, list(weights), list(grads), states, lr, wd, t,
+                self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
+            )  # fmt: skip
+            self.update_group(whole.subset(members))

@@ -15,17 +15,9 @@ from ..ndarray import NDArray
 from ..ndarray.base import as_dense
 from ..registry import Registry
 from .algorithm import Algorithm, State
-from .group import LOW_PRECISION, Group, InnerState, clip_together
-from .step import (
-    ArrayTree,
-    Rates,
-    StateTree,
-    StoredState,
-    UpdatePart,
-    make_rates,
-    state_tensors,
-    write_state,
-)  # fmt: skip
+from .arrays import ArrayTree, StoredState, in_lists, inner_tensors
+from .group import LOW_PRECISION, Group, clip_together
+from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
 
@@ -170,7 +162,7 @@ class Optimizer(Algorithm[State]):
         self._update_count(index)
         with torch.no_grad():
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
-            self._apply(index, weights, clipped, list(map(_tensors, state)))
+            self._apply(index, weights, clipped, list(map(inner_tensors, state)))
 
     def update_multi_precision(
         self,
@@ -189,6 +181,7 @@ class Optimizer(Algorithm[State]):
         (tensor([0.5000, 0.5000], dtype=torch.float16), tensor([0.5000, 0.5000]))
         """
         indices, weights, grads, states = in_lists(index, weight, grad, state)
+        # Masters take the weights' positions in one ordinary update; then the weights are rounded from them.
         low = [k for k, each in enumerate(weights) if self._has_master(each)]
         if not low:
             self.update(index, weight, grad, state)
@@ -236,27 +229,6 @@ class Optimizer(Algorithm[State]):
     def takes_lists(self) -> bool:
         """Whether updates take lists; those of an old subclass need not."""
         return self.is_ours or vars(self).get("aggregate_num", 0) > 1
-
-    def _apply(
-        self,
-        index: Sequence[Hashable],
-        weights: Sequence[Tensor],
-        grads: Sequence[Tensor],
-        states: Sequence[InnerState | None],
-    ) -> None:
-        """Put together what has one rate, decay, count, type and device, and update each group."""
-        groups: dict[tuple[float, float, int, torch.dtype, torch.device], list[int]] = {}
-        counts = self._index_update_count
-        lrs, wds = self._get_lrs(index), self._get_wds(index)
-        sources = self.sources(weights) if self.draws else []
-        for k, (i, lr, wd, weight) in enumerate(zip(index, lrs, wds, weights, strict=True)):
-            groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
-        for (lr, wd, t, _, _), members in groups.items():
-            whole = Group(
-                index, list(weights), list(grads), states, lr, wd, t,
-                self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
-            )  # fmt: skip
-            self.update_group(whole.subset(members))
 
     def update_part(self, index: Sequence[Hashable]) -> UpdatePart:
         """Return the update of some weights as a pure function that a compiler can take; see `UpdatePart`.
@@ -352,38 +324,6 @@ def create(name: str | Optimizer, **kwargs: Any) -> Any:
     0.9
     """
     return Optimizer.create_optimizer(name, **kwargs)
-
-
-def in_lists(
-    index: Hashable | Sequence[Hashable],
-    weight: NDArray | Sequence[NDArray],
-    grad: NDArray | Sequence[NDArray],
-    state: StoredState | Sequence[StoredState],
-) -> tuple[list[Hashable], list[NDArray], list[NDArray], list[StoredState]]:
-    """Return what an update takes as lists, new ones; one weight makes lists of one.
-
-    >>> in_lists("w", "weight", "grad", None)
-    (['w'], ['weight'], ['grad'], [None])
-    >>> in_lists(["a", "b"], ("wa", "wb"), ("ga", "gb"), [None, None])
-    (['a', 'b'], ['wa', 'wb'], ['ga', 'gb'], [None, None])
-    """
-    if isinstance(index, (list, tuple)):
-        several = cast("Sequence[StoredState]", state)
-        return (
-            list(index),
-            list(cast("Sequence[NDArray]", weight)),
-            list(cast("Sequence[NDArray]", grad)),
-            list(several),
-        )
-    return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
-
-
-def _tensors(state: StoredState) -> InnerState | None:
-    if state is None:
-        return None
-    if isinstance(state, NDArray):
-        return (state.tensor,)
-    return tuple(None if each is None else each.tensor for each in cast("tuple[NDArray | None, ...]", state))
 
 
 def _check_settings(optimizer: type[Optimizer], name: str, given: Iterable[str]) -> None:

@@ -142,6 +142,7 @@ def clip_together(grads: Sequence[Tensor], limit: Limit, rescale_grad: Number) -
     wide_type = torch.float64 if any(norm.dtype is torch.float64 for norm in norms) else torch.float32
     joint = torch.stack([norm.to(norms[0].device, wide_type) for norm in norms])
     total = torch.linalg.vector_norm(joint) * abs(rescale_grad)
+    # 1 where the norm is within the limit: no branch, so that nothing waits for the device.
     share = limit / total.clamp(min=limit)
     for (device, dtype), members in kinds.items():
         factor = share.to(device) if dtype in LOW_PRECISION else share.to(device, dtype)

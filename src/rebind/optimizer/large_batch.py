@@ -16,12 +16,13 @@ from ..ops.update import lists
 from ..ops.update.layerwise import sums_of_squares
 from ..ops.update.lists import Tensors
 from ..ops.update.wrappers import select
+from .arrays import ArrayTree
 from .base import Group, optimizers
 from .group import InnerState
 from .layerwise import column, update_by_sgd
 from .schedule import Names, Variables
 from .sgd import WithMomentum
-from .step import ArrayTree, Rates, StateTree
+from .step import Rates, StateTree
 
 __all__ = ["LBSGD"]
 
@@ -121,6 +122,7 @@ class LBSGD(WithMomentum):
                 ready.append(k)
         if not ready:
             return
+        # What is multiplied is the stored sum itself, which starts again after this step.
         enough = [sums[k] for k in ready]
         if self.batch_scale > 1:
             torch._foreach_mul_(enough, 1 / self.batch_scale)

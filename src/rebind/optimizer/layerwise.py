@@ -124,6 +124,7 @@ class LARS(WithMomentum):
         >>> group.weights
         [tensor([0.5000])]
         """
+        # MXNet leaves biases and the parameters of normalizations out.
         plain = [
             k
             for k, i in enumerate(group.index)

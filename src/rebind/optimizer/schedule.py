@@ -216,6 +216,7 @@ class Schedule(Settings):
     def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
         """Return the learning rate of each parameter, with its multiplier."""
         lr = self.learning_rate
+        # The usual case, and it is asked at every update.
         if not self.lr_mult and not self.param_dict:
             return [lr] * len(indices)
         return [lr * self._multiplier(i, "lr_mult") for i in indices]

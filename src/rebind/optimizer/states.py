@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import io
 import pickle
-import re
 import struct
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,16 +19,15 @@ from .. import lr_scheduler
 from ..errors import FormatError
 from ..ndarray import NDArray, load_frombuffer, serialization
 from . import contrib
+from .arrays import StoredState
 from .base import Optimizer, optimizers
-from .step import StoredState
+from .records import NDARRAY, SCHEDULERS, ArrayRecord, Record, RecordUnpickler
 
 __all__ = ["read_states", "write_states"]
 
-_NDARRAY = "mxnet.ndarray.ndarray"
 _OPTIMIZER = "mxnet.optimizer.optimizer"
 _CONTRIB = "mxnet.optimizer.contrib"
 _SCHEDULER = "mxnet.lr_scheduler"
-_SCHEDULERS = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
 _MOST_ARRAYS = 64  # in the state of one weight
 _DEEPEST = 4  # lists in lists of an optimizer's attribute
 
@@ -77,7 +75,7 @@ class _Pickler(_PythonPickler):
     def reducer_override(self, value: object) -> Any:
         """Return how a value is put together again."""
         if isinstance(value, NDArray):
-            return _named(_NDARRAY, "NDArray"), (None,), {"handle": bytearray(array_to_bytes(value))}
+            return _named(NDARRAY, "NDArray"), (None,), {"handle": bytearray(array_to_bytes(value))}
         if isinstance(value, (Optimizer, lr_scheduler.LRScheduler)):
             return _pickled_object(value)
         if isinstance(value, np.generic):
@@ -137,7 +135,7 @@ def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer 
     rebind.errors.FormatError: optimizer states: must be a .states file; got what cannot be read: invalid load key, 'n'.
     """
     try:
-        found = _Unpickler(io.BytesIO(content)).load()
+        found = RecordUnpickler(io.BytesIO(content)).load()
     except FormatError:
         raise
     except Exception as error:  # a damaged pickle raises whatever it comes upon
@@ -151,112 +149,6 @@ def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer 
     if not isinstance(found, dict):
         raise FormatError(f"optimizer states: must be a dict from index to state; got {type(found).__name__}")
     return {_checked_index(index): _state_from(state, index) for index, state in found.items()}, optimizer
-
-
-class _Record:
-    """An object of a file as plain data: the name of its class, and its attributes."""
-
-    kind = ""
-
-    def __init__(self, *_: object) -> None:
-        self.attributes: dict[str, Any] = {}
-
-    def __setstate__(self, attributes: object) -> None:
-        if not isinstance(attributes, dict):
-            raise FormatError(
-                f"optimizer states: {self.kind} must have attributes; got {type(attributes).__name__}"
-            )
-        self.attributes = attributes
-
-
-def _record(kind: str) -> type[_Record]:
-    return type("_Record", (_Record,), {"kind": kind})
-
-
-class _ArrayRecord(_Record):
-    kind = "NDArray"
-
-
-def _bytearray(content: object = b"", encoding: str = "latin-1") -> bytes:
-    # bytearray itself would take a number too, and as much memory as it says.
-    if isinstance(content, str) and encoding in ("latin-1", "latin1"):
-        return content.encode(encoding)
-    if isinstance(content, (bytes, bytearray)):
-        return bytes(content)
-    raise FormatError(f"optimizer states: an array's content must be bytes; got {type(content).__name__}")
-
-
-def _reconstructor(kind: object, base: object = None, state: object = None) -> _Record:
-    if not (isinstance(kind, type) and issubclass(kind, _Record)):
-        raise FormatError("optimizer states: only optimizers and schedules are objects")
-    return kind()
-
-
-def _number(value: object = 0) -> float:
-    if not isinstance(value, (bool, int, float)):
-        raise FormatError(f"optimizer states: must be a number; got {type(value).__name__}")
-    return value
-
-
-class _NumberType:
-    """A type of NumPy's, as `numpy.dtype` is pickled: its code, and the order of its bytes."""
-
-    def __init__(self, code: object = "", *_: object) -> None:
-        if not (isinstance(code, str) and re.fullmatch("[fiu][1248]|b1", code)):
-            raise FormatError(f"optimizer states: a number must be of a usual type; got {str(code)[:20]!r}")
-        self.name = code
-
-    def __setstate__(self, state: object) -> None:
-        if isinstance(state, tuple) and len(state) > 1 and state[1] == ">":
-            self.name = ">" + self.name
-
-
-def _numpy_number(kind: object = None, content: object = b"") -> float:
-    """Return a number that was one of NumPy's as a plain one."""
-    if not isinstance(kind, _NumberType):
-        raise FormatError(f"optimizer states: a number must have a type; got {type(kind).__name__}")
-    (number,) = np.frombuffer(_bytearray(content), dtype=np.dtype(kind.name))
-    return number.item()
-
-
-_ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
-    (_NDARRAY, "NDArray"): _ArrayRecord,
-    ("mxnet.ndarray", "NDArray"): _ArrayRecord,  # before 1.0
-    **{
-        (module, name): value
-        for module in ("builtins", "__builtin__")
-        for name, value in (
-            ("bytearray", _bytearray),
-            ("object", object),
-            ("int", _number),
-            ("float", _number),
-            ("bool", _number),
-        )
-    },
-    ("_codecs", "encode"): _bytearray,
-    ("numpy", "dtype"): _NumberType,
-    ("numpy.core.multiarray", "scalar"): _numpy_number,
-    ("numpy._core.multiarray", "scalar"): _numpy_number,  # since NumPy 2
-    ("copyreg", "_reconstructor"): _reconstructor,
-    ("copy_reg", "_reconstructor"): _reconstructor,
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    """Makes plain data of a pickle; a name that is not in the list is an error before anything is called."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """Return what replaces a class or function of the file."""
-        allowed = _ALLOWED.get((module, name))
-        if allowed is not None:
-            return allowed
-        if name in _SCHEDULERS or name in optimizers:
-            # By its name alone: a schedule or optimizer of a user's own has any module.
-            return _record(name)
-        raise FormatError(
-            f"optimizer states: may hold arrays, numbers, optimizers and schedules; got {module}.{name}. "
-            "If it is an optimizer of your own, register it before loading."
-        )
 
 
 def _checked_index(index: object) -> Hashable:
@@ -277,7 +169,7 @@ def _state_from(value: object, index: object) -> StoredState:
         if isinstance(member, (tuple, list)) and depth < 4:
             return type(member)(convert(each, depth + 1) for each in member)
         arrays += 1  # a small file could name one tuple very often
-        if isinstance(member, _ArrayRecord) and arrays <= _MOST_ARRAYS:
+        if isinstance(member, ArrayRecord) and arrays <= _MOST_ARRAYS:
             return _array_from(member.attributes.get("handle"), index)
         if isinstance(member, (bool, int, float)):
             return member
@@ -302,13 +194,13 @@ def _array_from(handle: object, index: object) -> NDArray | None:
 
 
 def _optimizer_from(record: object) -> Optimizer:
-    if not isinstance(record, _Record) or record.kind not in optimizers:
+    if not isinstance(record, Record) or record.kind not in optimizers:
         raise FormatError(
             f"optimizer states: the second member must be an optimizer; got {type(record).__name__}"
         )
     attributes = dict(record.attributes)
     kind = optimizers[record.kind]
-    if isinstance(attributes.get("lr_scheduler"), _Record):
+    if isinstance(attributes.get("lr_scheduler"), Record):
         attributes["lr_scheduler"] = _schedule_from(attributes["lr_scheduler"])
     attributes.pop("allow_np_array", None)
     seen: dict[int, object] = {}
@@ -324,10 +216,10 @@ def _optimizer_from(record: object) -> Optimizer:
     return optimizer
 
 
-def _schedule_from(record: _Record) -> lr_scheduler.LRScheduler:
-    if record.kind not in _SCHEDULERS:
+def _schedule_from(record: Record) -> lr_scheduler.LRScheduler:
+    if record.kind not in SCHEDULERS:
         raise FormatError(f"optimizer states: no learning-rate schedule {record.kind!r}")
-    kind = _SCHEDULERS[record.kind]
+    kind = SCHEDULERS[record.kind]
     schedule = kind.__new__(kind)
     vars(schedule).update(
         {name: _plain(value, f"{record.kind}.{name}", {}) for name, value in record.attributes.items()}
@@ -345,7 +237,7 @@ def _plain(value: object, who: str, seen: dict[int, object], depth: int = 0) -> 
     if id(value) in seen:
         return seen[id(value)]
     found: object
-    if isinstance(value, _ArrayRecord):
+    if isinstance(value, ArrayRecord):
         found = _array_from(value.attributes.get("handle"), who)
     elif depth < _DEEPEST and isinstance(value, dict):
         found = {_checked_index(key): _plain(each, who, seen, depth + 1) for key, each in value.items()}

@@ -16,18 +16,13 @@ from ..draws import derive
 from ..ndarray import NDArray
 from ..ndarray.base import as_dense
 from ..ops.update.lists import Limit
+from .arrays import ArrayTree
 from .group import LOW_PRECISION, Group, InnerState, clip_together
 
-__all__ = [
-    "ArrayTree", "Rates", "StateTree", "StoredState", "UpdatePart", "make_rates", "state_tensors", "write_state",
-]  # fmt: skip
+__all__ = ["Rates", "StateTree", "UpdatePart", "make_rates", "state_tensors", "write_state"]
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it, with tensors in it.
 StateTree: TypeAlias = "Tensor | tuple[StateTree, ...] | None"
-#: The same with arrays.
-ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
-#: What an `Updater` holds for a weight: the state of an optimizer of a user's own may have numbers in it too.
-StoredState: TypeAlias = "NDArray | float | tuple[StoredState, ...] | list[StoredState] | None"
 
 
 class Rates(NamedTuple):

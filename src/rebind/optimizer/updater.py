@@ -8,9 +8,9 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, ShapeError
 from ..ndarray import NDArray
-from .base import Optimizer, in_lists
+from .arrays import StoredState, in_lists
+from .base import Optimizer
 from .states import read_states, write_states
-from .step import StoredState
 
 __all__ = ["Updater", "get_updater"]
 
@@ -97,6 +97,7 @@ class Updater:
         >>> updater.ready_states(["w"], [nd.ones((2,))])[0] is updater.states["w"]
         True
         """
+        # A state from a file may be another optimizer's; it is checked once, at its first use.
         synced = self.states_synced
         for i, each in zip(index, weight, strict=True):
             if not synced.get(i):

@@ -39,9 +39,6 @@ def draw_boxes(*shape: int, seed: int = 0, grid: int = 0) -> Tensor:
     return ends.sort(-2).values.flatten(-2)
 
 
-# ---- all operators of detection -----------------------------------------------------------------------
-
-
 def test_each_operator_has_a_record():
     recorded = {name.split("(")[0] for name in json.loads(RECORD.read_text())["cases"]}
     names = {alias for op in HERE for alias in (op.name, *op.aliases)}
@@ -65,9 +62,6 @@ def test_whole_numbers_are_refused(op):
     arrays = [torch.zeros(1, 1, 1, 1, dtype=torch.int32) for _ in op.signature.inputs]
     with pytest.raises(DTypeError, match="must be of a floating type; got int32"):
         op(*arrays, **p)
-
-
-# ---- non-maximum suppression --------------------------------------------------------------------------
 
 
 def greedy(overlap: Tensor, allowed: list[bool], threshold: float, inclusive: bool = False) -> list[bool]:
@@ -159,9 +153,6 @@ def test_types(dtype):
     torch.testing.assert_close(found, expected.to(dtype))
 
 
-# ---- matching -----------------------------------------------------------------------------------------
-
-
 def match_one_by_one(scores: Tensor, floor: float, limit: int | None = None) -> list[int]:
     matched = [-1] * scores.shape[0]
     pairs = [(-float(scores[i, j]), i, j) for i in range(scores.shape[0]) for j in range(scores.shape[1])]
@@ -195,9 +186,6 @@ def test_what_is_not_a_number_is_not_matched():
     assert rows.tolist() == [1, 0] and columns.tolist() == [1, 0]
 
 
-# ---- coding -------------------------------------------------------------------------------------------
-
-
 def test_decoding_is_the_inverse_of_encoding():
     anchors, refs = draw_boxes(2, 6).double(), draw_boxes(2, 3, seed=1).double()
     matches = torch.randint(0, 3, (2, 6)).double()
@@ -229,8 +217,6 @@ def test_matches_beyond_the_boxes_are_none():
     assert not targets.any() and not mask.any()
 
 
-# ---- sizes, shapes, mistakes --------------------------------------------------------------------------
-
 CALLS = [
     ("box_iou", [(0, 4), (3, 4)], {}),
     ("box_iou", [(2, 0, 4), (3, 1, 4)], {"format": "center"}),
@@ -246,6 +232,17 @@ CALLS = [
     ("box_encode", [(2, 5), (2, 5), (2, 5, 4), (2, 3, 4), (4,), (4,)], {}),
     ("box_decode", [(0, 3, 4), (1, 3, 4)], {}),
     ("box_decode", [(2, 0, 4), (1, 0, 4)], {}),
+    ("MultiBoxPrior", [(0, 3, 2, 2)], {}),
+    ("MultiBoxPrior", [(1, 3, 0, 2)], {"sizes": (0.1, 0.2)}),
+    ("MultiBoxTarget", [(1, 0, 4), (2, 3, 5), (2, 3, 0)], {"negative_mining_ratio": 3}),
+    ("MultiBoxTarget", [(1, 5, 4), (2, 0, 5), (2, 3, 5)], {"negative_mining_ratio": 3}),
+    ("MultiBoxTarget", [(1, 5, 4), (0, 3, 5), (0, 3, 5)], {}),
+    ("MultiBoxTarget", [(1, 5, 4), (2, 3, 6), (2, 3, 5)], {}),
+    ("MultiBoxDetection", [(2, 3, 0), (2, 0), (1, 0, 4)], {}),
+    ("MultiBoxDetection", [(0, 3, 5), (0, 20), (1, 5, 4)], {}),
+    ("MultiBoxDetection", [(2, 1, 5), (2, 20), (1, 5, 4)], {}),
+    ("MultiBoxDetection", [(2, 3, 5), (2, 20), (1, 5, 4)], {"nms_topk": 2}),
+    ("MultiBoxDetection", [(2, 3, 5), (2, 20), (1, 5, 4)], {"nms_threshold": 0}),
 ]
 
 

@@ -102,31 +102,6 @@ def test_too_few_negatives_are_all_that_there_are():
 
 
 @pytest.mark.parametrize(
-    "name, shapes, parameters",
-    [
-        ("Prior", [(0, 3, 2, 2)], {}),
-        ("Prior", [(1, 3, 0, 2)], {"sizes": (0.1, 0.2)}),
-        ("Target", [(1, 0, 4), (2, 3, 5), (2, 3, 0)], {"negative_mining_ratio": 3}),
-        ("Target", [(1, 5, 4), (2, 0, 5), (2, 3, 5)], {"negative_mining_ratio": 3}),
-        ("Target", [(1, 5, 4), (0, 3, 5), (0, 3, 5)], {}),
-        ("Target", [(1, 5, 4), (2, 3, 6), (2, 3, 5)], {}),
-        ("Detection", [(2, 3, 0), (2, 0), (1, 0, 4)], {}),
-        ("Detection", [(0, 3, 5), (0, 20), (1, 5, 4)], {}),
-        ("Detection", [(2, 1, 5), (2, 20), (1, 5, 4)], {}),
-        ("Detection", [(2, 3, 5), (2, 20), (1, 5, 4)], {"nms_topk": 2}),
-        ("Detection", [(2, 3, 5), (2, 20), (1, 5, 4)], {"nms_threshold": 0}),
-    ],
-    ids=str,
-)
-def test_sizes_of_zero_and_meta_tensors(name, shapes, parameters):
-    arrays = [torch.rand(shape) for shape in shapes]
-    real = run(name, *arrays, **parameters)
-    meta = run(name, *(array.to("meta") for array in arrays), **parameters)
-    real, meta = ((out if isinstance(out, tuple) else (out,)) for out in (real, meta))
-    assert [(out.shape, out.dtype) for out in real] == [(out.shape, out.dtype) for out in meta]
-
-
-@pytest.mark.parametrize(
     ("name", "shapes", "parameters", "says"),
     [
         ("Prior", [(3, 2, 2)], {}, "data must have shape (B, C, H, W); got (3, 2, 2)"),

@@ -27,9 +27,6 @@ def randn(*shape, seed=0, dtype=torch.float64):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-# ---- layouts and dimensions --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["Convolution", "Deconvolution"])
 @pytest.mark.parametrize("layout", ["NHWC", "NDHWC"])
 def test_channels_last_is_channels_first_moved(name, layout):
@@ -62,20 +59,19 @@ def test_deconvolution_target_shape(target):
     torch.testing.assert_close(F.pad(whole, (0, 1))[..., start : start + target], out)
 
 
-def test_pooling_same_covers_the_end():
+@pytest.mark.parametrize(
+    ("pool", "wanted"), [("max", [2, 4, 6, 6]), ("sum", [3, 9, 15, 6]), ("avg", [1, 3, 5, 6])]
+)
+def test_pooling_same_covers_the_end(pool, wanted):
     data = torch.arange(7.0).view(1, 1, 7)
-    for pool, wanted in (("max", [2, 4, 6, 6]), ("sum", [3, 9, 15, 6]), ("avg", [1, 3, 5, 6])):
-        out = call("Pooling", data, kernel=3, stride=2, pooling_convention="same", pool_type=pool)
-        assert out.flatten().tolist() == wanted  # max as MXNet gives it, where it can be made to run
+    out = call("Pooling", data, kernel=3, stride=2, pooling_convention="same", pool_type=pool)
+    assert out.flatten().tolist() == wanted  # max as MXNet gives it, where it can be made to run
 
 
 def test_global_max_gives_its_gradient_to_the_first_of_equals():
     data = torch.zeros(1, 1, 2, 2, requires_grad=True)
     call("Pooling", data, global_pool=True).sum().backward()
     assert data.grad.flatten().tolist() == [1, 0, 0, 0]
-
-
-# ---- random ------------------------------------------------------------------------------------------
 
 
 def test_dropout():
@@ -106,9 +102,6 @@ def test_rrelu():
     assert not mask.any()
 
 
-# ---- types, edges ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_batch_norm_of_half_data_keeps_statistics_in_float(dtype):
     data = randn(8, 3, 4, 4, dtype=torch.float32).to(dtype).requires_grad_()
@@ -129,21 +122,21 @@ def test_batch_norm_ignores_a_stored_gamma_that_is_fixed():
     torch.testing.assert_close(out, (data - data.mean(0)) / (data.var(0, correction=0) + 1e-3).sqrt())
 
 
-def test_batches_of_nothing():
-    assert call(
-        "FullyConnected", torch.ones(0, 2, 3), torch.ones(4, 6), torch.ones(4), num_hidden=4
-    ).shape == (0, 4)
-    assert call(
-        "Convolution", torch.ones(0, 2, 5), torch.ones(4, 2, 3), None, kernel=3, num_filter=4
-    ).shape == (0, 4, 3)
+@pytest.mark.parametrize(
+    ("name", "data", "weight", "bias", "given", "shape"),
+    [
+        ("FullyConnected", (0, 2, 3), (4, 6), torch.ones(4), {"num_hidden": 4}, (0, 4)),
+        ("Convolution", (0, 2, 5), (4, 2, 3), None, {"kernel": 3, "num_filter": 4}, (0, 4, 3)),
+    ],
+)
+def test_batches_of_nothing(name, data, weight, bias, given, shape):
+    assert call(name, torch.ones(data), torch.ones(weight), bias, **given).shape == shape
 
 
 def test_softmax_of_length_zero_is_zero():
     out = call("softmax", torch.ones(2, 3), torch.tensor([0, 9]), use_length=True)
     np.testing.assert_allclose(out, [[0, 0, 0], [1 / 3] * 3], rtol=1e-6)
 
-
-# ---- messages ----------------------------------------------------------------------------------------
 
 PARAMETERS = [
     ("FullyConnected", {"num_hidden": 0}, "FullyConnected: num_hidden must be an int >= 1; got 0"),

@@ -43,9 +43,6 @@ def given_for(mode, layers=2, directions=1, **more):
     }
 
 
-# ---- the definition, step by step in NumPy -----------------------------------------------------------
-
-
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -141,9 +138,6 @@ def test_equals_the_unrolled_net(given, lengths):
     torch.testing.assert_close(alone, found[0], rtol=0, atol=0)
 
 
-# ---- derivatives -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lengths", [False, True])
 @pytest.mark.parametrize(
     "given",
@@ -180,9 +174,6 @@ def test_nan_in_a_state_is_clipped_when_asked():
     assert call(data, parameters, state, cell, **given)[0].isnan().any()
     for out in call(data, parameters, state, cell, **given, lstm_state_clip_nan=True):
         assert not out.isnan().any()
-
-
-# ---- dropout -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("more", [{}, CLIP, {"use_sequence_length": True}], ids=["plain", "clip", "lengths"])
@@ -241,9 +232,6 @@ def test_a_seed_gives_the_same_again():
         outs.append(executor.forward(is_train=True)[0].asnumpy())
     assert np.array_equal(outs[0], outs[1])
     assert not np.array_equal(outs[0], outs[2])
-
-
-# ---- as a symbol -------------------------------------------------------------------------------------
 
 
 def test_names_are_mxnets():
@@ -316,9 +304,6 @@ def test_bound_net_equals_one_of_fully_connected_layers():
     }
     for name, expected in pairs.items():
         np.testing.assert_allclose(found[name].asnumpy(), expected, rtol=1e-4, atol=1e-5, err_msg=name)
-
-
-# ---- edges and messages ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)

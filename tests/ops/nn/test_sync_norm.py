@@ -149,9 +149,6 @@ def test_mistakes_meet_a_sentence(call, error, says):
         call()
 
 
-# ---- two processes -----------------------------------------------------------------------------------
-
-
 def member(rank: int, folder: str) -> None:
     """Compute one member's part of a batch: 1 row of 4, or 3; in float64."""
     torch.set_num_threads(1)

@@ -92,6 +92,7 @@ def bipartite_matching(
     if data.ndim < 2:
         raise ShapeError(f"data must have shape (..., rows, columns); got {tuple(data.shape)}")
     scores = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
+    # The lowest first is the highest of the negated scores first.
     if is_ascend:
         scores, threshold = -scores, -threshold
     column = match_best(scores, threshold)

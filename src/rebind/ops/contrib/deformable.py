@@ -151,6 +151,7 @@ def deformable_convolution(
     window = _Window(data.shape, **settings)
     window.check(offset=offset.shape, weight=weight.shape)
     y, x = _points(data, offset, window)
+    # The border is hard, unlike that of the modulated form: a point outside counts nothing.
     inside = (y >= 0) & (y < data.shape[2]) & (x >= 0) & (x < data.shape[3])
     index, share = corners(y, x, *data.shape[2:])
     return _product(data, index, torch.where(inside.unsqueeze(-1), share, 0.0), weight, bias, window)

@@ -91,6 +91,7 @@ def hawkesll(
     arisen = torch.log(intensity) + alpha[kind] * torch.expm1(-decay * left)
     integral = (lda * horizon - alpha * state * torch.expm1(-beta * horizon)).sum(1)
     likelihood = torch.where(valid, arisen, 0).sum(1) - integral
+    # As in MXNet no gradient flows from the new state.
     with torch.no_grad():
         remains = torch.where(valid, torch.exp(-decay * left), 0)
         new_state = (state * torch.exp(-beta * horizon)).scatter_add(1, kind, remains)

@@ -66,6 +66,7 @@ def multi_box_prior(
     shapes += [(sizes[0] * math.sqrt(ratio), sizes[0] / math.sqrt(ratio)) for ratio in ratios[1:]]
     kind = torch.promote_types(data.dtype, torch.float32)
     half = torch.tensor(shapes, dtype=kind, device=data.device) / 2
+    # Sizes are relative to the height, coordinates to each side.
     half[:, 0] *= height / max(width, 1)
     step_y, step_x = steps if steps[0] > 0 else (1 / max(height, 1), 1 / max(width, 1))
     y = (torch.arange(height, dtype=kind, device=data.device) + offsets[0]) * step_y
@@ -163,8 +164,10 @@ def multi_box_target(
         return nothing, nothing.clone(), cls_pred.new_full((images, anchors), ignore_label)
     boxes, given = widened(anchor), widened(label[..., 1:5])
     found = overlaps(boxes, given).masked_fill_(~objects.unsqueeze(1), -1)
+    # First step: each object gets an anchor of its own, whatever the threshold says.
     match = match_best(found, _TOUCHES)
     best, nearest = found.amax(2), found.argmax(2)
+    # Second step: anchors that are left get the object that they overlap most.
     if overlap_threshold > 0:
         match = torch.where((match < 0) & (best > overlap_threshold), nearest, match)
     positive = match >= 0
@@ -288,6 +291,7 @@ def multi_box_detection(
         best = torch.where(valid, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)
         order = torch.cat([best[:, :chosen], order[:, chosen:]], 1)
     out = detections.gather(1, order.unsqueeze(-1).expand(-1, -1, 6))
+    # Valid detections come first in either order, so that their number says which rows are real.
     real = torch.arange(count, device=out.device) < valid.sum(1, keepdim=True)
     out.masked_fill_(~real.unsqueeze(-1), -1)
     if suppresses:

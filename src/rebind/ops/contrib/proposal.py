@@ -89,6 +89,7 @@ def _proposals(
     position = torch.stack([column.expand(height, width), row.unsqueeze(1).expand(height, width)], -1)
     boxes = _shifted(base + position.repeat(1, 1, 2).unsqueeze(2) * feature_stride, offsets, iou_loss)
 
+    # The last pixel of each image, x and y, twice: the limit of all four coordinates.
     last = (info[:, [1, 0]] - 1).repeat(1, 2).view(-1, 1, 1, 1, 4)
     boxes = torch.minimum(boxes, last).clamp_(min=0)
     least = (rpn_min_size * info[:, 2]).view(-1, 1, 1, 1)
@@ -109,6 +110,7 @@ def _proposals(
         boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n
     )
     chosen = stays.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+    # Fewer than asked for are repeated from the first one on.
     turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
     chosen = chosen.gather(1, turn)
     image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)

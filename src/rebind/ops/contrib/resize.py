@@ -154,6 +154,7 @@ def _size(n: int, given: int, scale: float | None, mode: str) -> int:
     if mode == "odd_scale":
         assert scale is not None  # the parameters were checked
         return _times(n - 1, scale) + 1 if n % 2 else _times(n, scale)
+    # The four modes to_{even,odd}_{up,down}: a size that is right already is left.
     right = n % 2 == (mode in ("to_odd_down", "to_odd_up"))
     return n if right else n + 1 if mode.endswith("up") else n - 1
 

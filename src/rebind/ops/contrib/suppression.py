@@ -86,6 +86,7 @@ def box_nms(
     allowed = scores > valid_thresh
     if id_index >= 0:
         allowed = allowed & (rows[..., id_index] != background_id)
+    # Stable, so that among equal scores the first row is the better one.
     order = torch.where(allowed, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)
     if topk > 0:
         order = order[:, :topk]

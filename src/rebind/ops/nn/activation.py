@@ -127,6 +127,7 @@ def leaky_relu(
         slopes = draws.uniform(
             data.shape, generator, dtype=data.dtype, device=data.device, low=lower_bound, high=upper_bound
         )
+        # Where x is positive the slope is 1, and the mask, which is an output, holds it.
         slopes.masked_fill_(data > 0, 1.0)
     return data * slopes, slopes
 
@@ -141,6 +142,7 @@ def _(p: Params) -> str | None:
 @leaky_relu.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     data, gamma = shapes["data"], shapes.get("gamma")
+    # A gamma of one element is shared by all channels; nothing says so but its own shape.
     if p.act_type != "prelu" or data is None or gamma == (1,):
         return {}
     if len(data) < 2:

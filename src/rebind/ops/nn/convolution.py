@@ -237,6 +237,7 @@ def _fit(
     ones = (1,) * len(kernel)
     rows = zip(spatial, kernel, stride or ones, dilate or ones, strict=True)
     whole = [s * (n - 1) + d * (k - 1) + 1 for n, k, s, d in rows]
+    # What is too much is taken off both ends as padding; an odd rest comes back as `adj`.
     surplus = [n - wanted for n, wanted in zip(whole, target, strict=True)]
     if min(surplus) < 0:
         raise ShapeError(f"target_shape must be at most {tuple(whole)}; got {target}")

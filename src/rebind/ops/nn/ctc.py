@@ -105,6 +105,7 @@ def ctc_loss(
     def exact(scores: Tensor) -> Tensor:
         return _forward_algorithm(scores.log_softmax(2), targets, times, lengths, blank)
 
+    # torch's loss takes no types of 16 bits.
     wide = data.float() if data.dtype.itemsize == 2 else data
     return differentiable_twice(fast, exact, wide).to(data.dtype).masked_fill(~known, float("nan"))
 
@@ -133,6 +134,7 @@ def _forward_algorithm(scores: Tensor, targets: Tensor, times: Tensor, lengths: 
         onward = F.pad(reached, (2, 0), value=never)
         ways = torch.stack((reached, onward[:, 1:-1], torch.where(skips, onward[:, :-2], never)))
         reached = torch.where((step < times).unsqueeze(1), emitted[step] + ways.logsumexp(0), reached)
+    # A path ends at the last label or at the blank after it.
     last = 2 * lengths.unsqueeze(1)
     ends = torch.where((positions == last) | (positions == last - 1), reached, never).logsumexp(1)
     possible = (ends > never / 2) & (times > 0)

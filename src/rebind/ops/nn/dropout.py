@@ -66,6 +66,7 @@ def dropout(
         ndim = data.dim()
         shared = {axis % ndim for axis in axes}
         shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
+    # Scaled in training, so that inference is the identity.
     mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device).div_(1.0 - p)
     return data * mask, mask
 

@@ -78,6 +78,7 @@ def joint_fully_connected(
     out : (N1, num_hidden), (N2, num_hidden), ...
     """
     *data, weight = inputs if no_bias else inputs[:-1]
+    # One product of all rows is faster than one for each array.
     rows = [as_rows(each) for each in data]
     out = F.linear(torch.cat(rows), weight, None if no_bias else inputs[-1])
     return out.split([each.shape[0] for each in rows])

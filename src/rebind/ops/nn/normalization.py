@@ -128,6 +128,7 @@ def group_norm(
     tensor([[[-1.,  1.],
              [-1.,  1.]]])
     """
+    # torch has a scale for each channel, so that each group's is repeated for its channels.
     batch, channels, *spatial = data.shape
     each = channels // num_groups
     out, mean, invstd = torch.native_group_norm(

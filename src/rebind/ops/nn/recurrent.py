@@ -119,6 +119,7 @@ def rnn(
             f"{state_size} in {directions} direction(s) and data {tuple(data.shape)}; "
             f"got {tuple(parameters.shape)}"
         )
+    # Shapes are checked before: inference stops here.
     if data.is_meta:  # the kernels step through time, and lengths cannot be read
         hidden = directions * (projection_size or state_size)
         out, states = data.new_empty((*data.shape[:2], hidden)), tuple(map(torch.empty_like, states))

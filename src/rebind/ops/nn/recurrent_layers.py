@@ -63,6 +63,7 @@ def unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cel
     """
     pieces = parameters.split([prod(shape) for shape in packing])
     views = [piece.view(shape) for piece, shape in zip(pieces, packing, strict=True)]
+    # All weights come first, then all biases, two for each cell; with a projection a cell has three weights.
     weights, biases = views[: -2 * count], views[-2 * count :]
     each = len(weights) // count
     return [
@@ -104,10 +105,12 @@ def run_layers(
             valid = (torch.arange(data.shape[0])[:, None] < lengths).to(data.device).unsqueeze(-1)
         clipped: Run = functools.partial(_clipped_lstm, clip=clip, valid=valid)
         return _stack(clipped, data, states, cells, directions, 1, drop, generator)
+    # Without dropout nothing happens between layers: one call of the kernel runs them all.
     at_once = 1 if drop else len(cells) // directions
     if lengths is None:
         run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=None)
         return _stack(run, data, states, cells, directions, at_once, drop, generator)
+    # A packed sequence is sorted by length, longest first; states are put in that order and back.
     packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
     sizes, order, back = packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
     assert order is not None and back is not None  # it sorts, so they are there
@@ -185,6 +188,7 @@ def _clipped_lstm(
     outs, hiddens, memories = [], [], []
     for direction, (i2h, h2h, i2h_bias, h2h_bias, *projection) in enumerate(cells):
         hidden, memory = states[0][direction], states[1][direction]
+        # Both biases are only ever added, so that they are one here.
         from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()
         out = []
         steps = range(len(from_data))

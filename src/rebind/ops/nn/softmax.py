@@ -123,24 +123,19 @@ def _no_length(p: Params) -> str | None:
 
 
 @operator("softmin", alike=True, types=lambda p: {"output": p.dtype or "T"})
+@with_interface_of(softmax.kernels.function, without=("length",))
 def softmin(
     data: Tensor,
     *,
     axis: int = -1,
     temperature: float | None = None,
     dtype: torch.dtype | None = None,
-    use_length: bool | None = False,
+    **without_effect: bool | None,
 ) -> Tensor:
     """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
 
     Parameters
     ----------
-    axis
-        The axis that is summed along.
-    temperature
-        What `data` is divided by; 1 when left out.
-    dtype
-        Type of the result, and of the computation; that of `data` when left out.
     use_length
         Must be False, as in MXNet.
 

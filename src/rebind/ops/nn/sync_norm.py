@@ -95,6 +95,7 @@ def _over_all_members(
     wide = data.to(gamma.dtype)
     axes = (0, *range(2, data.dim()))
     along = (-1, *(1,) * (data.dim() - 2))
+    # Members may have batches of different sizes: their counts are summed with the values, in one message.
     count = wide.new_full((1,), data.numel() // max(data.shape[1], 1))
     sums = _sum_over_members(torch.cat((wide.sum(axes), count)))
     total = sums[-1].clamp(min=1)

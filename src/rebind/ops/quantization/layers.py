@@ -76,6 +76,7 @@ def _finish(
         terms = prod(weight.shape[1:])
         levels = bias_levels(bias, of_bias, data, of_data, of_weight, terms)
         sums = sums.add_(levels.reshape(-1, *(1,) * (-1 - axis)))
+    # The real number that the largest int32 stands for.
     reach = (of_data / LEVELS[data.dtype]) * (of_weight / LEVELS[torch.int8]) * INT32_LEVELS
     return sums, -reach, reach
 

@@ -99,6 +99,7 @@ def quantized_batch_norm(
                 f"got {tuple(array.shape)}"
             )
     slope, offset = _affine(*(array.detach() for array in arrays), eps=eps, fix_gamma=fix_gamma)
+    # The normalization is one affine map for each channel, applied to levels.
     across = (-1, *(1,) * (data.ndim - axis - 1))
     level = magnitude(min_data=min_data, max_data=max_data) / FINE[data.dtype]
     if min_calib_range is not None and max_calib_range is not None:

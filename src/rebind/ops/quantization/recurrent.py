@@ -115,6 +115,7 @@ def quantized_rnn(
 
 def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
     """Return the vector of parameters with its weights on levels; of another size as it is, which `RNN` reports."""
+    # Weights come first in the vector; biases, which have one axis, are not quantized.
     weights = [shape for shape in packing if len(shape) == 2]
     if parameters.shape != (sum(map(prod, packing)),):
         return parameters

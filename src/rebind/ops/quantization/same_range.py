@@ -214,6 +214,7 @@ def quantized_embedding(
     weight = require("weight", weight, torch.int8)
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
+    # Clipped as MXNet does: an index outside of the table takes the nearest row.
     chosen = weight.index_select(0, data.reshape(-1).long().clamp_(0, input_dim - 1))
     magnitude(min_weight=min_weight, max_weight=max_weight)
     return chosen.reshape(*data.shape, output_dim), min_weight.clone(), max_weight.clone()

@@ -62,6 +62,7 @@ def roi_pooling(
     top, bottom = windows(nowhere, bins[:, 1], pooled_size[0], height, edges[:, 1])
     filled = (bottom > top).unsqueeze(2) & (right > left).unsqueeze(1) & inside.view(-1, 1, 1)
 
+    # A maximum over a window is a minimum over ranks, which among equals picks the first.
     pixels = data.flatten(2)
     order = pixels.detach().sort(dim=2, descending=True, stable=True).indices
     narrow = torch.int16 if height * width < 1 << 15 else torch.int32

@@ -110,6 +110,7 @@ def roi_align(
         data = data.unflatten(1, (-1, h, w))
     rows, row_weights = _sample_taps(box[:, 1], extent[:, 1], h, height, sample_ratio)
     columns, column_weights = _sample_taps(box[:, 0], extent[:, 0], w, width, sample_ratio)
+    # The number of points varies by box: weights over whole axes hold any number of them.
     if sample_ratio <= 0:
         sums = weighted_sums(
             data, image, _sums_at(rows, row_weights, height), _sums_at(columns, column_weights, width)

@@ -182,6 +182,7 @@ def deformable_psroi_pooling(
         return nothing(data, len(rois), output_dim, pooled_size, pooled_size)
     n, _, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
+    # Half a pixel is taken off, so that points count from the middles of pixels.
     corner = round_.kernels.function(box)
     start, end = corner[:, :2] * spatial_scale - 0.5, (corner[:, 2:] + 1) * spatial_scale - 0.5
     extent = (end - start).clamp(min=0.1)

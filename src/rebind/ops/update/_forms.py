@@ -127,6 +127,7 @@ class Form:
         self.trailing: tuple[str, ...] = PRELOADED if self.preloaded else ()
         if declaration.factor is not None:
             self.trailing = (declaration.factor,)
+        # With masters, states are float32 whatever the weight is.
         typed = ("weight", "grad") if self.masters else self.arrays
         self.fixed = dict.fromkeys(
             (n for n in (*self.arrays, *self.trailing) if n not in typed), torch.float32

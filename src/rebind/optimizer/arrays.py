@@ -1,0 +1,49 @@
+"""Weights, gradients and states as callers give them: arrays, one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias, cast
+
+from ..ndarray import NDArray
+from .group import InnerState
+
+__all__ = ["ArrayTree", "StoredState", "in_lists", "inner_tensors"]
+
+#: The state of a weight, as an optimizer's `create_state_multi_precision` returns it.
+ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
+#: What an `Updater` holds for a weight: the state of an optimizer of a user's own may have numbers in it too.
+StoredState: TypeAlias = "NDArray | float | tuple[StoredState, ...] | list[StoredState] | None"
+
+
+def in_lists(
+    index: Hashable | Sequence[Hashable],
+    weight: NDArray | Sequence[NDArray],
+    grad: NDArray | Sequence[NDArray],
+    state: StoredState | Sequence[StoredState],
+) -> tuple[list[Hashable], list[NDArray], list[NDArray], list[StoredState]]:
+    """Return what an update takes as lists, new ones; one weight makes lists of one.
+
+    >>> in_lists("w", "weight", "grad", None)
+    (['w'], ['weight'], ['grad'], [None])
+    >>> in_lists(["a", "b"], ("wa", "wb"), ("ga", "gb"), [None, None])
+    (['a', 'b'], ['wa', 'wb'], ['ga', 'gb'], [None, None])
+    """
+    if isinstance(index, (list, tuple)):
+        several = cast("Sequence[StoredState]", state)
+        return (
+            list(index),
+            list(cast("Sequence[NDArray]", weight)),
+            list(cast("Sequence[NDArray]", grad)),
+            list(several),
+        )
+    return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
+
+
+def inner_tensors(state: StoredState) -> InnerState | None:
+    """Return the tensors of a state without master copy, as a `Group` has them."""
+    if state is None:
+        return None
+    if isinstance(state, NDArray):
+        return (state.tensor,)
+    return tuple(None if each is None else each.tensor for each in cast("tuple[NDArray | None, ...]", state))
