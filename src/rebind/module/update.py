@@ -7,7 +7,7 @@ share an optimizer share the policy.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol, TypedDict, TypeVar, cast
 
 from .. import files
@@ -16,6 +16,7 @@ from ..autograd import pause
 from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
 from ..ndarray import NDArray
+from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
 from ..symbol import Symbol
 from .optimizer_setup import Progress, load_progress, progress_of
@@ -184,7 +185,7 @@ class UpdatePolicy(ABC):
             states.update(_for_each(self.keys(name), own["states"]))
             counts.update(_for_each(self.keys(name), own["counts"]))
         updater = self.updater
-        updater.states, updater.states_synced = states, {}
+        updater.states, updater.states_synced = cast("dict[Hashable, StoredState]", states), {}
         in_use = getattr(self.optimizer, _COUNTS[0], None)
         if in_use is not None:  # a dict that the optimizer may hold in two places
             in_use.clear()

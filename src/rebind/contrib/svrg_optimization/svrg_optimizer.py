@@ -11,6 +11,7 @@ from torch import Tensor
 from ... import optimizer as opt
 from ...errors import ArgumentError, ParameterError
 from ...ndarray import NDArray
+from ...optimizer.arrays import StoredState
 
 __all__: list[str] = []  # both are helpers of SVRGModule; MXNet's names for them begin with an underscore
 
@@ -100,11 +101,11 @@ class _SVRGOptimizer(opt.Optimizer):
         """Whether updates take lists; here always."""
         return True
 
-    def create_state(self, index: Hashable, weight: NDArray) -> object:
+    def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight; a full gradient has none."""
         return self._optimizer_of(index).create_state(index, weight)
 
-    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> object:
+    def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight, with its master copy where it has one."""
         if self._optimizer_of(index) is self.aux_opt:
             return None
