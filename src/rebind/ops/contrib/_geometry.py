@@ -137,7 +137,7 @@ def keep_best(
     boxes
         Corner boxes, the best first: (B, N, 4).
     allowed
-        Those that take part: (B, N), bool. The others neither stay nor suppress.
+        The candidates: (B, N), bool. The others neither stay nor suppress.
     classes
         With it, (B, N), boxes of different classes do not suppress each other.
     border
@@ -202,7 +202,7 @@ def _settle(
 
 
 def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
-    """Yield the positions of boxes that take part, by image or by image and class: (G, K), filled up with one beyond.
+    """Yield the positions of candidates, by image or by image and class: (G, K), filled up with one beyond.
 
     Groups of about one size go together, so that a large one does not make all others as large.
     """

@@ -53,7 +53,8 @@ def box_nms(
     valid_thresh
         Boxes whose score is not above it go at once.
     topk
-        Only so many of the best boxes take part, the others go; below 0 all do. With 0 the result is `data` as it is.
+        Only so many of the best boxes are candidates, the others go; below 0 all are. With 0 the result is `data`
+        unchanged.
     coord_start
         The column at which the four coordinates begin.
     score_index

@@ -244,7 +244,7 @@ def pooling_v1(
 ) -> Tensor:
     """Maximum, mean or sum over windows in two dimensions: the old form of `Pooling`.
 
-    Its padding is made of zeros that take part in a maximum, and its mean always divides by the size of the
+    Its padding is made of zeros that count in a maximum, and its mean always divides by the size of the
     kernel, also where a window reaches beyond the data.
 
     Parameters

@@ -102,7 +102,7 @@ def bias_levels(
     >>> bias_levels(bias, one, data, one, one, terms=2)
     tensor([32448], dtype=torch.int32)
     """
-    # In this order, and in float32: cutting off tells a whole number from the next one below it.
+    # In this order, and in float32: cutting off makes the smallest error a whole level.
     scales = [
         per_level(torch.full_like(reach, FINE[dtype]), reach)
         for reach, dtype in ((of_data, data.dtype), (of_weight, torch.int8), (largest, torch.int8))

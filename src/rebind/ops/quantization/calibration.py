@@ -92,7 +92,7 @@ def calibrate_entropy(
 def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     """Return the divergence of the part of ``2 * reach + 1`` bins, for each reach from `first` up to `stop`.
 
-    Within a candidate's bin all that is not empty is alike, so that sums over bins, differences of running sums, do
+    Within a candidate's bin all that is not empty is equal, so that sums over bins, differences of running sums, do
     for all but the entropy of the reference.
     """
     middle, device = counts.shape[0] // 2, counts.device
@@ -107,21 +107,21 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     # The bins of the candidate: what they hold, and over how many bins of the reference that spreads.
     steps = torch.arange(levels, device=device)
     edges = torch.cat([start + steps * (width // levels), start + width], 1)
-    sums, places = running[edges].diff(dim=1), filled[edges].diff(dim=1)
-    held, spread = sums.clone(), places.clone()
+    sums, occupied = running[edges].diff(dim=1), filled[edges].diff(dim=1)
+    held, spread = sums.clone(), occupied.clone()
     sums[:, :1] += left_total - left
     sums[:, -1:] += right_total - right
     held[:, :1] -= left
     spread[:, :1] -= (left != 0).to(spread.dtype)
-    places[:, :1] += ((left == 0) & (left_total != 0)).to(places.dtype)
-    places[:, -1:] += ((right == 0) & (right_total != 0)).to(places.dtype)
+    occupied[:, :1] += ((left == 0) & (left_total != 0)).to(occupied.dtype)
+    occupied[:, -1:] += ((right == 0) & (right_total != 0)).to(occupied.dtype)
     candidate = held / spread.clamp(min=1.0)
-    there = (candidate != 0).to(places.dtype)
+    there = (candidate != 0).to(occupied.dtype)
 
-    taken = _taken(places.sum(1, keepdim=True), width)
-    also_taken = _taken((places * there).sum(1, keepdim=True), width)
+    taken = _taken(occupied.sum(1, keepdim=True), width)
+    also_taken = _taken((occupied * there).sum(1, keepdim=True), width)
     logs = torch.where(there > 0, candidate - also_taken, _SMALL).log()
-    cross = ((sums - taken * places) * logs).sum(1, keepdim=True)
+    cross = ((sums - taken * occupied) * logs).sum(1, keepdim=True)
 
     inner = counts[middle - stop + 2 : middle + stop - 1]
     distance = torch.arange(2 - stop, stop - 1, device=device).abs()
@@ -133,7 +133,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     ends = (ends - taken).clamp_(min=0.0)
     own = own + torch.xlogy(ends, ends).sum(1, keepdim=True)
 
-    total, also_total = sums.sum(1, keepdim=True), (candidate * places * there).sum(1, keepdim=True)
+    total, also_total = sums.sum(1, keepdim=True), (candidate * occupied * there).sum(1, keepdim=True)
     divergence = (own - cross) / total - (total / also_total).log()
     known = (taken < 1) & (also_taken < 1) & divergence.isfinite()
     return torch.where(known, divergence, _NONE).squeeze(1)

@@ -43,7 +43,7 @@ def quantize(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Levels of `data` within a given range: ``data / max(|min_range|, |max_range|)`` times 127 or 255, rounded.
 
-    Zero is level 0 for both types: uint8 has no place for negative numbers, which become 0 (MXNet's documentation
+    Zero is level 0 for both types: uint8 has no negative numbers, which become 0 (MXNet's documentation
     says otherwise, MXNet does this). What lies beyond the range takes the outermost level: for int8, -128 and 127.
 
     Parameters
@@ -181,7 +181,7 @@ def quantize_asym(
 def dequantize(
     data: Tensor, min_range: Tensor, max_range: Tensor, *, out_type: Literal["float32"] = "float32"
 ) -> Tensor:
-    """Real numbers that the levels in `data` stand for: ``data * max(|min_range|, |max_range|) / 127.5``.
+    """Real numbers that the levels in `data` represent: ``data * max(|min_range|, |max_range|) / 127.5``.
 
     For uint8 the divisor is 255.5.
 

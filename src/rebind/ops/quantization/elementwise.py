@@ -78,7 +78,7 @@ def quantized_concat(
     high = torch.cat([end.detach().reshape(1) for end in ends[1::2]]).amax(0, keepdim=True)
     widest = torch.cat(reach).amax(0, keepdim=True)
     dtype = _joint([array.dtype for array in arrays])
-    # An array of the widest range and of the type keeps its levels: its factor is 1.
+    # An array of the widest range and of the type has its levels unchanged: its factor is 1.
     joined = [
         to_levels(array, per_level(own, widest) * (FINE[dtype] / FINE[array.dtype]), dtype)
         for array, own in zip(arrays, reach, strict=True)

@@ -76,7 +76,7 @@ def _finish(
         terms = prod(weight.shape[1:])
         levels = bias_levels(bias, of_bias, data, of_data, of_weight, terms)
         sums = sums.add_(levels.reshape(-1, *(1,) * (-1 - axis)))
-    # The real number that the largest int32 stands for.
+    # The real number that the largest int32 represents.
     reach = (of_data / LEVELS[data.dtype]) * (of_weight / LEVELS[torch.int8]) * INT32_LEVELS
     return sums, -reach, reach
 
@@ -207,7 +207,7 @@ def quantized_conv(
 
 
 def _renamed(shapes: Shapes, p: Params, op: Operator) -> Shapes:
-    """Return the shapes that follow as in the layer that this one stands for, and those of the ranges."""
+    """Return the shapes that follow as in the layer of real numbers, and those of the ranges."""
     found = {name: shape for name, shape in op.inference.filled_shapes(shapes, p).items() if name in shapes}
     return {**found, **{name: shape for name, shape in scalars(*_ENDS).items() if name in shapes}}
 

@@ -52,9 +52,9 @@ def quantized_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize each channel of quantized data by its moving statistics; the result is int8.
 
-    One multiplication and one addition for each element. MXNet differs in three places, where it is not what its
-    `BatchNorm` is: it multiplies by `gamma` although `fix_gamma` says not to, it adds `eps` to the variance once more
-    after the division, and it misreads uint8 data.
+    One multiplication and one addition for each element. MXNet differs from its own `BatchNorm` in three ways: it
+    multiplies by `gamma` although `fix_gamma` says not to, it adds `eps` to the variance once more after the division,
+    and it misreads uint8 data.
 
     Parameters
     ----------
