@@ -118,20 +118,20 @@ def test_a_chain_of_suppressions():
     assert torch.equal(out[:25], data[::2]) and (out[25:] == -1).all()
 
 
-def test_gradients_go_to_the_rows():
-    boxes_first = torch.cat([torch.zeros(2, 9, 1), torch.rand(2, 9, 1), draw_boxes(2, 9)], -1).double()
-    for parameters in ({}, {"topk": 0}, {"topk": 3}, {"valid_thresh": 0.5}, {"overlap_thresh": 0.0}):
-        data = boxes_first.clone().requires_grad_()
-        torch.autograd.gradcheck(
-            lambda x, p=parameters: run("box_nms", x, **p)[0], [data], eps=1e-9, atol=1e-5
-        )
-        head = torch.rand(2, 9, 6, dtype=torch.float64, requires_grad=True)
-        (gradient,) = torch.autograd.grad(
-            run("box_nms", data, **parameters)[0], data, head, create_graph=True
-        )
-        (again,) = torch.autograd.grad(gradient.sum(), head)
-        kept = run("box_nms", data, **parameters)[1] >= 0
-        assert torch.equal(again, kept.unsqueeze(-1).expand_as(again).double())
+@pytest.mark.parametrize(
+    "parameters", [{}, {"topk": 0}, {"topk": 3}, {"valid_thresh": 0.5}, {"overlap_thresh": 0.0}], ids=str
+)
+def test_gradients_go_to_the_rows(parameters):
+    data = torch.cat([torch.zeros(2, 9, 1), torch.rand(2, 9, 1), draw_boxes(2, 9)], -1).double()
+    data.requires_grad_()
+    torch.autograd.gradcheck(lambda x: run("box_nms", x, **parameters)[0], [data], eps=1e-9, atol=1e-5)
+    head_grad = torch.rand(2, 9, 6, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(
+        run("box_nms", data, **parameters)[0], data, head_grad, create_graph=True
+    )
+    (again,) = torch.autograd.grad(gradient.sum(), head_grad)
+    stays = run("box_nms", data, **parameters)[1] >= 0
+    assert torch.equal(again, stays.unsqueeze(-1).expand_as(again).double())
 
 
 def test_gradients_are_those_of_rows_in_every_format():

@@ -154,13 +154,28 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert f"_contrib_MultiBox{name}: {says}" in str(caught.value)
 
 
-def test_shapes_that_follow():
-    names = ("anchor", "label", "cls_pred")
-    target = mx.sym.contrib.MultiBoxTarget(*map(mx.sym.var, names))
-    assert target.infer_shape(label=(2, 3, 5), cls_pred=(2, 4, 7))[0] == [(1, 7, 4), (2, 3, 5), (2, 4, 7)]
-    names = ("cls_prob", "loc_pred", "anchor")
-    detection = mx.sym.contrib.MultiBoxDetection(*map(mx.sym.var, names))
-    assert detection.infer_shape(cls_prob=(2, 3, 5)) == ([(2, 3, 5), (2, 20), (1, 5, 4)], [(2, 5, 6)], [])
+@pytest.mark.parametrize(
+    ("name", "inputs", "known", "shapes", "outputs"),
+    [
+        (
+            "MultiBoxTarget",
+            ("anchor", "label", "cls_pred"),
+            {"label": (2, 3, 5), "cls_pred": (2, 4, 7)},
+            [(1, 7, 4), (2, 3, 5), (2, 4, 7)],
+            [(2, 28), (2, 28), (2, 7)],
+        ),
+        (
+            "MultiBoxDetection",
+            ("cls_prob", "loc_pred", "anchor"),
+            {"cls_prob": (2, 3, 5)},
+            [(2, 3, 5), (2, 20), (1, 5, 4)],
+            [(2, 5, 6)],
+        ),
+    ],
+)
+def test_shapes_that_follow(name, inputs, known, shapes, outputs):
+    symbol = getattr(mx.sym.contrib, name)(*map(mx.sym.var, inputs))
+    assert symbol.infer_shape(**known) == (shapes, outputs, [])
 
 
 @pytest.mark.parametrize("shapes", [{"anchor": (5,)}, {"cls_pred": (5,)}, {"label": (2,)}], ids=str)

@@ -234,18 +234,25 @@ def test_a_seed_gives_the_same_again():
     assert not np.array_equal(outs[0], outs[2])
 
 
-def test_names_are_mxnets():
-    data = mx.sym.var("data")
-    lstm = mx.sym.RNN(data, state_size=2, num_layers=1, mode="lstm", state_outputs=True, name="r")
-    assert lstm.list_arguments() == ["data", "r_parameters", "r_state", "r_state_cell"]
-    assert lstm.list_outputs() == ["r_output", "r_state_output", "r_statecell_output"]
-    gru = mx.sym.RNN(data, state_size=2, num_layers=1, mode="gru", use_sequence_length=True, name="r")
-    assert gru.list_arguments() == ["data", "r_parameters", "r_state", "r_sequence_length"]
-    assert gru.list_outputs() == ["r_output"]
-    attrs = {node["name"]: node.get("attrs") for node in json.loads(gru.tojson())["nodes"]}
+@pytest.mark.parametrize(
+    ("given", "inputs", "outputs"),
+    [
+        (
+            {"mode": "lstm", "state_outputs": True},
+            ["state_cell"],
+            ["output", "state_output", "statecell_output"],
+        ),
+        ({"mode": "gru", "use_sequence_length": True}, ["sequence_length"], ["output"]),
+        ({"mode": "gru", "state_outputs": True}, [], ["output", "state_output"]),
+    ],
+    ids=str,
+)
+def test_names_are_mxnets(given, inputs, outputs):
+    symbol = mx.sym.RNN(mx.sym.var("data"), state_size=2, num_layers=1, name="r", **given)
+    assert symbol.list_arguments() == ["data", *(f"r_{each}" for each in ("parameters", "state", *inputs))]
+    assert symbol.list_outputs() == [f"r_{each}" for each in outputs]
+    attrs = {node["name"]: node.get("attrs") for node in json.loads(symbol.tojson())["nodes"]}
     assert attrs["r_parameters"] == attrs["r_state"] == attrs["r"]
-    plain = mx.sym.RNN(data, state_size=2, num_layers=1, mode="gru", state_outputs=True, name="r")
-    assert plain.list_outputs() == ["r_output", "r_state_output"]
 
 
 def test_shapes_follow_from_the_data():
