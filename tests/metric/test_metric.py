@@ -358,8 +358,8 @@ def test_labels_that_are_a_column(name):
 
 
 def test_pairs_are_counted_when_many_wait(monkeypatch):
-    monkeypatch.setattr(confusion, "_MOST_WAITING", 20)
-    monkeypatch.setattr(confusion, "_MOST_PARTS", 2)
+    monkeypatch.setattr(confusion, "_MAX_PAIRS", 20)
+    monkeypatch.setattr(confusion, "_MAX_TENSORS", 2)
     made, parts = metric.PCC(), []
     for _ in range(5):
         made.update([LABEL[:4]], [PROBABILITY[:4]])
