@@ -139,7 +139,7 @@ def ops_after_cast(symbol: Any, dtype: str) -> set[str]:
     """Return the operators that take something which was cast to a type."""
     return {
         node.operator.name
-        for node in symbol._graph.nodes
+        for node in symbol.graph.nodes
         if node.operator is not None
         for entry in node.inputs
         if entry.node.given.get("dtype") == dtype and entry.node.operator.name == "amp_cast"

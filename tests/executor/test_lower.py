@@ -33,7 +33,7 @@ def test_executors_of_other_shapes_share_the_plan(training):
 @pytest.mark.parametrize("training", [False, True])
 def test_a_plan_lives_as_long_as_its_graph(training):
     net = S.var("x") * 3
-    graph = weakref.ref(net._graph)
+    graph = weakref.ref(net.graph)
     net.bind(mx.cpu(), [nd.ones((2,))]).forward(training)
     del net
     gc.collect()
@@ -43,7 +43,7 @@ def test_a_plan_lives_as_long_as_its_graph(training):
 def test_what_no_output_needs_is_not_computed():
     x = S.var("x")
     wanted = S.SliceChannel(x, num_outputs=2, name="cut")[0]
-    kernels = [step for step in lower(wanted._graph, Target()).code.graph.nodes if step.op == "call_function"]
+    kernels = [step for step in lower(wanted.graph, Target()).code.graph.nodes if step.op == "call_function"]
     assert len(kernels) == 2  # the operator and the choice of its first output
 
 

@@ -71,7 +71,7 @@ def forget_number(name: str) -> str:
 @all_cases
 def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     symbol, allowed = CASES[name]
-    graph = symbol._graph
+    graph = symbol.graph
     kernels = overwriting_kernels(graph)
     assert {forget_number(node.name) for node in graph.nodes if node in kernels} == allowed
 

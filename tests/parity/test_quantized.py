@@ -41,7 +41,7 @@ def test_every_node_on_recorded_inputs(name: str) -> None:
     symbol, _, _, recorded = load(name)
     graph = symbol.get_internals()
     seen = 0
-    for node in graph._graph.nodes:
+    for node in graph.graph.nodes:
         if node.operator is None:
             continue
         inputs = iter(torch.from_numpy(recorded[_output(entry.node, entry.index)]) for entry in node.inputs)

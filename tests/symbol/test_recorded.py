@@ -20,7 +20,7 @@ def test_automatic_names() -> None:
         names = {"mx": mx, "s": mx.sym.var("s"), "t": mx.sym.var("t")}
         for expression, expected in lines("names.txt"):
             symbol = eval(expression, names)
-            operator = symbol._graph.outputs[0].node.operator
+            operator = symbol.graph.outputs[0].node.operator
             said, attributes = expected.split(" attrs=")
             assert said == (
                 f"name={symbol.name!r} op={operator.name if operator else 'null'} outs={symbol.list_outputs()} "

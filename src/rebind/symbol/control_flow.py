@@ -296,9 +296,9 @@ class _Part(AttrScope):
 
 
 def _entry(symbol: Symbol) -> Entry:
-    if len(symbol._graph.outputs) != 1:
+    if len(symbol.graph.outputs) != 1:
         raise ArgumentError(f"a loop or a branch takes symbols of one output each; got {symbol!r}")
-    return symbol._graph.outputs[0]
+    return symbol.graph.outputs[0]
 
 
 def _apply(

@@ -11,7 +11,9 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import split_parameters
-from .symbol import Symbol, combine, compose
+from .arithmetic import Operand, Sign, combine
+from .composition import compose
+from .symbol import Symbol
 
 __all__ = [
     "arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power",
@@ -98,11 +100,12 @@ def histogram(
     return compose(find("_histogram"), "_histogram", (a,), {**given, **kwargs})
 
 
-def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _two(sign: Sign, numbers: Callable[[Any, Any], float], left: Operand, right: Operand) -> Symbol | float:
+    """Return a function of two symbols, of a symbol and a number, or of two numbers."""
     if isinstance(left, Number) and isinstance(right, Number):
         return numbers(left, right)
-    result = combine(*names, left, right)
-    if result is NotImplemented:
+    result = combine(sign, left, right)
+    if not isinstance(result, Symbol):
         raise ArgumentError(
             f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}"
         )
@@ -111,22 +114,22 @@ def _two(names: tuple[str, str, str], numbers: Callable[[Any, Any], Any], left: 
 
 def maximum(left: Any, right: Any) -> Any:
     """Return the larger of two symbols, or of a symbol and a number, element by element."""
-    return _two(("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
+    return _two(Sign("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
     """Return the smaller of two symbols, or of a symbol and a number, element by element."""
-    return _two(("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
+    return _two(Sign("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
     """Return ``sqrt(left ** 2 + right ** 2)``, element by element."""
-    return _two(("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
+    return _two(Sign("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
 def power(base: Any, exp: Any) -> Any:
     """Return ``base ** exp``, element by element."""
-    return _two(("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
+    return _two(Sign("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 
 pow = power

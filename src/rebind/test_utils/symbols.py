@@ -27,7 +27,7 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     True
     """
     first, second = (
-        [node.operator and node.operator.name for node in symbol._graph.nodes] for symbol in (sym1, sym2)
+        [node.operator and node.operator.name for node in symbol.graph.nodes] for symbol in (sym1, sym2)
     )
     return first == second
 

@@ -44,6 +44,6 @@ def test_some_of_an_operators_states_alone_are_refused() -> None:
         freeze_statistics(graph, {"bn_moving_mean"})
     kl = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("data"), name="kl")
     with pytest.raises(ParameterError, match=r"its auxiliary states .* cannot be frozen"):
-        freeze_statistics(kl._graph, set(kl.list_auxiliary_states()))
+        freeze_statistics(kl.graph, set(kl.list_auxiliary_states()))
     with pytest.raises(MXNetError, match="fixed_param_names"):
         mx.mod.Module(network(), fixed_param_names=["bn_moving_men"])

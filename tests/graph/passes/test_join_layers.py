@@ -129,11 +129,11 @@ def test_layers_along_the_last_axis_stay_apart() -> None:
     """With ``flatten=False`` arrays of other shapes than rows are allowed, which cannot be laid behind each other."""
     layer = shared()
     group = mx.sym.Group([layer(x, f"fc{i}", flatten=False) for i, x in enumerate(inputs(2))])
-    assert len(layers(join_layers(group._graph, Facts(), Target())[0])) == 2
+    assert len(layers(join_layers(group.graph, Facts(), Target())[0])) == 2
 
 
 def test_plan_keeps_the_order_of_arguments() -> None:
     symbol = recurrent()
-    plan: Plan = lower(symbol._graph, Target(training=True))
+    plan: Plan = lower(symbol.graph, Target(training=True))
     places = [node.name for node in plan.code.graph.nodes if node.op == "placeholder"]
     assert len(places) == len(symbol.list_arguments())

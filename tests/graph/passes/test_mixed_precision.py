@@ -14,6 +14,7 @@ import rebind as mx
 from rebind.graph import Graph, check
 from rebind.graph.passes import mixed_precision, without_casts
 from rebind.precision import Rules
+from rebind.symbol.base import symbol_of
 
 RULES = Rules(
     torch.bfloat16,
@@ -85,7 +86,7 @@ each_network = pytest.mark.parametrize("name", NETWORKS)
 
 
 def bound(graph: Graph) -> Any:
-    symbol = mx.symbol.Symbol._of(graph)
+    symbol = symbol_of(graph)
     shapes = {"data": (2, 3), "other": (1, 3), "state": (3,)}
     executor = symbol.simple_bind(
         mx.cpu(), **{name: shape for name, shape in shapes.items() if name in symbol.list_arguments()}
@@ -128,7 +129,7 @@ def test_values_and_gradients_stay(name: str) -> None:
 def test_casts_can_be_taken_out(name: str) -> None:
     graph = NETWORKS[name][0]()._graph
     back = without_casts(mixed_precision(graph, RULES))
-    assert mx.symbol.Symbol._of(back).tojson() == mx.symbol.Symbol._of(graph).tojson()
+    assert symbol_of(back).tojson() == symbol_of(graph).tojson()
 
 
 def test_casts_are_taken_out_of_loops() -> None:
@@ -150,7 +151,7 @@ def test_an_input_decides_what_is_unknown() -> None:
     """Bound as float16, an input makes the sum float16; as float32, the other side is brought up."""
     rules = Rules(torch.float16, RULES.low, RULES.full, RULES.widest)
     graph = mixed_precision(NETWORKS["unknown"][0]()._graph, rules)
-    symbol = mx.symbol.Symbol._of(graph).get_internals()["sum_output"]
+    symbol = symbol_of(graph).get_internals()["sum_output"]
     for dtype in (np.float16, np.float32):
         executor = symbol.simple_bind(mx.cpu(), data=(2, 3), other=(1, 3), type_dict={"other": dtype})
         assert executor.forward()[0].dtype is dtype
@@ -159,7 +160,7 @@ def test_an_input_decides_what_is_unknown() -> None:
 def test_parameters_are_stored_low_only_where_nothing_needs_more() -> None:
     data, shared = mx.sym.var("data"), mx.sym.var("shared")
     net = mx.sym.Group([layer(layer(data, "fc"), "top", weight=shared), mx.sym.exp(shared)])
-    graph = mixed_precision(net._graph, RULES, ["data"], store_low=True)
+    graph = mixed_precision(net.graph, RULES, ["data"], store_low=True)
     types = {node.name: node.attributes.get("__dtype__") for node in graph.variables}
     assert types == {"data": None, "fc_weight": "12", "shared": "0"}
     assert "shared to bfloat16" in casts(graph) and "fc_weight to bfloat16" not in casts(graph)
@@ -168,7 +169,7 @@ def test_parameters_are_stored_low_only_where_nothing_needs_more() -> None:
 def test_a_declared_type_stays() -> None:
     data = mx.sym.var("tokens", dtype="int32")
     net = layer(mx.sym.Embedding(data, input_dim=5, output_dim=3, name="e"), "fc", flatten=False)
-    graph = mixed_precision(net._graph, RULES, [], store_low=True)
+    graph = mixed_precision(net.graph, RULES, [], store_low=True)
     types = {node.name: node.attributes["__dtype__"] for node in graph.variables}
     assert types == {"tokens": "4", "e_weight": "0", "fc_weight": "12"}
 

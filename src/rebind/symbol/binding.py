@@ -1,0 +1,197 @@
+"""From a symbol to an executor, and to what a backend makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..device import Device, as_device
+from ..dtypes import DTypeLike
+from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
+from ..graph import Facts, Target, infer_shapes, infer_types
+from ..graph.passes import optimize, optimize_without_shapes
+from ..ndarray import NDArray
+from ..ndarray.storage import storage_kind
+from ..shapes import Shape
+from .base import named_values, symbol_of
+from .inspection import Inspection
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
+
+__all__ = ["Binding"]
+
+
+class Binding(Inspection):
+    """Methods that make a symbol ready to run."""
+
+    __slots__ = ()
+
+    def bind(
+        self,
+        ctx: Device,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
+        """Return an executor that works on the caller's own arrays.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        args
+            All arguments: a list in the order of `list_arguments`, or a dict.
+        args_grad
+            Arrays that gradients are written to: a list with None in it, a dict with some of the names, or None.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        aux_states
+            The auxiliary states, a list or a dict.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_exec
+            Accepted; torch's allocator shares memory by itself.
+
+        Raises
+        ------
+        ParameterError
+            When an array is missing; it is a ValueError and names all that are.
+        """
+        device = as_device(ctx, "Symbol.bind: ctx")
+        return bind(self, device, args, args_grad, grad_req, aux_states, group2ctx)
+
+    def simple_bind(
+        self,
+        ctx: Device,
+        grad_req: GradReqs = "write",
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, NDArray] | None = None,
+        **kwargs: Sequence[int],
+    ) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        type_dict
+            Types by name; what does not follow from them is float32.
+        stype_dict
+            Storage types by name; others are those of ``var(stype=)``.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_arg_names, shared_exec
+            Arguments whose arrays are taken from another executor (all of the same shape, when no names are given).
+        shared_buffer
+            Arrays by name to use when they are large enough, and to which new ones are added.
+        **kwargs
+            Shapes by name of argument.
+        """
+        device = as_device(ctx, "Symbol.simple_bind: ctx")
+        for name, stype in (stype_dict or {}).items():
+            storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
+        shapes = named_values(self, "simple_bind", (), kwargs)
+        types = named_values(self, "simple_bind", (), type_dict or {})
+        sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(kwargs))
+        return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
+
+    def _bind(
+        self,
+        device: Device,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
+        static_alloc: bool = False,
+    ) -> Executor:
+        """Return an executor as MXNet 2.0 makes it: with copies of the arguments."""
+        return Executor(self, device, args, args_grad, grad_req, aux_states, static_alloc)
+
+    def _simple_bind(self, device: Device, grad_req: GradReqs = "write", **kwargs: Any) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs."""
+        return self.simple_bind(device, grad_req, **kwargs)
+
+    def eval(self, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
+        """Bind to the given arrays, run forward, and return the outputs.
+
+        >>> import rebind as mx
+        >>> a, b = mx.sym.var("a"), mx.sym.var("b")
+        >>> (a + b).eval(a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))[0].asnumpy()
+        array([2., 2.], dtype=float32)
+        """
+        return self.bind(as_device(ctx, "Symbol.eval: ctx"), kwargs, grad_req="null").forward()
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """Return the symbol after the passes of a backend, as `optimize_for` without arrays."""
+        return self.optimize_for(backend)
+
+    def get_optimized_symbol(self) -> Symbol:
+        """Return the symbol as it is run in training mode, as far as that does not depend on shapes."""
+        return self.optimize_for("default", training=True)
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Arrays = None,
+        aux: Arrays = None,
+        ctx: Device | None = None,
+        shape_dict: Mapping[str, Shape] | None = None,
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        *,
+        training: bool = False,
+        **kwargs: str | float,
+    ) -> Symbol:
+        """Return the symbol after the passes of a backend.
+
+        Parameters
+        ----------
+        backend
+            ``'default'``, what is done with every symbol when it is run; or a name that
+            `rebind.graph.passes.register_backend` was given. MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is:
+            the executor does what they do.
+        args, aux
+            Arrays, whose shapes and types the passes may use; a list or a dict.
+        ctx
+            The device.
+        shape_dict, type_dict
+            Shapes and types by name, where there are no arrays.
+        training
+            The mode that it is made ready for.
+        **kwargs
+            Options of MXNet's backends; they have no effect.
+
+        Raises
+        ------
+        NameLookupError
+            For a backend that nobody registered.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> weight = mx.sym.var("w")
+        >>> a, b = (mx.sym.FullyConnected(mx.sym.var(x), weight, num_hidden=2, no_bias=True) for x in "ab")
+        >>> mx.sym.Group([a, b]).optimize_for("default").list_arguments()
+        ['a', 'b', 'w']
+        """
+        arrays = {
+            **arrays_by_name("optimize_for: args", args, self.list_arguments()),
+            **arrays_by_name("optimize_for: aux", aux, self.list_auxiliary_states()),
+        }
+        types = {**(type_dict or {}), **{name: value.dtype for name, value in arrays.items()}}
+        shapes = {**(shape_dict or {}), **{name: value.shape for name, value in arrays.items()}}
+        known = infer_types(self._graph, types)
+        facts = Facts.of(infer_shapes(self._graph, shapes, known), known)
+        target = Target.at(as_device(ctx, "Symbol.optimize_for: ctx"), training, backend=backend)
+        # What shapes decide is left for `bind` where none are given.
+        run = optimize if shapes else optimize_without_shapes
+        return symbol_of(run(self._graph, facts, target)[0])

@@ -1,0 +1,200 @@
+"""Making symbols: variables, applications of operators, groups."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .. import dtypes, graph
+from ..dtypes import DTypeLike
+from ..errors import ArgumentError, MXNetError, ParameterError
+from ..graph import Application, Entry, input_variable, symbol_json
+from ..graph.passes import cast_inputs
+from ..ops import Operator
+from ..ops.frontend import bind_arguments
+from ..ops.storage_types import storage_number
+from ..params import NULL, Params, format_value
+from ..precision import active_rules
+from ..scope import AttrScope, NameManager
+from .base import SymbolBase, single_entry, symbol_of
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
+
+__all__ = ["Group", "Variable", "compose", "var"]
+
+
+class Dumped(Protocol):
+    """What has a text for files, as an initializer does."""
+
+    def dumps(self) -> str:
+        """Return the text."""
+        ...
+
+
+def compose(
+    op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None
+) -> Symbol:
+    """Apply an operator to symbols; what is missing among its inputs becomes a variable.
+
+    Parameters
+    ----------
+    op
+        The operator.
+    hint
+        What automatic names begin with.
+    args, kwargs
+        As the user gave them: inputs, parameters, `name`, `attr`, and attributes such as ``lr_mult``.
+    called_as
+        The name by which the user called the operator, for errors.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> compose(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"}).list_outputs()
+    ['e_output']
+    """
+    name = kwargs.pop("name", None)
+    try:
+        node = _apply(op, name, hint, args, kwargs, called_as or op.name)
+    except MXNetError as error:
+        error.locate(op.name, called_as=called_as, node=name)
+        raise
+    rules = active_rules()
+    if rules is not None:
+        node = node.with_inputs(cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind)))
+    return symbol_of([Entry(node, i) for i in range(node.visible_outputs)])
+
+
+def _apply(
+    op: Operator, name: str | None, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
+) -> Application:
+    attr = kwargs.pop("attr", None) or {}
+    kwargs.pop("out", None)
+    if op.depends_on_parameters:
+        op = op.resolved(
+            {
+                key: value
+                for key, value in kwargs.items()
+                if not isinstance(value, SymbolBase) and not symbol_json.is_attribute(key)
+            }
+        )
+    inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
+    for key, value in attr.items():
+        if not isinstance(value, (str, numbers.Number)):
+            raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
+    given, others = symbol_json.split_attributes(op, {**AttrScope.current.get(None), **attr, **given})
+    for key in others:
+        if not symbol_json.is_attribute(key):
+            op.parse({**given, key: others[key]})  # raises, and names what is known
+    if op.signature.count is not None and given.get(op.signature.count) is None:
+        given[op.signature.count] = sum(len(symbol) for symbol in inputs)
+    p = op.parse(given)
+    name = NameManager.current.get(name, hint)
+    texts = {key: format_value(value) for key, value in given.items() if value is not NULL}
+    attributes = {key: format_value(value) for key, value in others.items()}
+    entries = _entries(op, name, inputs, p, {**texts, **attributes})
+    node = Application(op, name, entries, p, texts, attributes, called_as)
+    if op.record.inits:  # of variables that are given too, as in MXNet, unless they have one
+        for input_name, entry in zip(node.input_names, node.inputs, strict=True):
+            if input_name in op.record.inits and entry.node.is_variable:
+                entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
+    return node
+
+
+def _entries(
+    op: Operator, name: str, inputs: Sequence[Symbol | None], p: Params, texts: Mapping[str, str]
+) -> tuple[Entry, ...]:
+    """Return a node's inputs: what was given, and a variable for each that was not."""
+    if op.signature.variadic:
+        given = [entry for symbol in inputs if symbol is not None for entry in symbol.graph.outputs]
+        missing = op.signature.inputs_for(p)[len(given) :]
+        return (*given, *(input_variable(op, name, input_name, texts) for input_name in missing))
+    wanted = op.signature.inputs_for(p)
+    return tuple(
+        input_variable(op, name, input_name, texts) if symbol is None else single_entry(symbol, input_name)
+        for input_name, symbol in zip(op.signature.input_names, inputs, strict=True)
+        if input_name in wanted
+    )
+
+
+def var(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: int | Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike | None = None,
+    init: str | Dumped | None = None,
+    stype: str | None = None,
+    **kwargs: str | float,
+) -> Symbol:
+    """Return a variable: an input, a label or a parameter.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    attr
+        Attributes.
+    shape, dtype
+        What is known of it; a size may be 0.
+    lr_mult, wd_mult
+        Factors of the learning rate and of weight decay.
+    init
+        An initializer, or its text, which wins over the module's.
+    stype
+        The kind of storage.
+    **kwargs
+        Further attributes; their names begin and end with two underscores.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
+    '0.5'
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
+    texts: dict[str, str] = {}
+    for key, text in AttrScope.current.get(attr).items():
+        if not isinstance(text, str):
+            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
+        texts[symbol_json.hide(key)] = text
+    if shape is not None:
+        texts["__shape__"] = format_value(shape)
+    if lr_mult is not None:
+        texts["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        texts["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        texts["__dtype__"] = str(dtypes.flag(dtype))
+    if init is not None:
+        texts["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
+    for key, value in kwargs.items():
+        if not symbol_json.is_attribute(key):
+            raise ParameterError(
+                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
+            )
+        texts[key] = str(value)
+    return symbol_of([Entry(graph.Variable(name, texts))])
+
+
+Variable = var
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """Return one symbol with the outputs of several.
+
+    >>> import rebind as mx
+    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
+    ['a', 'b']
+    """
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
+        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
+    return symbol_of([entry for symbol in symbols for entry in symbol.graph.outputs])
