@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow lint types layers format bench bench-operators golden parity clean
+.PHONY: help demo test check pytest slow lint types layers format stubs bench bench-operators golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -41,6 +41,9 @@ layers: $(READY) ## imports go down, never up (import-linter)
 format: $(READY) ## rewrite the code in ruff's format, with sorted imports
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
+
+stubs: $(READY) ## write the stubs of nd, sym and their methods from the table of operators
+	$(BIN)/python tools/stubs.py
 
 bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)

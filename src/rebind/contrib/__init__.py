@@ -1,7 +1,7 @@
 """`mx.contrib`: what MXNet had on trial. `contrib.sym` and `contrib.nd` are `sym.contrib` and `nd.contrib`."""
 
-from ..ndarray import contrib as ndarray  # type: ignore[attr-defined]
-from ..symbol import contrib as symbol  # type: ignore[attr-defined]
+from ..ndarray import contrib as ndarray
+from ..symbol import contrib as symbol
 from . import amp, svrg_optimization
 
 nd, sym = ndarray, symbol

@@ -1,9 +1,6 @@
 """Arrays: `mx.nd`. Functions for all operators are made from the table of operators (`ops`)."""
 
-from types import SimpleNamespace
-
-from ..ops.frontend import make_functions, make_namespaces
-from . import control_flow, pairs, random, updates
+from . import contrib, generated, image, linalg, op, random, sparse
 from .creation import (
     arange,
     concatenate,
@@ -25,7 +22,7 @@ from .creation import (
     waitall,
     zeros,
 )  # fmt: skip
-from .functions import make_function
+from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
 from .ndarray import NDArray, array, invoke
 from .pairs import (
     add,
@@ -50,26 +47,15 @@ from .pairs import (
 from .serialization import load, load_frombuffer, save
 
 __all__ = [
-    "NDArray", "add", "arange", "array", "concatenate", "divide", "empty", "equal", "eye", "from_dlpack",
-    "from_numpy", "from_torch", "full", "greater", "greater_equal", "histogram", "imdecode", "invoke",
-    "lesser", "lesser_equal", "linspace", "load", "load_frombuffer", "logical_and", "logical_or",
-    "logical_xor", "maximum", "minimum", "modulo", "moveaxis", "multiply", "not_equal", "onehot_encode",
-    "ones", "power", "random", "save", "split_v2", "subtract", "to_dlpack_for_read", "to_dlpack_for_write",
-    "true_divide", "waitall", "zeros",
+    "NDArray", "add", "arange", "array", "concatenate", "contrib", "divide", "empty", "equal", "eye",
+    "from_dlpack", "from_numpy", "from_torch", "full", "greater", "greater_equal", "histogram", "image",
+    "imdecode", "invoke", "lesser", "lesser_equal", "linalg", "linspace", "load", "load_frombuffer",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "modulo", "moveaxis", "multiply",
+    "not_equal", "onehot_encode", "ones", "op", "power", "random", "save", "sparse", "split_v2", "subtract",
+    "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
 ]  # fmt: skip
 
-_functions = make_functions(make_function)
+__all__ += [name for name in generated.__all__ if not name.startswith("_")]
+
 # The operators whose names begin with an underscore, and all others: ``nd._internal._plus_scalar``.
-_internal = SimpleNamespace(**_functions)
-_public = {name: function for name, function in _functions.items() if name not in __all__}
-_public |= make_namespaces(make_function)  # type: ignore[arg-type]
-for _function in (
-    control_flow.cond, control_flow.foreach, control_flow.while_loop, pairs.isfinite, pairs.isinf, pairs.isnan,
-    random.rand_zipfian,
-    updates.adamw_update, updates.mp_adamw_update, updates.multi_adamw_update, updates.multi_lamb_update,
-    updates.multi_mp_adamw_update, updates.multi_mp_lamb_update,
-):  # fmt: skip
-    setattr(_public["contrib"], _function.__name__, _function)
-globals().update(_public)
-op = SimpleNamespace(**_public)
-__all__ += [name for name in _public if not name.startswith("_")]
+_internal = generated

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +12,12 @@ from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ShapeError
-from ..ops import Operator, find
-from ..ops.methods import FLUENT_METHODS
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import wrap
 from .conversion import Conversions
 from .gradients import Gradients
 from .invoke import call, invoke, invoke_by_name
+from .methods import OperatorMethods
 from .mode import mode
 from .reading import array
 from .selection import Selections
@@ -29,7 +26,7 @@ from .storage import Storage, convert, storage_kind
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
-class NDArray(Conversions, Selections, Arithmetic, Gradients):
+class NDArray(Conversions, Selections, Arithmetic, Gradients, OperatorMethods):
     """An array of numbers of one type on one device.
 
     Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever
@@ -202,18 +199,3 @@ def _unpickle_stored(
     device = _available(device)
     tensors: list[Tensor] = [member.tensor.to(device.torch) for member in members]
     return wrap(storage_kind(stype, "pickle: stype").from_members(shape, tensors), device)
-
-
-def _method(op: Operator, name: str) -> Callable[..., Any]:
-    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
-        return call(op, (self, *args), kwargs, name)
-
-    functools.update_wrapper(method, op.kernels.function)
-    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
-    return method
-
-
-for _name in FLUENT_METHODS:
-    # A method that is written by hand takes precedence.
-    if not hasattr(NDArray, _name):
-        setattr(NDArray, _name, _method(find(_name), _name))

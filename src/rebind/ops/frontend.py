@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from ..errors import ArgumentError
-from ..params import Parameter
 from .spec import OPERATORS, Operator, Signature
 
 __all__ = [
-    "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespaces", "signature",
-    "split_parameters",
+    "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespace", "plain_type", "signature",
+    "split_docstring", "split_parameters",
 ]  # fmt: skip
+
+Function = TypeVar("Function")
 
 # Operators whose names begin so are also found in a namespace: `_linalg_gemm2` is `linalg.gemm2`.
 NAMESPACES = ("contrib", "image", "linalg", "sparse")
@@ -117,7 +117,9 @@ def signature(
         bare = p.required and may_be_bare
         may_be_bare = may_be_bare and (bare or place is inspect.Parameter.KEYWORD_ONLY)
         default = inspect.Parameter.empty if bare else p.default
-        arguments.append(inspect.Parameter(p.name, place, default=default, annotation=_plain(p)))
+        arguments.append(
+            inspect.Parameter(p.name, place, default=default, annotation=plain_type(p.annotation))
+        )
     arguments += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
         for name in extra
@@ -125,17 +127,13 @@ def signature(
     return inspect.Signature(arguments, return_annotation=kind)
 
 
-def _plain(parameter: Parameter) -> Any:
-    """Return a parameter's type without its bounds, which the help text tells."""
-
-    def strip(annotation: Any) -> Any:
-        if get_origin(annotation) is Annotated:
-            return strip(get_args(annotation)[0])
-        if get_origin(annotation) is tuple:
-            return tuple[tuple(strip(part) for part in get_args(annotation))]  # type: ignore[misc]
-        return annotation
-
-    return strip(parameter.annotation)
+def plain_type(annotation: Any) -> Any:
+    """Return the type of a parameter without its bounds, which the help text gives."""
+    if get_origin(annotation) is Annotated:
+        return plain_type(get_args(annotation)[0])
+    if get_origin(annotation) is tuple:
+        return tuple[tuple(plain_type(part) for part in get_args(annotation))]  # type: ignore[misc]
+    return annotation
 
 
 def documentation(op: Operator, kind: str, extra: str) -> str:
@@ -144,7 +142,7 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
     It is the operator's own docstring with all inputs and parameters in the section *Parameters*: types, bounds and
     defaults from the signature, meanings from the docstring. Examples on tensors are left out.
     """
-    summary, sections = _split_docstring(
+    summary, sections = split_docstring(
         inspect.cleandoc(op.kernels.function.__doc__ or f"The operator {op.name}.")
     )
     meanings = _meanings(sections.pop("Parameters", ""))
@@ -167,8 +165,8 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
-def _split_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return what stands before the first section, and the sections by title, without examples."""
+def split_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Return what is before the first section of a docstring, and the sections by title, without examples."""
     text = re.sub(r"(?m)^>>> .*\n?(?:^(?!\s*$).*\n?)*", "", text)
     parts = _SECTION.split(text)
     sections = {title: body.strip("\n") for title, body in zip(parts[1::2], parts[2::2], strict=True)}
@@ -189,19 +187,22 @@ def _meanings(body: str) -> dict[str, list[str]]:
     return found
 
 
-def make_functions(make: Callable[[Operator, str], Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def make_functions(make: Callable[[Operator, str], Function]) -> dict[str, Function]:
     """Return what `make` makes of each operator under each of its names."""
     return {name: make(op, name) for name, op in OPERATORS.items()}
 
 
-def make_namespaces(make: Callable[[Operator, str, str], Callable[..., Any]]) -> dict[str, SimpleNamespace]:
-    """Return the namespaces in `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``.
+def make_namespace(space: str, make: Callable[[Operator, str, str], Function]) -> dict[str, Function]:
+    """Return the functions of one of the `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``.
 
     `make` is given an operator, its name in the namespace, and the name that it is registered under.
+
+    >>> make_namespace("image", lambda op, name, registered: registered)["to_tensor"]
+    '_image_to_tensor'
     """
-    found = {}
-    for space in NAMESPACES:
-        prefix = f"_{space}_"
-        short = {name.removeprefix(prefix): op for name, op in OPERATORS.items() if name.startswith(prefix)}
-        found[space] = SimpleNamespace(**{name: make(op, name, prefix + name) for name, op in short.items()})
-    return found
+    prefix = f"_{space}_"
+    return {
+        name.removeprefix(prefix): make(op, name.removeprefix(prefix), name)
+        for name, op in OPERATORS.items()
+        if name.startswith(prefix)
+    }

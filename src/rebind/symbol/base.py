@@ -137,6 +137,7 @@ def symbol_of(graph: Graph | Sequence[Entry]) -> Symbol:
     """Return the symbol on a graph, or on the graph of some outputs.
 
     >>> import rebind as mx
+    >>> from rebind.symbol.base import symbol_of
     >>> symbol_of(mx.sym.var("x").graph)
     <Symbol x>
     """

@@ -8,13 +8,29 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
 from ..ops import find
-from ..ops.random_frontend import Front, make_drawing, make_drawing_like, zipfian
+from ..ops.random_frontend import zipfian
 from .creation import full
+from .drawing import (
+    exponential,
+    exponential_like,
+    gamma,
+    gamma_like,
+    generalized_negative_binomial,
+    generalized_negative_binomial_like,
+    negative_binomial,
+    negative_binomial_like,
+    normal,
+    normal_like,
+    poisson,
+    poisson_like,
+    randint,
+    uniform,
+    uniform_like,
+)  # fmt: skip
 from .symbol import Symbol, compose
 
 __all__ = [
@@ -23,35 +39,6 @@ __all__ = [
     "normal_like", "poisson", "poisson_like", "rand_zipfian", "randint", "randn", "shuffle", "uniform",
     "uniform_like",
 ]  # fmt: skip
-
-
-def _draw(kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], given: dict[str, Any]) -> Symbol:
-    """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
-    name = f"_sample_{kind}" if inputs else f"_random_{kind}"
-    return compose(find(name), name, inputs, {**parameters, **_without_none(given, "shape", "dtype")})
-
-
-def _without_none(given: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None or name not in names}
-
-
-_FRONT = Front(
-    package="symbol",
-    module="sym.random",
-    inputs=Symbol,
-    inputs_word="symbols",
-    extra=(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation=Any),),
-    extra_like=("name", "attr"),
-    apply=compose,
-    draw=_draw,
-)
-(
-    uniform_like, normal_like, exponential_like, gamma_like, poisson_like, negative_binomial_like,
-    generalized_negative_binomial_like,
-) = make_drawing_like(_FRONT)  # fmt: skip
-(
-    uniform, normal, poisson, exponential, gamma, negative_binomial, generalized_negative_binomial, randint,
-) = make_drawing(_FRONT)  # fmt: skip
 
 
 def multinomial(
@@ -67,7 +54,7 @@ def multinomial(
     >>> multinomial(mx.sym.var("data"), shape=4, get_prob=False).infer_shape(data=(2, 3))[1]
     [(2, 4)]
     """
-    given = {"get_prob": get_prob, "dtype": dtype, **kwargs, **_without_none({"shape": shape}, "shape")}
+    given = {"get_prob": get_prob, "dtype": dtype, **kwargs, **({} if shape is None else {"shape": shape})}
     return compose(find("_sample_multinomial"), "_sample_multinomial", (data,), given)
 
 

@@ -1,0 +1,12 @@
+"""A function on arrays for each operator, under each of its names: ``nd._internal``, and most of `nd`.
+
+They are made from the declarations in `ops`. Their signatures, for type checkers and editors, are in
+``generated.pyi``, which ``make stubs`` writes.
+"""
+
+from ..ops.frontend import make_functions
+from .functions import make_function
+
+FUNCTIONS = make_functions(make_function)
+globals().update(FUNCTIONS)
+__all__ = [*FUNCTIONS]

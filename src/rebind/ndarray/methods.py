@@ -1,0 +1,39 @@
+"""Operators as methods of arrays: ``x.sum(axis=1)`` is ``nd.sum(x, axis=1)``.
+
+Their signatures are in ``methods.pyi``, which `make stubs` writes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..ops import Operator, find
+from ..ops.methods import FLUENT_METHODS
+from .base import ArrayBase
+from .invoke import call
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["OperatorMethods"]
+
+
+class OperatorMethods(ArrayBase):
+    """A method for each operator of `FLUENT_METHODS`."""
+
+    __slots__ = ()
+
+
+def _method(op: Operator, name: str) -> Callable[..., NDArray | list[NDArray]]:
+    def method(self: ArrayBase, *args: object, **kwargs: object) -> NDArray | list[NDArray]:
+        return call(op, (self, *args), kwargs, name)
+
+    functools.update_wrapper(method, op.kernels.function)
+    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
+    return method
+
+
+for _name in FLUENT_METHODS:
+    setattr(OperatorMethods, _name, _method(find(_name), _name))

@@ -1,0 +1,6628 @@
+"""A function on Symbols for each operator, under each of its names.
+
+Written by ``make stubs`` from the table of operators; not to be edited.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+from typing_extensions import Unpack
+from ..device import Device
+from ..dtypes import DTypeLike
+from .symbol import Symbol
+
+class _Attributes(TypedDict, total=False):
+    """Attributes of a node that need no underscores."""
+
+    ctx_group: str | float
+    force_mirroring: str | float
+    lr_mult: str | float
+    mirror_stage: str | float
+    wd_mult: str | float
+
+def _contrib_box_iou(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    format: Literal['center', 'corner'] = 'corner',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Intersection over union of each box of `lhs` with each of `rhs`; 0 where they do not meet.
+
+    Shapes
+    ------
+    lhs : (..., 4)
+    rhs : (... , 4)
+    out : the axes of lhs without its last, then those of rhs
+    """
+
+def _contrib_box_nms(
+    data: Symbol | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: Literal['center', 'corner'] = 'corner',
+    out_format: Literal['center', 'corner'] = 'corner',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
+
+    Shapes
+    ------
+    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
+    """
+
+def _contrib_bipartite_matching(
+    data: Symbol | None = None,
+    is_ascend: bool = False,
+    threshold: float = ...,
+    topk: int = -1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """For each row the column that it is matched with, and for each column its row; -1 for none.
+
+    Shapes
+    ------
+    data : (..., N, M)
+    out : (..., N) and (..., M)
+    """
+
+def _contrib_box_encode(
+    samples: Symbol | None = None,
+    matches: Symbol | None = None,
+    anchors: Symbol | None = None,
+    refs: Symbol | None = None,
+    means: Symbol | None = None,
+    stds: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Targets of box regression: offsets from anchors to the boxes that they are matched with, and their mask.
+
+    Shapes
+    ------
+    samples, matches : (B, N)
+    anchors : (B, N, 4)
+    refs : (B, M, 4)
+    means, stds : (4,)
+    out : (B, N, 4), twice
+    """
+
+def _contrib_box_decode(
+    data: Symbol | None = None,
+    anchors: Symbol | None = None,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: Literal['center', 'corner'] = 'center',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Boxes (left, top, right, bottom) from predicted offsets to anchors: the inverse of `box_encode`.
+
+    Shapes
+    ------
+    data, out : (B, N, 4)
+    anchors : (1, N, 4)
+    """
+
+def _contrib_ModulatedDeformableConvolution(
+    data: Symbol | None = None,
+    offset: Symbol | None = None,
+    mask: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    num_deformable_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    im2col_step: int = 64,
+    layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Convolution in two dimensions whose filters read each element moved by `offset` and multiplied by `mask`.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    offset : (N, num_deformable_group * h * w * 2, *windows)     down and right for each element of a filter
+    mask : (N, num_deformable_group * h * w, *windows)
+    weight : (num_filter, C / num_group, h, w)
+    bias : (num_filter,)                                         absent when ``no_bias``
+    out : (N, num_filter, *windows)
+    """
+
+def _contrib_DeformableConvolution(
+    data: Symbol | None = None,
+    offset: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    num_deformable_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    offset : (N, num_deformable_group * h * w * 2, *windows)     down and right for each element of a filter
+    weight : (num_filter, C / num_group, h, w)
+    bias : (num_filter,)                                         absent when ``no_bias``
+    out : (N, num_filter, *windows)
+        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+
+def _contrib_hawkesll(
+    lda: Symbol | None = None,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    state: Symbol | None = None,
+    lags: Symbol | None = None,
+    marks: Symbol | None = None,
+    valid_length: Symbol | None = None,
+    max_time: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Log likelihood of marked events under Hawkes processes with exponential decay, and the processes' new state.
+
+    Shapes
+    ------
+    lda, state : (N, K)
+    alpha, beta : (K,)
+    lags, marks : (N, T)
+    valid_length, max_time : (N,)
+    out : (N,) and (N, K)
+    """
+
+def _contrib_MultiBoxPrior(
+    data: Symbol | None = None,
+    sizes: float | Sequence[float] = (1.0,),
+    ratios: float | Sequence[float] = (1.0,),
+    clip: bool = False,
+    steps: float | Sequence[float] = (-1.0, -1.0),
+    offsets: float | Sequence[float] = (0.5, 0.5),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Anchors around each position of a feature map, as (left, top, right, bottom), the whole map being 1 by 1.
+
+    Shapes
+    ------
+    data : (B, C, H, W)
+    out : (1, H * W * A, 4)     A = len(sizes) + len(ratios) - 1
+    """
+
+def _contrib_MultiBoxTarget(
+    anchor: Symbol | None = None,
+    label: Symbol | None = None,
+    cls_pred: Symbol | None = None,
+    overlap_threshold: float = 0.5,
+    ignore_label: float = -1.0,
+    negative_mining_ratio: float = -1.0,
+    negative_mining_thresh: float = 0.5,
+    minimum_negative_samples: int = 0,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """What anchors are to learn: offsets to the objects they are matched with, their mask, and classes.
+
+    Shapes
+    ------
+    anchor : (1, N, 4)
+    label : (B, M, 5 or more)
+    cls_pred : (B, C, N)      before softmax
+    loc_target, loc_mask : (B, N * 4)
+    cls_target : (B, N)
+    """
+
+def _contrib_MultiBoxDetection(
+    cls_prob: Symbol | None = None,
+    loc_pred: Symbol | None = None,
+    anchor: Symbol | None = None,
+    clip: bool = True,
+    threshold: float = 0.01,
+    background_id: int = 0,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int = -1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Detections (class, score, left, top, right, bottom) of each image, the best first; class -1 is none.
+
+    Shapes
+    ------
+    cls_prob : (B, C, N)
+    loc_pred : (B, N * 4)
+    anchor : (1, N, 4)
+    out : (B, N, 6)
+    """
+
+def _contrib_Proposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | None = None,
+    im_info: Symbol | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Regions (image, left, top, right, bottom) that may hold an object, the best of an image first, and scores.
+
+    Shapes
+    ------
+    cls_prob : (B, 2 * A, H, W)     probabilities of background, then of an object; A = len(ratios) * len(scales)
+    bbox_pred : (B, 4 * A, H, W)
+    im_info : (B, 3)                height, width and scale of each image
+    output : (B * rpn_post_nms_top_n, 5)
+    score : (B * rpn_post_nms_top_n, 1)
+    """
+
+def _contrib_MultiProposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | None = None,
+    im_info: Symbol | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Regions (image, left, top, right, bottom) that may hold an object, the best of an image first, and scores.
+
+    Shapes
+    ------
+    cls_prob : (B, 2 * A, H, W)     probabilities of background, then of an object; A = len(ratios) * len(scales)
+    bbox_pred : (B, 4 * A, H, W)
+    im_info : (B, 3)                height, width and scale of each image
+    output : (B * rpn_post_nms_top_n, 5)
+    score : (B * rpn_post_nms_top_n, 1)
+    """
+
+def _contrib_AdaptiveAvgPooling2D(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] | None = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Means over a grid of `output_size` windows that cover the whole picture.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    out : (N, C, *output_size)
+    """
+
+def _contrib_BilinearResize2D(
+    data: Symbol | None = None,
+    like: Symbol | None = None,
+    height: int = 1,
+    width: int = 1,
+    scale_height: float | None = None,
+    scale_width: float | None = None,
+    mode: Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size',
+    align_corners: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Pictures of another height and width, interpolated linearly in both directions.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    like : (..., height, width), four axes      with mode ``'like'``; it gets no gradient
+    out : (N, C, height, width)
+    """
+
+def _contrib_count_sketch(
+    data: Symbol | None = None,
+    h: Symbol | None = None,
+    s: Symbol | None = None,
+    out_dim: int = ...,
+    processing_batch_size: int = 32,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Count sketch of the last axis: ``out[h[i]]`` is the sum of ``s[i] * data[i]``.
+
+    Shapes
+    ------
+    data : (..., D)
+    h, s : (1, D)
+    out : (..., out_dim)
+    """
+
+def relu(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``max(data, 0)``."""
+
+def sigmoid(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``1 / (1 + exp(-data))``."""
+
+def softsign(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``data / (1 + |data|)``."""
+
+def negative(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``-data``."""
+
+def reciprocal(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``1 / data``."""
+
+def abs(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Absolute value; its gradient at 0 is 0."""
+
+def sign(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """-1, 0 or 1, as the sign is."""
+
+def square(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``data ** 2``."""
+
+def sqrt(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Square root."""
+
+def rsqrt(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``1 / sqrt(data)``."""
+
+def cbrt(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Cube root, of negative numbers too."""
+
+def rcbrt(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``1 / cbrt(data)``."""
+
+def exp(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``e ** data``."""
+
+def expm1(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``e ** data - 1``, exact near 0."""
+
+def log(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Natural logarithm."""
+
+def log2(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Logarithm to base 2."""
+
+def log10(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Logarithm to base 10."""
+
+def log1p(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``log(1 + data)``, exact near 0."""
+
+def erf(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Error function."""
+
+def erfinv(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse of the error function."""
+
+def gamma(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Gamma function."""
+
+def gammaln(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Logarithm of ``|gamma(data)|``."""
+
+def sin(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sine of radians."""
+
+def cos(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Cosine of radians."""
+
+def tan(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Tangent of radians."""
+
+def arcsin(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse sine, in radians."""
+
+def arccos(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse cosine, in radians."""
+
+def arctan(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse tangent, in radians."""
+
+def degrees(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Radians as degrees."""
+
+def radians(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Degrees as radians."""
+
+def sinh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hyperbolic sine."""
+
+def cosh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hyperbolic cosine."""
+
+def tanh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hyperbolic tangent."""
+
+def arcsinh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse hyperbolic sine."""
+
+def arccosh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse hyperbolic cosine."""
+
+def arctanh(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse hyperbolic tangent."""
+
+def floor(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Largest whole number not above."""
+
+def ceil(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Smallest whole number not below."""
+
+def trunc(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Whole part, cut towards 0."""
+
+def fix(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Whole part, cut towards 0."""
+
+def round(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Nearest whole number; halves go away from 0."""
+
+def rint(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Nearest whole number; halves go down."""
+
+def logical_not(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where data is 0, else 0."""
+
+def zeros_like(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Zeros of data's shape."""
+
+def ones_like(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Ones of data's shape."""
+
+def _copy(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as it is."""
+
+def _copyto(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as it is."""
+
+def BlockGrad(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as it is; no gradient flows back through it."""
+
+def make_loss(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as it is, as something to minimise: its gradient is 1, whatever the gradient of the output."""
+
+def hard_sigmoid(
+    data: Symbol | None = None,
+    alpha: float = 0.2,
+    beta: float = 0.5,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0."""
+
+def clip(
+    data: Symbol | None = None,
+    a_min: float = ...,
+    a_max: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` cut to [a_min, a_max]; at both ends the gradient is 1."""
+
+def smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``."""
+
+def Cast(
+    data: Symbol | None = None,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` in another type; what is cut off is cut towards 0."""
+
+def amp_cast(
+    data: Symbol | None = None,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is."""
+
+def amp_multicast(
+    *data: Symbol | Sequence[Symbol],
+    cast_narrow: bool = False,
+    num_outputs: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Arrays of float16, bfloat16 and float32 in the widest of their types; other arrays stay as they are."""
+
+def shape_array(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Shape of `data`, as an int64 array."""
+
+def size_array(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Number of elements of `data`, as an int64 array of one element."""
+
+def _contrib_quadratic(
+    data: Symbol | None = None,
+    a: float = 0.0,
+    b: float = 0.0,
+    c: float = 0.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``a * data**2 + b * data + c``; for integers cut towards 0."""
+
+def _contrib_div_sqrt_dim(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` divided by the square root of the size of its last axis; integers are cut towards 0."""
+
+def _contrib_gradientmultiplier(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as it is; the gradient that flows back through it is multiplied by `scalar`."""
+
+def _contrib_round_ste(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*)."""
+
+def _contrib_sign_ste(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*)."""
+
+def _contrib_allclose(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``|a - b| <= atol + rtol * |b|`` everywhere, else 0, as an array without axes."""
+
+def _contrib_arange_like(
+    data: Symbol | None = None,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: Device | str = '',
+    axis: int | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Evenly spaced values, as many as `data` has elements and in its shape, or as many as one axis is long."""
+
+def _contrib_index_array(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Coordinates of each element of `data`, in a further last axis.
+
+    Shapes
+    ------
+    data : (X0, X1, ...)
+    out : (X0, X1, ..., K)     K coordinates
+    """
+
+def _contrib_index_copy(
+    old_tensor: Symbol | None = None,
+    index_vector: Symbol | None = None,
+    new_tensor: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A copy of `old_tensor` with the rows of `new_tensor` at the places in `index_vector`.
+
+    Shapes
+    ------
+    old_tensor, out : (N, ...)
+    index_vector : (K,)
+    new_tensor : (K, ...)
+    """
+
+def _contrib_boolean_mask(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Slices of `data` along an axis where `index` is not 0.
+
+    Shapes
+    ------
+    data : (N, ...)     N in `axis`
+    index : (N,)
+    out : (K, ...)      K elements of `index` are not 0
+    """
+
+def _contrib_interleaved_matmul_selfatt_qk(
+    queries_keys_values: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Products of queries and keys of self-attention, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    out : (B * heads, L, L)
+    """
+
+def _contrib_interleaved_matmul_encdec_qk(
+    queries: Symbol | None = None,
+    keys_values: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries : (L, B, heads * D)
+    keys_values : (S, B, heads * 2 * D)
+    out : (B * heads, L, S)
+    """
+
+def _contrib_interleaved_matmul_selfatt_valatt(
+    queries_keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sums of the values of self-attention with the weights `attention`.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    attention : (B * heads, L, L)
+    out : (L, B, heads * D)
+    """
+
+def _contrib_interleaved_matmul_encdec_valatt(
+    keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sums of an encoder's values with the weights `attention`.
+
+    Shapes
+    ------
+    keys_values : (S, B, heads * 2 * D)
+    attention : (B * heads, L, S)
+    out : (L, B, heads * D)
+    """
+
+def _contrib_fft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
+
+    Shapes
+    ------
+    data : (..., D)
+    out : (..., 2 * D)
+    """
+
+def _contrib_ifft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
+
+    Shapes
+    ------
+    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
+    out : (..., D)
+    """
+
+def _foreach(
+    *data: Symbol | Sequence[Symbol],
+    num_outputs: int,
+    num_out_data: int,
+    in_state_locs: int | Sequence[int],
+    in_data_locs: int | Sequence[int],
+    remain_locs: int | Sequence[int],
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Run a part of a graph on each slice of arrays; made by ``sym.contrib.foreach``."""
+
+def _while_loop(
+    *data: Symbol | Sequence[Symbol],
+    num_outputs: int,
+    num_out_data: int,
+    max_iterations: int,
+    cond_input_locs: int | Sequence[int],
+    func_input_locs: int | Sequence[int],
+    func_var_locs: int | Sequence[int],
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Run a part of a graph as long as a condition holds; made by ``sym.contrib.while_loop``."""
+
+def _cond(
+    *data: Symbol | Sequence[Symbol],
+    num_outputs: int,
+    cond_input_locs: int | Sequence[int],
+    then_input_locs: int | Sequence[int],
+    else_input_locs: int | Sequence[int],
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Run one of two parts of a graph; made by ``sym.contrib.cond``."""
+
+def _zeros(
+    shape: int | Sequence[int] = (),
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Array of zeros."""
+
+def _zeros_without_dtype(
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: int = -1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
+
+def _ones(
+    shape: int | Sequence[int] = (),
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Array of ones."""
+
+def _full(
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    value: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Array of one value; for an integer type the value is cut towards 0."""
+
+def _arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Numbers from `start` up to but not including `stop`, each `repeat` times; from 0 to `start` when it is alone."""
+
+def _linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`."""
+
+def _eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Device | str = '',
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Matrix of N rows and M columns (0: as many as rows) with ones on diagonal `k`, zeros elsewhere."""
+
+def Custom(
+    *data: Symbol | Sequence[Symbol],
+    op_type: str,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> Symbol:
+    """Apply an operator that was written in Python and registered with `mx.operator.register`."""
+
+def elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum ``lhs + rhs``."""
+
+def elemwise_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Difference ``lhs - rhs``."""
+
+def elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product ``lhs * rhs``."""
+
+def elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Quotient ``lhs / rhs``; of integers, cut towards 0."""
+
+def _grad_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum ``lhs + rhs`` of two gradients."""
+
+def _scatter_elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Quotient ``lhs / rhs``."""
+
+def _mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Remainder of ``lhs / rhs``, with the sign of ``rhs``; 0 where ``rhs`` is 0."""
+
+def _power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``lhs`` to the power of ``rhs``."""
+
+def _maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The larger of both; on a tie the gradient goes to ``lhs``."""
+
+def _minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The smaller of both; on a tie the gradient goes to ``lhs``."""
+
+def _hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hypotenuse ``sqrt(lhs**2 + rhs**2)``."""
+
+def broadcast_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum ``lhs + rhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Difference ``lhs - rhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product ``lhs * rhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Quotient ``lhs / rhs``; of integers, cut towards 0. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Remainder of ``lhs / rhs``, with the sign of ``rhs``; 0 where ``rhs`` is 0. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``lhs`` to the power of ``rhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The larger of both; on a tie the gradient goes to ``lhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The smaller of both; on a tie the gradient goes to ``lhs``. Sizes of 1 broadcast, as in NumPy."""
+
+def broadcast_hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hypotenuse ``sqrt(lhs**2 + rhs**2)``. Sizes of 1 broadcast, as in NumPy."""
+
+def _plus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum ``data + scalar``."""
+
+def _minus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Difference ``data - scalar``."""
+
+def _rminus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``scalar - data``."""
+
+def _mul_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product ``data * scalar``."""
+
+def _div_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Quotient ``data / scalar``."""
+
+def _rdiv_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Quotient ``scalar / data``."""
+
+def _mod_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Remainder of ``data / scalar``; 0 for a scalar of 0."""
+
+def _rmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Remainder of ``scalar / data``; 0 where data is 0."""
+
+def _power_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``data`` to the power of ``scalar``."""
+
+def _rpower_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``scalar`` to the power of ``data``."""
+
+def _maximum_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The larger of ``data`` and ``scalar``; on a tie the gradient is 1."""
+
+def _minimum_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The smaller of ``data`` and ``scalar``; on a tie the gradient is 1."""
+
+def _hypot_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hypotenuse ``sqrt(data**2 + scalar**2)``."""
+
+def _scatter_plus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum ``data + scalar``."""
+
+def _scatter_minus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Difference ``data - scalar``."""
+
+def _equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs == rhs``, else 0, in the type of the array."""
+
+def broadcast_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs == rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data == scalar``, else 0, in the type of the array."""
+
+def _not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs != rhs``, else 0, in the type of the array."""
+
+def broadcast_not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs != rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _not_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data != scalar``, else 0, in the type of the array."""
+
+def _greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs > rhs``, else 0, in the type of the array."""
+
+def broadcast_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs > rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _greater_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data > scalar``, else 0, in the type of the array."""
+
+def _greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs >= rhs``, else 0, in the type of the array."""
+
+def broadcast_greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs >= rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _greater_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data >= scalar``, else 0, in the type of the array."""
+
+def _lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs < rhs``, else 0, in the type of the array."""
+
+def broadcast_lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs < rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _lesser_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data < scalar``, else 0, in the type of the array."""
+
+def _lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs <= rhs``, else 0, in the type of the array."""
+
+def broadcast_lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs <= rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _lesser_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data <= scalar``, else 0, in the type of the array."""
+
+def _logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs and rhs``, else 0, in the type of the array."""
+
+def broadcast_logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs and rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _logical_and_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data and scalar``, else 0, in the type of the array."""
+
+def _logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs or rhs``, else 0, in the type of the array."""
+
+def broadcast_logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs or rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _logical_or_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data or scalar``, else 0, in the type of the array."""
+
+def _logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs xor rhs``, else 0, in the type of the array."""
+
+def broadcast_logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``lhs xor rhs``, else 0, in the type of the array. Sizes of 1 broadcast, as in NumPy."""
+
+def _logical_xor_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 where ``data xor scalar``, else 0, in the type of the array."""
+
+def add_n(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum of any number of arrays of one shape."""
+
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Elements of `x` where `condition` is not 0, of `y` elsewhere.
+
+    Shapes
+    ------
+    condition : of x           or (x.shape[0],), which chooses whole rows
+    x, y, out : one shape
+    """
+
+def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`."""
+
+def _histogram(
+    data: Symbol | None = None,
+    bins: Symbol | None = None,
+    bin_cnt: int | None = None,
+    range: float | Sequence[float] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Counts of the values between bounds, and the bounds.
+
+    Shapes
+    ------
+    data : any
+    bins : (K + 1,)
+    out : (K,) of int64 and (K + 1,) of the type of data
+    """
+
+def _image_to_tensor(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Numbers from 0 to 1 as float32, channels first: `data` divided by 255.
+
+    Shapes
+    ------
+    data : (H, W, C) or (N, H, W, C)
+    out : (C, H, W) or (N, C, H, W)
+    """
+
+def _image_normalize(
+    data: Symbol | None = None,
+    mean: float | Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    std: float | Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``(data - mean) / std`` for each channel.
+
+    Shapes
+    ------
+    data, out : (C, H, W) or (N, C, H, W)     C is 1 or 3
+    """
+
+def _image_crop(
+    data: Symbol | None = None,
+    x: int = ...,
+    y: int = ...,
+    width: int = ...,
+    height: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The part of `width` and `height` whose first column is `x` and whose first row is `y`.
+
+    Shapes
+    ------
+    data : (H, W, C) or (N, H, W, C)
+    out : (height, width, C) or (N, height, width, C)
+    """
+
+def _image_resize(
+    data: Symbol | None = None,
+    size: int | Sequence[int] = (),
+    keep_ratio: bool = False,
+    interp: int = 1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` in another size, as OpenCV resizes a picture.
+
+    Shapes
+    ------
+    data : (H, W, C) or (N, H, W, C)
+    out : (height, width, C) or (N, height, width, C)
+    """
+
+def _image_flip_left_right(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with its columns in reverse order.
+
+    Shapes
+    ------
+    data, out : (H, W, C) or (N, H, W, C)
+    """
+
+def _image_random_flip_left_right(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data`, or with a probability of one half `data` with its columns in reverse order.
+
+    Shapes
+    ------
+    data, out : (H, W, C)
+    """
+
+def _image_flip_top_bottom(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with its rows in reverse order.
+
+    Shapes
+    ------
+    data, out : (H, W, C) or (N, H, W, C)
+    """
+
+def _image_random_flip_top_bottom(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data`, or with a probability of one half `data` with its rows in reverse order.
+
+    Shapes
+    ------
+    data, out : (H, W, C)
+    """
+
+def _image_random_brightness(
+    data: Symbol | None = None,
+    min_factor: float = ...,
+    max_factor: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` multiplied by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_contrast(
+    data: Symbol | None = None,
+    min_factor: float = ...,
+    max_factor: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` moved away from its mean brightness by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_saturation(
+    data: Symbol | None = None,
+    min_factor: float = ...,
+    max_factor: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Pixels moved away from their own grey by a factor that is drawn evenly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3; one channel has no colour and stays as it is
+    """
+
+def _image_random_hue(
+    data: Symbol | None = None,
+    min_factor: float = ...,
+    max_factor: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Hues rotated by a part of the circle that is drawn evenly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_color_jitter(
+    data: Symbol | None = None,
+    brightness: float = ...,
+    contrast: float = ...,
+    saturation: float = ...,
+    hue: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Brightness, contrast, saturation and hue changed by chance, in random order.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_adjust_lighting(
+    data: Symbol | None = None,
+    alpha: float | Sequence[float] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with multiples of the principal components of ImageNet's colours added, the same to each pixel.
+
+    Shapes
+    ------
+    data, out : (H, W, C) or (N, H, W, C)     C is 1 or 3
+    """
+
+def _image_random_lighting(
+    data: Symbol | None = None,
+    alpha_std: float = 0.05,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`adjust_lighting` with numbers drawn from the normal distribution with standard deviation `alpha_std`.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = 0,
+    mode: Literal['clip', 'raise', 'wrap'] = 'clip',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Slices of `a` along an axis at `indices`, whose axes take the place of that axis."""
+
+def pick(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal['clip', 'wrap'] = 'clip',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """One element along an axis for each position on the others.
+
+    Shapes
+    ------
+    data : (..., C, ...)
+    index : (..., ...)       or with 1 in place of C
+    out : of index           with 1 in place of C when `keepdims`
+    """
+
+def one_hot(
+    indices: Symbol | None = None,
+    depth: int = ...,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
+
+def batch_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """One element of each row of a matrix; indices out of range are cut.
+
+    Shapes
+    ------
+    a : (N, C)
+    indices, out : (N,)
+    """
+
+def gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Elements or slices of `data` at coordinates, which stand in the first axis of `indices`.
+
+    Shapes
+    ------
+    data : (X0, X1, ...)
+    indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
+    out : (Y0, Y1, ..., XM, ...)
+    """
+
+def scatter_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    shape: int | Sequence[int] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`."""
+
+def _scatter_set_nd(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    indices: Symbol | None = None,
+    shape: int | Sequence[int] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
+
+def _ravel_multi_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis."""
+
+def _unravel_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
+
+def fill_element_0index(
+    lhs: Symbol | None = None,
+    mhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
+
+    Shapes
+    ------
+    lhs, out : (N, C)
+    mhs, rhs : (N,)
+    """
+
+def _onehot_encode(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rows in the shape and type of `rhs` that are 1 at the column in `lhs` and 0 elsewhere.
+
+    Shapes
+    ------
+    lhs : (N,)
+    rhs, out : (N, C)
+    """
+
+def Concat(
+    *data: Symbol | Sequence[Symbol],
+    dim: int = 1,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Arrays joined along an axis they have."""
+
+def _rnn_param_concat(
+    *data: Symbol | Sequence[Symbol],
+    dim: int = 1,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Arrays joined along an axis; what RNN layers use to pack their parameters."""
+
+def stack(
+    *data: Symbol | Sequence[Symbol],
+    axis: int = 0,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Arrays of one shape joined along a new axis."""
+
+def SliceChannel(
+    data: Symbol | None = None,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` parted along an axis into equal parts."""
+
+def _split_v2(
+    data: Symbol | None = None,
+    indices: int | Sequence[int] = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+
+def _linalg_gemm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    C: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product of matrices and a sum: ``alpha * op(A) @ op(B) + beta * C``.
+
+    Shapes
+    ------
+    A : (B..., M, K)     with ``transpose_a``: (B..., K, M)
+    B : (B..., K, N)     with ``transpose_b``: (B..., N, K)
+    C, out : (B..., M, N)
+    """
+
+def _linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product of matrices: ``alpha * op(A) @ op(B)``.
+
+    Shapes
+    ------
+    A : (B..., M, K)     with ``transpose_a``: (B..., K, M)
+    B : (B..., K, N)     with ``transpose_b``: (B..., N, K)
+    out : (B..., M, N)
+    """
+
+def _linalg_trmm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product with a triangular matrix: ``alpha * op(A) @ B``, or ``alpha * B @ op(A)`` with `rightside`.
+
+    Shapes
+    ------
+    A : (B..., M, M)     with ``rightside``: (B..., N, N)
+    B, out : (B..., M, N)
+    """
+
+def _linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Solution X of ``op(A) @ X = alpha * B``, or of ``X @ op(A) = alpha * B`` with `rightside`, for triangular A.
+
+    Shapes
+    ------
+    A : (B..., M, M)     with ``rightside``: (B..., N, N)
+    B, out : (B..., M, N)
+    """
+
+def _linalg_syrk(
+    A: Symbol | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product of a matrix and itself: ``alpha * A @ A.T``, with `transpose` ``alpha * A.T @ A``.
+
+    Shapes
+    ------
+    A : (B..., M, N)
+    out : (B..., M, M)     with ``transpose``: (B..., N, N)
+    """
+
+def _linalg_potrf(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A."""
+
+def _linalg_potri(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A."""
+
+def _linalg_gelqf(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Orthonormal rows Q and lower triangular L with ``L @ Q = A``, in this order.
+
+    Shapes
+    ------
+    A, output0 : (B..., M, N)     M at most N
+    output1 : (B..., M, M)
+    """
+
+def _linalg_syevd(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric A: ``U.T @ diag(L) @ U = A``.
+
+    Shapes
+    ------
+    A, output0 : (B..., N, N)
+    output1 : (B..., N)
+    """
+
+def _linalg_inverse(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Inverse of square matrices."""
+
+def _linalg_det(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Determinant of square matrices; that of a single one has shape ``(1,)``."""
+
+def _linalg_slogdet(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sign of the determinant of square matrices, and the logarithm of its size."""
+
+def _linalg_sumlogdiag(
+    A: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum of the logarithms of the diagonal; that of a single matrix has shape ``(1,)``."""
+
+def _linalg_extractdiag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Diagonal of square matrices, `offset` places above the main one.
+
+    Shapes
+    ------
+    A : (B..., N, N)
+    out : (B..., N - abs(offset))
+    """
+
+def _linalg_makediag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Square matrices of zeros with `A` on the diagonal that is `offset` places above the main one.
+
+    Shapes
+    ------
+    A : (B..., N)
+    out : (B..., N + abs(offset), N + abs(offset))
+    """
+
+def _linalg_extracttrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Triangle of square matrices as one axis: the lower one row after row, the upper one column after column.
+
+    Shapes
+    ------
+    A : (B..., N, N)
+    out : (B..., M * (M + 1) / 2)     M = N - abs(offset)
+    """
+
+def _linalg_maketrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Square matrices of zeros with a triangle from `A`, in the order of `extracttrian`, which it undoes.
+
+    Shapes
+    ------
+    A : (B..., M * (M + 1) / 2)
+    out : (B..., N, N)     N = M + abs(offset)
+    """
+
+def SoftmaxOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal['batch', 'null', 'valid'] = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Softmax whose gradient is that of the cross-entropy between it and `label`.
+
+    Shapes
+    ------
+    data, out : (N, C)      with ``multi_output``: (N, C, d1, ...); with ``preserve_shape``: (..., C)
+    label : that of data without the axis of the classes, or that of data
+        With ``multi_output`` also (N, 1, d1, ...) and (N, d1 * d2 ...).
+    """
+
+def softmax_cross_entropy(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
+
+    Shapes
+    ------
+    data : (N, C)
+    label : (N,)
+    out : (1,)
+    """
+
+def LinearRegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data itself, with the gradient of half the squared error.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+
+def LogisticRegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The logistic function of the data, with the gradient of the cross-entropy.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+
+def MAERegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data itself, with the gradient of the absolute error.
+
+    Shapes
+    ------
+    data, out : (N, ...)
+    label : that of data, but for sizes of 1: (N,) goes with (N, 1)
+    """
+
+def MakeLoss(
+    data: Symbol | None = None,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Literal['batch', 'null', 'valid'] = 'null',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever stands behind.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def SVMOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data itself, with the gradient of the hinge loss of one class against the rest.
+
+    Shapes
+    ------
+    data, out : (..., C)
+    label : that of data without the last axis
+    """
+
+def dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product over the last axis of `lhs` and the first of `rhs`.
+
+    Shapes
+    ------
+    lhs : (..., K)       with ``transpose_a``: (K, ...)
+    rhs : (K, ...)       with ``transpose_b``: (..., K)
+    out : the other axes of lhs, then those of rhs
+    """
+
+def batch_dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product of matrices that stand in the last two axes, for each position on the axes before.
+
+    Shapes
+    ------
+    lhs : (B..., M, K)     with ``transpose_a``: (B..., K, M)
+    rhs : (B..., K, N)     with ``transpose_b``: (B..., N, K)
+    out : (B..., M, N)
+    """
+
+def khatri_rao(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Column-wise Kronecker product of matrices.
+
+    Shapes
+    ------
+    args : (M0, N), (M1, N), ...
+    out : (M0 * M1 * ..., N)
+    """
+
+def Activation(
+    data: Symbol | None = None,
+    act_type: Literal['relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Element-wise activation.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def LeakyReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    act_type: Literal['elu', 'gelu', 'leaky', 'prelu', 'rrelu', 'selu'] = 'leaky',
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rectifiers that let something through below zero.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma : (C,) or (1,)     with ``'prelu'`` only
+    mask : that of data      with ``'rrelu'`` only: the slopes in training, 1 above zero; zeros otherwise
+    """
+
+def SoftmaxActivation(
+    data: Symbol | None = None,
+    mode: Literal['channel', 'instance'] = 'instance',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    """
+
+def softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    length : that of data without the axis
+    """
+
+def softmin(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def log_softmax(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Logarithm of `softmax`, computed without its rounding.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def Convolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal['off', 'limited_workspace', 'fastest'] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Correlation of `data` with a bank of filters in one, two or three dimensions.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           with channels last: (N, *spatial, C)
+    weight : (num_filter, C / num_group, *kernel)     with channels last: (num_filter, *kernel, C / num_group)
+    bias : (num_filter,)                              absent when ``no_bias``
+    out : (N, num_filter, *windows)
+        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+
+def Convolution_v1(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal['off', 'limited_workspace', 'fastest'] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Correlation of `data` with a bank of filters in one, two or three dimensions.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           with channels last: (N, *spatial, C)
+    weight : (num_filter, C / num_group, *kernel)     with channels last: (num_filter, *kernel, C / num_group)
+    bias : (num_filter,)                              absent when ``no_bias``
+    out : (N, num_filter, *windows)
+        ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+
+def Deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal['off', 'limited_workspace', 'fastest'] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Transpose of a convolution: what a convolution with these parameters does to a gradient.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           with channels last: (N, *spatial, C)
+    weight : (C, num_filter / num_group, *kernel)     with channels last: (C, *kernel, num_filter / num_group)
+    bias : (num_filter,)                              absent when ``no_bias``
+    out : (N, num_filter, *sizes)
+        ``sizes = stride (spatial - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, or `target_shape`
+    """
+
+def CTCLoss(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal['first', 'last'] = 'first',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Connectionist temporal classification: ``-log p(label | data)`` of each sequence.
+
+    Shapes
+    ------
+    data : (T, N, C)               scores, before the softmax
+    label : (N, L)                 of any type
+    data_lengths, label_lengths : (N,)      of any type; absent without their flags
+    out : (N,)
+    """
+
+def Dropout(
+    data: Symbol | None = None,
+    p: float = 0.5,
+    mode: Literal['training', 'always'] = 'training',
+    axes: int | Sequence[int] = (),
+    cudnn_off: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Zeros in place of randomly chosen elements; the others are scaled up so that the mean stays.
+
+    Shapes
+    ------
+    data, out : any, the same
+    mask : that of data, with 1 at `axes`; hidden, and None when nothing is to be dropped
+    """
+
+def FullyConnected(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    num_hidden: int = ...,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Affine map ``data @ weight.T + bias``.
+
+    Shapes
+    ------
+    data : (N, ...)            with ``flatten=False``: (..., C)
+    weight : (num_hidden, C)   C = product of the trailing axes of data
+    bias : (num_hidden,)       absent when ``no_bias``
+    out : (N, num_hidden)      with ``flatten=False``: (..., num_hidden)
+    """
+
+def _joint_fully_connected(
+    *inputs: Symbol | Sequence[Symbol],
+    num_hidden: int,
+    no_bias: bool = False,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`FullyConnected` of several arrays with the same weights, in one product.
+
+    Shapes
+    ------
+    inputs : (N1, ...), (N2, ...), ..., weight (num_hidden, C), bias (num_hidden,) without ``no_bias``
+    out : (N1, num_hidden), (N2, num_hidden), ...
+    """
+
+def Embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: DTypeLike = ...,
+    sparse_grad: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rows of `weight` chosen by the indices in `data`.
+
+    Shapes
+    ------
+    data : (...)
+    weight : (input_dim, output_dim)
+    out : (..., output_dim)
+    """
+
+def _contrib_SparseEmbedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: DTypeLike = ...,
+    sparse_grad: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rows of `weight` chosen by the indices in `data`.
+
+    Shapes
+    ------
+    data : (...)
+    weight : (input_dim, output_dim)
+    out : (..., output_dim)
+    """
+
+def BatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``
+    """
+
+def _contrib_BatchNormWithReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+
+def LayerNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    axis: int = -1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize along one axis to mean 0 and variance 1, then scale and shift.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta : (C,)
+    mean, std : those of data with 1 at `axis`; hidden without ``output_mean_var``
+    """
+
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = 1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each group of channels of each instance to mean 0 and variance 1, then scale and shift.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma, beta : (num_groups,)
+    mean, std : (N, num_groups)     hidden without ``output_mean_var``
+    """
+
+def InstanceNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = 0.001,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel of each instance to mean 0 and variance 1, then scale and shift.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma, beta : (C,)
+    """
+
+def L2Normalization(
+    data: Symbol | None = None,
+    eps: float = 1e-10,
+    mode: Literal['channel', 'instance', 'spatial'] = 'instance',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Divide by the Euclidean length, the root of the sum of squares plus `eps`.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    """
+
+def LRN(
+    data: Symbol | None = None,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Local response normalization: ``x / (knorm + alpha / nsize * s) ** beta``.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    """
+
+def Pooling(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal['full', 'same', 'valid'] = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Maximum, mean, sum or p-norm over windows in one, two or three dimensions.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)      with channels last: (N, *spatial, C)
+    out : (N, C, *windows)       ``windows = (spatial + 2 pad - kernel) / stride + 1``, rounded by the convention
+    """
+
+def Pooling_v1(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal['avg', 'max', 'sum'] = 'max',
+    global_pool: bool = False,
+    pooling_convention: Literal['full', 'valid'] = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Maximum, mean or sum over windows in two dimensions: the old form of `Pooling`.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    out : (N, C, *windows)
+    """
+
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = False,
+    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Recurrent layers over a sequence, with the parameters of all of them in one vector.
+
+    Shapes
+    ------
+    data : (T, N, C)
+    parameters : (size,)           follows from the data and what is above
+    state : (L, N, P or H)         ``L = num_layers``, doubled with ``bidirectional``
+    state_cell : (L, N, H)         for ``'lstm'`` only
+    sequence_length : (N,)         absent without ``use_sequence_length``; each in [1, T]
+    out : (T, N, P or H)           the last size doubled with ``bidirectional``
+    state_output, statecell_output : those of state and state_cell
+    """
+
+def _contrib_SyncBatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel to mean 0 and variance 1 over the batches of all processes, then scale and shift it.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+
+def _cvimdecode(
+    buf: Symbol | None = None,
+    flag: int = 1,
+    to_rgb: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The picture in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
+
+    Shapes
+    ------
+    buf : any
+    out : (H, W, 3), grey (H, W, 1)
+    """
+
+def _cvimread(
+    filename: str,
+    flag: int = 1,
+    to_rgb: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The picture in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
+
+    Shapes
+    ------
+    out : (H, W, 3), grey (H, W, 1)
+    """
+
+def _cvimresize(
+    src: Symbol | None = None,
+    w: int = ...,
+    h: int = ...,
+    interp: int = 1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`src` in another size, as ``image.resize`` computes it.
+
+    Shapes
+    ------
+    src : (H, W, C)
+    out : (h, w, C)
+    """
+
+def _cvcopyMakeBorder(
+    src: Symbol | None = None,
+    top: int = ...,
+    bot: int = ...,
+    left: int = ...,
+    right: int = ...,
+    type: int = 0,
+    value: float = 0.0,
+    values: float | Sequence[float] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`src` with a margin around it.
+
+    Shapes
+    ------
+    src : (H, W, C)
+    out : (top + H + bot, left + W + right, C)
+    """
+
+def topk(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
+    is_ascend: bool = False,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
+
+def sort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` sorted along an axis, flattened without one."""
+
+def argsort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Positions that sort `data` along an axis, the flattened array without one."""
+
+def im2col(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """All windows of the data as columns, in one, two or three dimensions.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)
+    out : (N, C * K, W)       K elements of a window; W windows, the last axis of the data running fastest in both
+    """
+
+def col2im(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] = ...,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Columns of windows added up where they lie in the result: the transpose, and the gradient, of `im2col`.
+
+    Shapes
+    ------
+    data : (N, C * K, W)       K elements of a window, W windows
+    out : (N, C, *output_size)
+    """
+
+def _random_pdf_uniform(
+    sample: Symbol | None = None,
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Density of the uniform distribution: ``1 / (high - low)`` in ``[low, high]``.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_normal(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Density of the normal distribution with mean `mu` and standard deviation `sigma`.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_gamma(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Density of the gamma distribution with shape `alpha` and rate `beta` (a rate here, a scale where one draws).
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_exponential(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Density of the exponential distribution with rate `lam`.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_poisson(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_negative_binomial(
+    sample: Symbol | None = None,
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Probability of a count under the negative binomial distribution, carried on between whole numbers.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_generalized_negative_binomial(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Probability of a count under the negative binomial distribution with mean `mu` and dispersion `alpha`.
+
+    Shapes
+    ------
+    sample : (*shape of the parameters, ...)
+    out : shape of sample
+    """
+
+def _random_pdf_dirichlet(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Density of the Dirichlet distribution with concentrations `alpha`.
+
+    Shapes
+    ------
+    sample : (..., K)
+    alpha : (*leading axes of sample, K)     or fewer of these axes, the first ones; (K,) for all
+    out : shape of sample without its last axis
+    """
+
+def _contrib_calibrate_entropy(
+    hist: Symbol | None = None,
+    hist_edges: Symbol | None = None,
+    num_quantized_bins: int = 255,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Threshold at which the distribution in 8 bits differs least from the distribution, by Kullback and Leibler.
+
+    Shapes
+    ------
+    hist : (B,)                 counts, B odd and at least num_quantized_bins; the middle bin holds 0
+    hist_edges : (B + 1,)       edges of the bins
+    threshold, divergence : (1,)
+    """
+
+def _contrib_quantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: Literal['int8', 'uint8'] = 'uint8',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Levels of `data` within a given range: ``data / max(|min_range|, |max_range|)`` times 127 or 255, rounded.
+
+    Shapes
+    ------
+    data, output0 : (...)
+    min_range, max_range : (1,)
+    output1, output2 : (1,)     the range: for int8 symmetric, for uint8 as given
+    """
+
+def _contrib_quantize_v2(
+    data: Symbol | None = None,
+    out_type: Literal['auto', 'int8', 'uint8'] = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Levels of `data` within a calibrated range, or within its own: ``data / largest`` times 127.5 or 255.5, rounded.
+
+    Shapes
+    ------
+    data, output0 : (...)
+    output1, output2 : (1,)     the range: for int8 symmetric, for uint8 as it is
+    """
+
+def _contrib_quantize_asym(
+    data: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Levels of `data` in uint8 with a zero of its own: ``data * scale + shift``, rounded, halves up.
+
+    Shapes
+    ------
+    data, output : (...)
+    scale, shift : (1,)
+    """
+
+def _contrib_dequantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: Literal['float32'] = 'float32',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Real numbers that the levels in `data` stand for: ``data * max(|min_range|, |max_range|) / 127.5``.
+
+    Shapes
+    ------
+    data, out : (...)
+    min_range, max_range : (1,)
+    """
+
+def _contrib_requantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: Literal['auto', 'int8', 'uint8'] = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Levels in int8 or uint8 of sums in int32, within a calibrated range or within what the sums reach.
+
+    Shapes
+    ------
+    data, output0 : (...)
+    min_range, max_range : (1,)     of the whole int32
+    output1, output2 : (1,)         the range: symmetric for int8, from 0 for uint8
+    """
+
+def _contrib_quantized_concat(
+    *data: Symbol | Sequence[Symbol],
+    num_args: int,
+    dim: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Arrays joined along an axis, in levels of the widest of their ranges.
+
+    Shapes
+    ------
+    data : (..., Ci, ...)     Ci in `dim`, int8 or uint8
+    output : (..., C1 + C2 + ..., ...)
+    min_output, max_output : (1,)     the least and the greatest end
+    """
+
+def _contrib_quantized_elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_min: Symbol | None = None,
+    lhs_max: Symbol | None = None,
+    rhs_min: Symbol | None = None,
+    rhs_max: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum of two quantized arrays: int32, or 8 bits within a calibrated range.
+
+    Shapes
+    ------
+    lhs, rhs, output : (...)
+    lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_min: Symbol | None = None,
+    lhs_max: Symbol | None = None,
+    rhs_min: Symbol | None = None,
+    rhs_max: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product of two quantized arrays: exact in int32, int8 within a calibrated range, or real numbers.
+
+    Shapes
+    ------
+    lhs, rhs, output : (...)
+    lhs_min, lhs_max, rhs_min, rhs_max, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_fully_connected(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    min_bias: Symbol | None = None,
+    max_bias: Symbol | None = None,
+    num_hidden: int = ...,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``data @ weight.T + bias`` in whole numbers: exact sums in int32.
+
+    Shapes
+    ------
+    data : (N, ...)            int8 or uint8; with ``flatten=False``: (..., C)
+    weight : (num_hidden, C)   int8
+    bias : (num_hidden,)       int8
+    min_data, max_data, min_weight, max_weight, min_bias, max_bias : (1,)
+    output : (N, num_hidden)   int32; with ``flatten=False``: (..., num_hidden)
+    min_output, max_output : (1,)     of the whole int32
+    """
+
+def _contrib_quantized_conv(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    min_bias: Symbol | None = None,
+    max_bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal['off', 'limited_workspace', 'fastest'] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Correlation of quantized data with a bank of filters: exact sums in int32.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)                           int8 or uint8; with channels last: (N, *spatial, C)
+    weight : (num_filter, C / num_group, *kernel)     int8; with channels last: (num_filter, *kernel, C / num_group)
+    bias : (num_filter,)                              int8
+    min_data, max_data, min_weight, max_weight, min_bias, max_bias : (1,)
+    output : (N, num_filter, *windows)                int32
+    min_output, max_output : (1,)                     of the whole int32
+    """
+
+def _contrib_quantized_act(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rectifier of quantized data: negative levels become 0; the range stays as it is.
+
+    Shapes
+    ------
+    data, output : (...)     int8 or uint8
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_flatten(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """All axes but the first as one; the range stays as it is.
+
+    Shapes
+    ------
+    data : (N, ...)
+    output : (N, C)     C = product of the trailing axes of data
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_pooling(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal['full', 'same', 'valid'] = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Maximum or mean over windows of quantized data; a mean is rounded, halves to even. The range stays as it is.
+
+    Shapes
+    ------
+    data : (N, C, *spatial)       int8 or uint8; with channels last: (N, *spatial, C)
+    output : (N, C, *windows)     of the type of data
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: DTypeLike = ...,
+    sparse_grad: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Rows of a table in int8 chosen by the indices in `data`; the range stays as it is.
+
+    Shapes
+    ------
+    data : (...)
+    weight : (input_dim, output_dim)     int8
+    output : (..., output_dim)           int8
+    min_weight, max_weight, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel of quantized data by its moving statistics; the result is int8.
+
+    Shapes
+    ------
+    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
+    gamma, beta, moving_mean, moving_var : (C,)
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = False,
+    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    quantized: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
+
+    Shapes
+    ------
+    data : (T, N, C)     uint8
+    parameters, state, state_cell, output, state_output, statecell_ouput
+        As in `RNN`.
+    min_data, max_data : (1,)
+    """
+
+def sum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum along axes."""
+
+def mean(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean along axes; of integers, cut towards 0."""
+
+def prod(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product along axes."""
+
+def nansum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum along axes, nan counting as 0."""
+
+def nanprod(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Product along axes, nan counting as 1."""
+
+def max(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Largest element along axes; each of several largest gets the whole gradient."""
+
+def min(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Smallest element along axes; each of several smallest gets the whole gradient."""
+
+def _square_sum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum of squares along axes."""
+
+def norm(
+    data: Symbol | None = None,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares."""
+
+def argmax(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
+
+def argmin(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
+
+def argmax_channel(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Position of the largest element along axis 1, in data's type.
+
+    Shapes
+    ------
+    data : (N, C, ...)
+    out : (N, ...)
+    """
+
+def moments(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names."""
+
+def cumsum(
+    a: Symbol | None = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Running sum along an axis, of the flattened array without one."""
+
+def all_finite(
+    data: Symbol | None = None,
+    init_output: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 when no element is infinite or nan, else 0. `init_output` has no effect."""
+
+def multi_all_finite(
+    *data: Symbol | Sequence[Symbol],
+    init_output: bool = True,
+    num_arrays: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """1 when no element of any array is infinite or nan, else 0. `init_output` has no effect."""
+
+def multi_sum_sq(
+    *data: Symbol | Sequence[Symbol],
+    num_arrays: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sum of squares of each array."""
+
+def ROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] = ...,
+    spatial_scale: float = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Maximum of `data` over each bin of each box, whose edges are rounded to whole pixels.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    rois : (R, 5)         image, x1, y1, x2, y2, both corners inside the box
+    out : (R, C, h, w)
+    """
+
+def _contrib_ROIAlign(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] = ...,
+    spatial_scale: float = ...,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean of `data` over each bin of each box, at evenly spaced points between the pixels; nothing is rounded.
+
+    Shapes
+    ------
+    data : (N, C, H, W)        with `position_sensitive`: (N, C * h * w, H, W)
+    rois : (R, 5)              image, x1, y1, x2, y2
+    out : (R, C, h, w)
+    """
+
+def _contrib_RROIAlign(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] = ...,
+    spatial_scale: float = ...,
+    sampling_ratio: int = -1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean of `data` over each bin of each box, as `ROIAlign` has it, for boxes that are turned.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    rois : (R, 6)        image, x and y of the centre, width, height, angle in degrees
+    out : (R, C, h, w)
+    """
+
+def _contrib_PSROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    spatial_scale: float = ...,
+    output_dim: int = ...,
+    pooled_size: int = ...,
+    group_size: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own (R-FCN).
+
+    Shapes
+    ------
+    data : (N, output_dim * group_size**2, H, W)     channel ``(c * group_size + i) * group_size + j`` for map (i, j)
+    rois : (R, 5)                                    image, x1, y1, x2, y2, both corners inside the box
+    out : (R, output_dim, pooled_size, pooled_size)
+    """
+
+def _contrib_DeformablePSROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    trans: Symbol | None = None,
+    spatial_scale: float = ...,
+    output_dim: int = ...,
+    group_size: int = ...,
+    pooled_size: int = ...,
+    part_size: int = 0,
+    sample_per_part: int = 1,
+    trans_std: float = 0.0,
+    no_trans: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is moved by `trans`.
+
+    Shapes
+    ------
+    data : (N, output_dim * group_size**2, H, W)
+    rois : (R, 5)                                    image, x1, y1, x2, y2, both corners inside the box
+    trans : (R, 2 * K, part_size, part_size)         x and y for each of K classes, which have output_dim / K channels
+    out : (R, output_dim, pooled_size, pooled_size)
+    """
+
+def IdentityAttachKLSparseReg(
+    data: Symbol | None = None,
+    moving_avg: Symbol | None = None,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data itself, a sigmoid's output, with a gradient that draws the mean of each unit to a target.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)      C units, each averaged over all the other axes
+    moving_avg : (C,)
+    """
+
+def reset_arrays(
+    *data: Symbol | Sequence[Symbol],
+    num_arrays: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Write zeros into arrays, of any shapes and types, and return nothing."""
+
+def Reshape(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` in another shape, its elements in the same order."""
+
+def Flatten(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` as a matrix: all axes but the first become one.
+
+    Shapes
+    ------
+    data : (N, ...)
+    out : (N, product of the others)
+    """
+
+def reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
+
+def expand_dims(
+    data: Symbol | None = None,
+    axis: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with a new axis of size 1 before position `axis`."""
+
+def squeeze(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
+
+def transpose(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with its axes in the order `axes`, by default reversed."""
+
+def SwapAxis(
+    data: Symbol | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with two axes exchanged."""
+
+def reverse(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with the order along some axes reversed."""
+
+def depth_to_space(
+    data: Symbol | None = None,
+    block_size: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Channels rearranged into blocks of space.
+
+    Shapes
+    ------
+    data : (N, C * block_size**2, H, W)
+    out : (N, C, H * block_size, W * block_size)
+    """
+
+def space_to_depth(
+    data: Symbol | None = None,
+    block_size: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Blocks of space rearranged into channels; undoes `depth_to_space`.
+
+    Shapes
+    ------
+    data : (N, C, H * block_size, W * block_size)
+    out : (N, C * block_size**2, H, W)
+    """
+
+def diag(
+    data: Symbol | None = None,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
+
+def broadcast_to(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
+
+def broadcast_axis(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` repeated along some axes of size 1, up to the sizes given for them."""
+
+def broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
+
+def tile(
+    data: Symbol | None = None,
+    reps: int | Sequence[int] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` laid side by side, ``reps`` times along each axis."""
+
+def repeat(
+    data: Symbol | None = None,
+    repeats: int = ...,
+    axis: int | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Each element, or each slice along `axis`, repeated; without an axis, of the flattened array."""
+
+def Pad(
+    data: Symbol | None = None,
+    mode: Literal['constant', 'edge', 'reflect'] = ...,
+    pad_width: int | Sequence[int] = ...,
+    constant_value: float = 0.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with a border: of a constant, of the nearest element, or of a mirror image."""
+
+def UpSampling(
+    *data: Symbol | Sequence[Symbol],
+    scale: int,
+    num_filter: int = 0,
+    sample_type: Literal['bilinear', 'nearest'],
+    multi_input_mode: Literal['concat', 'sum'] = 'concat',
+    workspace: int = 512,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Pictures `scale` times as high and wide: each pixel repeated, or spread by a kernel.
+
+    Shapes
+    ------
+    data : (N, C, H, W)                  further ones: (N, C', H', W'), sizes that divide those of the result
+    weight : (C, 1, K, K)                with ``'bilinear'``; K = 2 * scale - scale % 2
+    out : (N, channels, scale * H, scale * W)
+    """
+
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Values of pictures at the positions of a grid, interpolated between the four pixels around each.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    grid : (N, 2, H', W')      the horizontal position x, then the vertical one y
+    out : (N, C, H', W')
+    """
+
+def GridGenerator(
+    data: Symbol | None = None,
+    transform_type: Literal['affine', 'warp'] = ...,
+    target_shape: int | Sequence[int] = (0, 0),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Positions for `BilinearSampler`: those of an affine map, or of the pixels moved by a flow.
+
+    Shapes
+    ------
+    data : (N, 6)              with ``'warp'``: (N, 2, H, W), to the right and down
+    out : (N, 2, H, W)         x, then y
+    """
+
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: Literal['affine'] = ...,
+    sampler_type: Literal['bilinear'] = ...,
+    cudnn_off: bool | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Pictures seen through an affine map: `BilinearSampler` on the grid that `GridGenerator` makes of `loc`.
+
+    Shapes
+    ------
+    data : (N, C, H, W)
+    loc : (N, 6)
+    out : (N, C, *target_shape)
+    """
+
+def _random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the uniform distribution on ``[low, high)``."""
+
+def _random_uniform_like(
+    data: Symbol | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the uniform distribution on ``[low, high)``, as many and of the type of `data`."""
+
+def _sample_uniform(
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the uniform distribution for each pair of `low` and `high`."""
+
+def _random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the normal distribution with mean `loc` and standard deviation `scale`."""
+
+def _random_normal_like(
+    data: Symbol | None = None,
+    loc: float = 0.0,
+    scale: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the normal distribution, as many and of the type of `data`."""
+
+def _sample_normal(
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the normal distribution for each pair of `mu` and `sigma`."""
+
+def _random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the exponential distribution with rate `lam`."""
+
+def _random_exponential_like(
+    data: Symbol | None = None,
+    lam: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the exponential distribution with rate `lam`, as many and of the type of `data`."""
+
+def _sample_exponential(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the exponential distribution for each rate `lam`."""
+
+def _random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the gamma distribution with shape `alpha` and scale `beta`."""
+
+def _random_gamma_like(
+    data: Symbol | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the gamma distribution, as many and of the type of `data`."""
+
+def _sample_gamma(
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the gamma distribution for each pair of shape `alpha` and scale `beta`."""
+
+def _random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the Poisson distribution with mean `lam`."""
+
+def _random_poisson_like(
+    data: Symbol | None = None,
+    lam: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the Poisson distribution with mean `lam`, as many and of the type of `data`."""
+
+def _sample_poisson(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the Poisson distribution for each mean `lam`."""
+
+def _random_negative_binomial(
+    k: int = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the negative binomial distribution: failures before `k` successes of probability `p`."""
+
+def _random_negative_binomial_like(
+    data: Symbol | None = None,
+    k: int = 1,
+    p: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the negative binomial distribution, as many and of the type of `data`."""
+
+def _sample_negative_binomial(
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the negative binomial distribution for each pair of `k` and `p`."""
+
+def _random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
+
+def _random_generalized_negative_binomial_like(
+    data: Symbol | None = None,
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws from the generalized negative binomial distribution, as many and of the type of `data`."""
+
+def _sample_generalized_negative_binomial(
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` from the generalized negative binomial distribution for each pair of `mu` and `alpha`."""
+
+def _random_randint(
+    low: int,
+    high: int,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of whole numbers from ``[low, high)``, each as likely."""
+
+def _sample_multinomial(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draws of `shape` of positions along the last axis of `data`, whose elements are their probabilities.
+
+    Shapes
+    ------
+    data : (C,) or (N, C)
+    out : shape or (N, shape)
+    """
+
+def _shuffle(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` with its slices along the first axis in random order."""
+
+def _sample_unique_zipfian(
+    range_max: int,
+    shape: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Different whole numbers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
+
+    Shapes
+    ------
+    out : (N, K) and (N,)
+    """
+
+def SequenceMask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Replace what lies beyond the end of each sequence by `value`.
+
+    Shapes
+    ------
+    data, out : (T, N, ...)      with ``axis=1``: (N, T, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``
+    """
+
+def SequenceLast(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Take the last step of each sequence.
+
+    Shapes
+    ------
+    data : (T, N, ...)           with ``axis=1``: (N, T, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``; each 1 at least
+    out : (N, ...)
+    """
+
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Turn the steps of each sequence around, leaving the padding where it is.
+
+    Shapes
+    ------
+    data, out : (T, N, ...)
+    sequence_length : (N,)       absent without ``use_sequence_length``
+    """
+
+def slice(
+    data: Symbol | None = None,
+    begin: int | None | Sequence[int | None] = ...,
+    end: int | None | Sequence[int | None] = ...,
+    step: int | None | Sequence[int | None] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Part of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
+
+def slice_axis(
+    data: Symbol | None = None,
+    axis: int = ...,
+    begin: int = ...,
+    end: int | None = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Part of `data` from `begin` up to `end` along one axis; both may count from the end."""
+
+def slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+
+def _slice_assign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    begin: int | None | Sequence[int | None] = ...,
+    end: int | None | Sequence[int | None] = ...,
+    step: int | None | Sequence[int | None] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both."""
+
+def _slice_assign_scalar(
+    data: Symbol | None = None,
+    scalar: float = 0.0,
+    begin: int | None | Sequence[int | None] = ...,
+    end: int | None | Sequence[int | None] = ...,
+    step: int | None | Sequence[int | None] = (),
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A copy of `data` whose part from `begin` up to `end` is `scalar`."""
+
+def Correlation(
+    data1: Symbol | None = None,
+    data2: Symbol | None = None,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Likeness of each patch of `data1` to the patches around the same place of `data2` (FlowNet).
+
+    Shapes
+    ------
+    data1, data2 : (N, C, H, W)
+    out : (N, D * D, *places)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is displaced by
+        ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
+        ``places = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
+    """
+
+def Crop(
+    *data: Symbol | Sequence[Symbol],
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    num_args: int | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A part of the rows and columns of the first array, of the size of the second or of `h_w`.
+
+    Shapes
+    ------
+    data : (N, C, H, W), and none or (..., h, w)
+    out : (N, C, h, w)
+    """
+
+def cast_storage(
+    data: Symbol | None = None,
+    stype: Literal['csr', 'default', 'row_sparse'] = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` in the storage `stype`; arrays are dense here, so that only ``default`` is possible."""
+
+def _sparse_retain(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The rows `indices` of a row_sparse array; a dense one is refused, as in MXNet."""
+
+def _contrib_getnnz(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """How many values a csr array stores; a dense one is refused, as in MXNet."""
+
+def _contrib_edge_id(
+    data: Symbol | None = None,
+    u: Symbol | None = None,
+    v: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Values of a graph's csr array at rows `u` and columns `v`, -1 where there are none."""
+
+def adam_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    lr: float = ...,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Adam (Kingma and Ba, 2015), without the correction of the bias, which the caller puts into `lr`."""
+
+def _adamw_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    rescale_grad: Symbol | None = None,
+    lr: float = ...,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    eta: float = ...,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is no part of the gradient."""
+
+def _mp_adamw_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    weight32: Symbol | None = None,
+    rescale_grad: Symbol | None = None,
+    lr: float = ...,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    eta: float = ...,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`_adamw_update` through a copy in float32, `weight32`."""
+
+def _multi_adamw_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wds: float | Sequence[float],
+    etas: float | Sequence[float],
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`_adamw_update` of several weights at once."""
+
+def _multi_mp_adamw_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wds: float | Sequence[float],
+    etas: float | Sequence[float],
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`_adamw_update` of several weights at once, through copies in float32."""
+
+def rmsprop_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """RMSProp (Tieleman and Hinton, 2012)."""
+
+def rmspropalex_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
+    g: Symbol | None = None,
+    delta: Symbol | None = None,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """RMSProp around the mean gradient, with momentum (Graves, 2013)."""
+
+def _sparse_adagrad_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    history: Symbol | None = None,
+    lr: float = ...,
+    epsilon: float = 1e-07,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """AdaGrad (Duchi and others, 2011)."""
+
+def _contrib_group_adagrad_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    history: Symbol | None = None,
+    lr: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    epsilon: float = 1e-05,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """AdaGrad with one learning rate for each row."""
+
+def sgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Stochastic gradient descent: ``weight = (1 - lr * wd) * weight - lr * clip(rescale_grad * grad)``."""
+
+def mp_sgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_update` through a copy in float32, `weight32`."""
+
+def multi_sgd_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_update` of several weights at once."""
+
+def multi_mp_sgd_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_update` of several weights at once, through copies in float32."""
+
+def preloaded_multi_sgd_update(
+    *data: Symbol | Sequence[Symbol],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_update` of several weights at once, with learning rates and weight decays in arrays."""
+
+def preloaded_multi_mp_sgd_update(
+    *data: Symbol | Sequence[Symbol],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_update` of several weights at once, through copies in float32, with learning rates and weight decays in arrays."""
+
+def sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Stochastic gradient descent with momentum."""
+
+def mp_sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_mom_update` through a copy in float32, `weight32`."""
+
+def multi_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_mom_update` of several weights at once."""
+
+def multi_mp_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_mom_update` of several weights at once, through copies in float32."""
+
+def preloaded_multi_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_mom_update` of several weights at once, with learning rates and weight decays in arrays."""
+
+def preloaded_multi_mp_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`sgd_mom_update` of several weights at once, through copies in float32, with learning rates and weight decays in arrays."""
+
+def nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Nesterov's accelerated gradient."""
+
+def mp_nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`nag_mom_update` through a copy in float32, `weight32`."""
+
+def signsgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Steps of one size (Bernstein and others, 2018): ``weight = (1 - lr * wd) * weight - lr * sign(grad)``."""
+
+def signum_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Steps of one size along the momentum (Bernstein and others, 2018)."""
+
+def lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The direction of a step of LAMB (You and others, 2020), for `lamb_update_phase2`."""
+
+def mp_lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    weight32: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lamb_update_phase1` through a copy in float32, `weight32`."""
+
+def lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A step of LAMB along `g`: ``weight -= lr * r1 / r2 * g``."""
+
+def mp_lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`lamb_update_phase2` through a copy in float32, `weight32`."""
+
+def _multi_lamb_update(
+    *data: Symbol | Sequence[Symbol],
+    learning_rates: float | Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    wds: float | Sequence[float],
+    rescale_grad: float = 1.0,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    clip_gradient: float = -1.0,
+    bias_correction: bool = True,
+    step_count: int | Sequence[int],
+    num_tensors: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """A step of LAMB (You and others, 2020): `lamb_update_phase1` and `lamb_update_phase2`."""
+
+def _multi_mp_lamb_update(
+    *data: Symbol | Sequence[Symbol],
+    learning_rates: float | Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    wds: float | Sequence[float],
+    rescale_grad: float = 1.0,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    clip_gradient: float = -1.0,
+    bias_correction: bool = True,
+    step_count: int | Sequence[int],
+    num_tensors: int = 1,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`_multi_lamb_update` of several weights at once, through copies in float32."""
+
+def multi_lars(
+    lrs: Symbol | None = None,
+    weights_sum_sq: Symbol | None = None,
+    grads_sum_sq: Symbol | None = None,
+    wds: Symbol | None = None,
+    eta: float = ...,
+    eps: float = ...,
+    rescale_grad: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Learning rates of LARS (You and others, 2017) for several weights."""
+
+def ftml_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    d: Symbol | None = None,
+    v: Symbol | None = None,
+    z: Symbol | None = None,
+    lr: float = ...,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    t: int = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Follow the moving leader (Zheng and Kwok, 2017)."""
+
+def ftrl_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    z: Symbol | None = None,
+    n: Symbol | None = None,
+    lr: float = ...,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Follow the regularized leader (McMahan and others, 2013), which makes weights sparse."""
+
+_contrib_box_non_maximum_suppression = _contrib_box_nms
+identity = _copy
+stop_gradient = BlockGrad
+cast = Cast
+_plus = elemwise_add
+_Plus = elemwise_add
+_add = elemwise_add
+_minus = elemwise_sub
+_Minus = elemwise_sub
+_sub = elemwise_sub
+_mul = elemwise_mul
+_Mul = elemwise_mul
+_div = elemwise_div
+_Div = elemwise_div
+_Mod = _mod
+_Power = _power
+_Maximum = _maximum
+_Minimum = _minimum
+_Hypot = _hypot
+broadcast_plus = broadcast_add
+broadcast_minus = broadcast_sub
+_PlusScalar = _plus_scalar
+_MinusScalar = _minus_scalar
+_RMinusScalar = _rminus_scalar
+_MulScalar = _mul_scalar
+_DivScalar = _div_scalar
+_RDivScalar = _rdiv_scalar
+_ModScalar = _mod_scalar
+_RModScalar = _rmod_scalar
+_PowerScalar = _power_scalar
+_RPowerScalar = _rpower_scalar
+_MaximumScalar = _maximum_scalar
+_MinimumScalar = _minimum_scalar
+_HypotScalar = _hypot_scalar
+_Equal = _equal
+_EqualScalar = _equal_scalar
+_Not_Equal = _not_equal
+_NotEqualScalar = _not_equal_scalar
+_Greater = _greater
+_GreaterScalar = _greater_scalar
+_Greater_Equal = _greater_equal
+_GreaterEqualScalar = _greater_equal_scalar
+_Lesser = _lesser
+_LesserScalar = _lesser_scalar
+_Lesser_Equal = _lesser_equal
+_LesserEqualScalar = _lesser_equal_scalar
+_Logical_And = _logical_and
+_LogicalAndScalar = _logical_and_scalar
+_Logical_Or = _logical_or
+_LogicalOrScalar = _logical_or_scalar
+_Logical_Xor = _logical_xor
+_LogicalXorScalar = _logical_xor_scalar
+ElementWiseSum = add_n
+choose_element_0index = pick
+ravel_multi_index = _ravel_multi_index
+unravel_index = _unravel_index
+concat = Concat
+split = SliceChannel
+linalg_gemm = _linalg_gemm
+linalg_gemm2 = _linalg_gemm2
+linalg_trmm = _linalg_trmm
+linalg_trsm = _linalg_trsm
+linalg_syrk = _linalg_syrk
+linalg_potrf = _linalg_potrf
+linalg_potri = _linalg_potri
+linalg_gelqf = _linalg_gelqf
+linalg_inverse = _linalg_inverse
+linalg_det = _linalg_det
+linalg_slogdet = _linalg_slogdet
+linalg_sumlogdiag = _linalg_sumlogdiag
+linalg_extractdiag = _linalg_extractdiag
+linalg_makediag = _linalg_makediag
+linalg_extracttrian = _linalg_extracttrian
+linalg_maketrian = _linalg_maketrian
+Softmax = SoftmaxOutput
+ctc_loss = CTCLoss
+_contrib_CTCLoss = CTCLoss
+_contrib_ctc_loss = CTCLoss
+random_pdf_uniform = _random_pdf_uniform
+random_pdf_normal = _random_pdf_normal
+random_pdf_gamma = _random_pdf_gamma
+random_pdf_exponential = _random_pdf_exponential
+random_pdf_poisson = _random_pdf_poisson
+random_pdf_negative_binomial = _random_pdf_negative_binomial
+random_pdf_generalized_negative_binomial = _random_pdf_generalized_negative_binomial
+random_pdf_dirichlet = _random_pdf_dirichlet
+sum_axis = sum
+max_axis = max
+min_axis = min
+reshape = Reshape
+flatten = Flatten
+swapaxes = SwapAxis
+flip = reverse
+broadcast_axes = broadcast_axis
+pad = Pad
+uniform = _random_uniform
+random_uniform = _random_uniform
+sample_uniform = _sample_uniform
+normal = _random_normal
+random_normal = _random_normal
+sample_normal = _sample_normal
+random_exponential = _random_exponential
+sample_exponential = _sample_exponential
+random_gamma = _random_gamma
+sample_gamma = _sample_gamma
+random_poisson = _random_poisson
+sample_poisson = _sample_poisson
+random_negative_binomial = _random_negative_binomial
+sample_negative_binomial = _sample_negative_binomial
+random_generalized_negative_binomial = _random_generalized_negative_binomial
+sample_generalized_negative_binomial = _sample_generalized_negative_binomial
+random_randint = _random_randint
+sample_multinomial = _sample_multinomial
+shuffle = _shuffle
+crop = slice
+_crop_assign = _slice_assign
+_crop_assign_scalar = _slice_assign_scalar
+_sparse_ElementWiseSum = add_n
+_sparse_Embedding = Embedding
+_sparse_FullyConnected = FullyConnected
+_sparse_LinearRegressionOutput = LinearRegressionOutput
+_sparse_LogisticRegressionOutput = LogisticRegressionOutput
+_sparse_MAERegressionOutput = MAERegressionOutput
+_sparse__contrib_round_ste = _contrib_round_ste
+_sparse__contrib_sign_ste = _contrib_sign_ste
+_sparse_abs = abs
+_sparse_add_n = add_n
+_sparse_arccos = arccos
+_sparse_arccosh = arccosh
+_sparse_arcsin = arcsin
+_sparse_arcsinh = arcsinh
+_sparse_arctan = arctan
+_sparse_arctanh = arctanh
+_sparse_broadcast_add = broadcast_add
+_sparse_broadcast_div = broadcast_div
+_sparse_broadcast_minus = broadcast_sub
+_sparse_broadcast_mul = broadcast_mul
+_sparse_broadcast_plus = broadcast_add
+_sparse_broadcast_sub = broadcast_sub
+_sparse_cbrt = cbrt
+_sparse_ceil = ceil
+_sparse_clip = clip
+_sparse_concat = Concat
+_sparse_cos = cos
+_sparse_cosh = cosh
+_sparse_degrees = degrees
+_sparse_dot = dot
+_sparse_elemwise_add = elemwise_add
+_sparse_elemwise_div = elemwise_div
+_sparse_elemwise_mul = elemwise_mul
+_sparse_elemwise_sub = elemwise_sub
+_sparse_exp = exp
+_sparse_expm1 = expm1
+_sparse_fix = fix
+_sparse_floor = floor
+_sparse_gamma = gamma
+_sparse_gammaln = gammaln
+_sparse_log = log
+_sparse_log10 = log10
+_sparse_log1p = log1p
+_sparse_log2 = log2
+_sparse_make_loss = make_loss
+_sparse_mean = mean
+_sparse_negative = negative
+_sparse_norm = norm
+_sparse_radians = radians
+_sparse_relu = relu
+_sparse_rint = rint
+_sparse_round = round
+_sparse_rsqrt = rsqrt
+_sparse_sigmoid = sigmoid
+_sparse_sign = sign
+_sparse_sin = sin
+_sparse_sinh = sinh
+_sparse_slice = slice
+_sparse_sqrt = sqrt
+_sparse_square = square
+_sparse_stop_gradient = BlockGrad
+_sparse_sum = sum
+_sparse_tan = tan
+_sparse_tanh = tanh
+_sparse_trunc = trunc
+_sparse_where = where
+_sparse_zeros_like = zeros_like
+_sparse_cast_storage = cast_storage
+_sparse_adam_update = adam_update
+_sparse_sgd_update = sgd_update
+_sparse_sgd_mom_update = sgd_mom_update
+_sparse_ftrl_update = ftrl_update
+
+__all__ = [
+    "_contrib_box_iou",
+    "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression",
+    "_contrib_bipartite_matching",
+    "_contrib_box_encode",
+    "_contrib_box_decode",
+    "_contrib_ModulatedDeformableConvolution",
+    "_contrib_DeformableConvolution",
+    "_contrib_hawkesll",
+    "_contrib_MultiBoxPrior",
+    "_contrib_MultiBoxTarget",
+    "_contrib_MultiBoxDetection",
+    "_contrib_Proposal",
+    "_contrib_MultiProposal",
+    "_contrib_AdaptiveAvgPooling2D",
+    "_contrib_BilinearResize2D",
+    "_contrib_count_sketch",
+    "relu",
+    "sigmoid",
+    "softsign",
+    "negative",
+    "reciprocal",
+    "abs",
+    "sign",
+    "square",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "rcbrt",
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "erf",
+    "erfinv",
+    "gamma",
+    "gammaln",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "degrees",
+    "radians",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "floor",
+    "ceil",
+    "trunc",
+    "fix",
+    "round",
+    "rint",
+    "logical_not",
+    "zeros_like",
+    "ones_like",
+    "_copy",
+    "identity",
+    "_copyto",
+    "BlockGrad",
+    "stop_gradient",
+    "make_loss",
+    "hard_sigmoid",
+    "clip",
+    "smooth_l1",
+    "Cast",
+    "cast",
+    "amp_cast",
+    "amp_multicast",
+    "shape_array",
+    "size_array",
+    "_contrib_quadratic",
+    "_contrib_div_sqrt_dim",
+    "_contrib_gradientmultiplier",
+    "_contrib_round_ste",
+    "_contrib_sign_ste",
+    "_contrib_allclose",
+    "_contrib_arange_like",
+    "_contrib_index_array",
+    "_contrib_index_copy",
+    "_contrib_boolean_mask",
+    "_contrib_interleaved_matmul_selfatt_qk",
+    "_contrib_interleaved_matmul_encdec_qk",
+    "_contrib_interleaved_matmul_selfatt_valatt",
+    "_contrib_interleaved_matmul_encdec_valatt",
+    "_contrib_fft",
+    "_contrib_ifft",
+    "_foreach",
+    "_while_loop",
+    "_cond",
+    "_zeros",
+    "_zeros_without_dtype",
+    "_ones",
+    "_full",
+    "_arange",
+    "_linspace",
+    "_eye",
+    "Custom",
+    "elemwise_add",
+    "_plus",
+    "_Plus",
+    "_add",
+    "elemwise_sub",
+    "_minus",
+    "_Minus",
+    "_sub",
+    "elemwise_mul",
+    "_mul",
+    "_Mul",
+    "elemwise_div",
+    "_div",
+    "_Div",
+    "_grad_add",
+    "_scatter_elemwise_div",
+    "_mod",
+    "_Mod",
+    "_power",
+    "_Power",
+    "_maximum",
+    "_Maximum",
+    "_minimum",
+    "_Minimum",
+    "_hypot",
+    "_Hypot",
+    "broadcast_add",
+    "broadcast_plus",
+    "broadcast_sub",
+    "broadcast_minus",
+    "broadcast_mul",
+    "broadcast_div",
+    "broadcast_mod",
+    "broadcast_power",
+    "broadcast_maximum",
+    "broadcast_minimum",
+    "broadcast_hypot",
+    "_plus_scalar",
+    "_PlusScalar",
+    "_minus_scalar",
+    "_MinusScalar",
+    "_rminus_scalar",
+    "_RMinusScalar",
+    "_mul_scalar",
+    "_MulScalar",
+    "_div_scalar",
+    "_DivScalar",
+    "_rdiv_scalar",
+    "_RDivScalar",
+    "_mod_scalar",
+    "_ModScalar",
+    "_rmod_scalar",
+    "_RModScalar",
+    "_power_scalar",
+    "_PowerScalar",
+    "_rpower_scalar",
+    "_RPowerScalar",
+    "_maximum_scalar",
+    "_MaximumScalar",
+    "_minimum_scalar",
+    "_MinimumScalar",
+    "_hypot_scalar",
+    "_HypotScalar",
+    "_scatter_plus_scalar",
+    "_scatter_minus_scalar",
+    "_equal",
+    "_Equal",
+    "broadcast_equal",
+    "_equal_scalar",
+    "_EqualScalar",
+    "_not_equal",
+    "_Not_Equal",
+    "broadcast_not_equal",
+    "_not_equal_scalar",
+    "_NotEqualScalar",
+    "_greater",
+    "_Greater",
+    "broadcast_greater",
+    "_greater_scalar",
+    "_GreaterScalar",
+    "_greater_equal",
+    "_Greater_Equal",
+    "broadcast_greater_equal",
+    "_greater_equal_scalar",
+    "_GreaterEqualScalar",
+    "_lesser",
+    "_Lesser",
+    "broadcast_lesser",
+    "_lesser_scalar",
+    "_LesserScalar",
+    "_lesser_equal",
+    "_Lesser_Equal",
+    "broadcast_lesser_equal",
+    "_lesser_equal_scalar",
+    "_LesserEqualScalar",
+    "_logical_and",
+    "_Logical_And",
+    "broadcast_logical_and",
+    "_logical_and_scalar",
+    "_LogicalAndScalar",
+    "_logical_or",
+    "_Logical_Or",
+    "broadcast_logical_or",
+    "_logical_or_scalar",
+    "_LogicalOrScalar",
+    "_logical_xor",
+    "_Logical_Xor",
+    "broadcast_logical_xor",
+    "_logical_xor_scalar",
+    "_LogicalXorScalar",
+    "add_n",
+    "ElementWiseSum",
+    "where",
+    "_identity_with_attr_like_rhs",
+    "_histogram",
+    "_image_to_tensor",
+    "_image_normalize",
+    "_image_crop",
+    "_image_resize",
+    "_image_flip_left_right",
+    "_image_random_flip_left_right",
+    "_image_flip_top_bottom",
+    "_image_random_flip_top_bottom",
+    "_image_random_brightness",
+    "_image_random_contrast",
+    "_image_random_saturation",
+    "_image_random_hue",
+    "_image_random_color_jitter",
+    "_image_adjust_lighting",
+    "_image_random_lighting",
+    "take",
+    "pick",
+    "choose_element_0index",
+    "one_hot",
+    "batch_take",
+    "gather_nd",
+    "scatter_nd",
+    "_scatter_set_nd",
+    "_ravel_multi_index",
+    "ravel_multi_index",
+    "_unravel_index",
+    "unravel_index",
+    "fill_element_0index",
+    "_onehot_encode",
+    "Concat",
+    "concat",
+    "_rnn_param_concat",
+    "stack",
+    "SliceChannel",
+    "split",
+    "_split_v2",
+    "_linalg_gemm",
+    "linalg_gemm",
+    "_linalg_gemm2",
+    "linalg_gemm2",
+    "_linalg_trmm",
+    "linalg_trmm",
+    "_linalg_trsm",
+    "linalg_trsm",
+    "_linalg_syrk",
+    "linalg_syrk",
+    "_linalg_potrf",
+    "linalg_potrf",
+    "_linalg_potri",
+    "linalg_potri",
+    "_linalg_gelqf",
+    "linalg_gelqf",
+    "_linalg_syevd",
+    "_linalg_inverse",
+    "linalg_inverse",
+    "_linalg_det",
+    "linalg_det",
+    "_linalg_slogdet",
+    "linalg_slogdet",
+    "_linalg_sumlogdiag",
+    "linalg_sumlogdiag",
+    "_linalg_extractdiag",
+    "linalg_extractdiag",
+    "_linalg_makediag",
+    "linalg_makediag",
+    "_linalg_extracttrian",
+    "linalg_extracttrian",
+    "_linalg_maketrian",
+    "linalg_maketrian",
+    "SoftmaxOutput",
+    "Softmax",
+    "softmax_cross_entropy",
+    "LinearRegressionOutput",
+    "LogisticRegressionOutput",
+    "MAERegressionOutput",
+    "MakeLoss",
+    "SVMOutput",
+    "dot",
+    "batch_dot",
+    "khatri_rao",
+    "Activation",
+    "LeakyReLU",
+    "SoftmaxActivation",
+    "softmax",
+    "softmin",
+    "log_softmax",
+    "Convolution",
+    "Convolution_v1",
+    "Deconvolution",
+    "CTCLoss",
+    "ctc_loss",
+    "_contrib_CTCLoss",
+    "_contrib_ctc_loss",
+    "Dropout",
+    "FullyConnected",
+    "_joint_fully_connected",
+    "Embedding",
+    "_contrib_SparseEmbedding",
+    "BatchNorm",
+    "BatchNorm_v1",
+    "_contrib_BatchNormWithReLU",
+    "LayerNorm",
+    "GroupNorm",
+    "InstanceNorm",
+    "L2Normalization",
+    "LRN",
+    "Pooling",
+    "Pooling_v1",
+    "RNN",
+    "_contrib_SyncBatchNorm",
+    "_cvimdecode",
+    "_cvimread",
+    "_cvimresize",
+    "_cvcopyMakeBorder",
+    "topk",
+    "sort",
+    "argsort",
+    "im2col",
+    "col2im",
+    "_random_pdf_uniform",
+    "random_pdf_uniform",
+    "_random_pdf_normal",
+    "random_pdf_normal",
+    "_random_pdf_gamma",
+    "random_pdf_gamma",
+    "_random_pdf_exponential",
+    "random_pdf_exponential",
+    "_random_pdf_poisson",
+    "random_pdf_poisson",
+    "_random_pdf_negative_binomial",
+    "random_pdf_negative_binomial",
+    "_random_pdf_generalized_negative_binomial",
+    "random_pdf_generalized_negative_binomial",
+    "_random_pdf_dirichlet",
+    "random_pdf_dirichlet",
+    "_contrib_calibrate_entropy",
+    "_contrib_quantize",
+    "_contrib_quantize_v2",
+    "_contrib_quantize_asym",
+    "_contrib_dequantize",
+    "_contrib_requantize",
+    "_contrib_quantized_concat",
+    "_contrib_quantized_elemwise_add",
+    "_contrib_quantized_elemwise_mul",
+    "_contrib_quantized_fully_connected",
+    "_contrib_quantized_conv",
+    "_contrib_quantized_act",
+    "_contrib_quantized_flatten",
+    "_contrib_quantized_pooling",
+    "_contrib_quantized_embedding",
+    "_contrib_quantized_batch_norm",
+    "_contrib_quantized_rnn",
+    "sum",
+    "sum_axis",
+    "mean",
+    "prod",
+    "nansum",
+    "nanprod",
+    "max",
+    "max_axis",
+    "min",
+    "min_axis",
+    "_square_sum",
+    "norm",
+    "argmax",
+    "argmin",
+    "argmax_channel",
+    "moments",
+    "cumsum",
+    "all_finite",
+    "multi_all_finite",
+    "multi_sum_sq",
+    "ROIPooling",
+    "_contrib_ROIAlign",
+    "_contrib_RROIAlign",
+    "_contrib_PSROIPooling",
+    "_contrib_DeformablePSROIPooling",
+    "IdentityAttachKLSparseReg",
+    "reset_arrays",
+    "Reshape",
+    "reshape",
+    "Flatten",
+    "flatten",
+    "reshape_like",
+    "expand_dims",
+    "squeeze",
+    "transpose",
+    "SwapAxis",
+    "swapaxes",
+    "reverse",
+    "flip",
+    "depth_to_space",
+    "space_to_depth",
+    "diag",
+    "broadcast_to",
+    "broadcast_axis",
+    "broadcast_axes",
+    "broadcast_like",
+    "tile",
+    "repeat",
+    "Pad",
+    "pad",
+    "UpSampling",
+    "BilinearSampler",
+    "GridGenerator",
+    "SpatialTransformer",
+    "_random_uniform",
+    "uniform",
+    "random_uniform",
+    "_random_uniform_like",
+    "_sample_uniform",
+    "sample_uniform",
+    "_random_normal",
+    "normal",
+    "random_normal",
+    "_random_normal_like",
+    "_sample_normal",
+    "sample_normal",
+    "_random_exponential",
+    "random_exponential",
+    "_random_exponential_like",
+    "_sample_exponential",
+    "sample_exponential",
+    "_random_gamma",
+    "random_gamma",
+    "_random_gamma_like",
+    "_sample_gamma",
+    "sample_gamma",
+    "_random_poisson",
+    "random_poisson",
+    "_random_poisson_like",
+    "_sample_poisson",
+    "sample_poisson",
+    "_random_negative_binomial",
+    "random_negative_binomial",
+    "_random_negative_binomial_like",
+    "_sample_negative_binomial",
+    "sample_negative_binomial",
+    "_random_generalized_negative_binomial",
+    "random_generalized_negative_binomial",
+    "_random_generalized_negative_binomial_like",
+    "_sample_generalized_negative_binomial",
+    "sample_generalized_negative_binomial",
+    "_random_randint",
+    "random_randint",
+    "_sample_multinomial",
+    "sample_multinomial",
+    "_shuffle",
+    "shuffle",
+    "_sample_unique_zipfian",
+    "SequenceMask",
+    "SequenceLast",
+    "SequenceReverse",
+    "slice",
+    "crop",
+    "slice_axis",
+    "slice_like",
+    "_slice_assign",
+    "_crop_assign",
+    "_slice_assign_scalar",
+    "_crop_assign_scalar",
+    "_sparse_ElementWiseSum",
+    "_sparse_Embedding",
+    "_sparse_FullyConnected",
+    "_sparse_LinearRegressionOutput",
+    "_sparse_LogisticRegressionOutput",
+    "_sparse_MAERegressionOutput",
+    "_sparse__contrib_round_ste",
+    "_sparse__contrib_sign_ste",
+    "_sparse_abs",
+    "_sparse_add_n",
+    "_sparse_arccos",
+    "_sparse_arccosh",
+    "_sparse_arcsin",
+    "_sparse_arcsinh",
+    "_sparse_arctan",
+    "_sparse_arctanh",
+    "_sparse_broadcast_add",
+    "_sparse_broadcast_div",
+    "_sparse_broadcast_minus",
+    "_sparse_broadcast_mul",
+    "_sparse_broadcast_plus",
+    "_sparse_broadcast_sub",
+    "_sparse_cbrt",
+    "_sparse_ceil",
+    "_sparse_clip",
+    "_sparse_concat",
+    "_sparse_cos",
+    "_sparse_cosh",
+    "_sparse_degrees",
+    "_sparse_dot",
+    "_sparse_elemwise_add",
+    "_sparse_elemwise_div",
+    "_sparse_elemwise_mul",
+    "_sparse_elemwise_sub",
+    "_sparse_exp",
+    "_sparse_expm1",
+    "_sparse_fix",
+    "_sparse_floor",
+    "_sparse_gamma",
+    "_sparse_gammaln",
+    "_sparse_log",
+    "_sparse_log10",
+    "_sparse_log1p",
+    "_sparse_log2",
+    "_sparse_make_loss",
+    "_sparse_mean",
+    "_sparse_negative",
+    "_sparse_norm",
+    "_sparse_radians",
+    "_sparse_relu",
+    "_sparse_rint",
+    "_sparse_round",
+    "_sparse_rsqrt",
+    "_sparse_sigmoid",
+    "_sparse_sign",
+    "_sparse_sin",
+    "_sparse_sinh",
+    "_sparse_slice",
+    "_sparse_sqrt",
+    "_sparse_square",
+    "_sparse_stop_gradient",
+    "_sparse_sum",
+    "_sparse_tan",
+    "_sparse_tanh",
+    "_sparse_trunc",
+    "_sparse_where",
+    "_sparse_zeros_like",
+    "Correlation",
+    "Crop",
+    "cast_storage",
+    "_sparse_cast_storage",
+    "_sparse_retain",
+    "_contrib_getnnz",
+    "_contrib_edge_id",
+    "adam_update",
+    "_sparse_adam_update",
+    "_adamw_update",
+    "_mp_adamw_update",
+    "_multi_adamw_update",
+    "_multi_mp_adamw_update",
+    "rmsprop_update",
+    "rmspropalex_update",
+    "_sparse_adagrad_update",
+    "_contrib_group_adagrad_update",
+    "sgd_update",
+    "_sparse_sgd_update",
+    "mp_sgd_update",
+    "multi_sgd_update",
+    "multi_mp_sgd_update",
+    "preloaded_multi_sgd_update",
+    "preloaded_multi_mp_sgd_update",
+    "sgd_mom_update",
+    "_sparse_sgd_mom_update",
+    "mp_sgd_mom_update",
+    "multi_sgd_mom_update",
+    "multi_mp_sgd_mom_update",
+    "preloaded_multi_sgd_mom_update",
+    "preloaded_multi_mp_sgd_mom_update",
+    "nag_mom_update",
+    "mp_nag_mom_update",
+    "signsgd_update",
+    "signum_update",
+    "lamb_update_phase1",
+    "mp_lamb_update_phase1",
+    "lamb_update_phase2",
+    "mp_lamb_update_phase2",
+    "_multi_lamb_update",
+    "_multi_mp_lamb_update",
+    "multi_lars",
+    "ftml_update",
+    "ftrl_update",
+    "_sparse_ftrl_update",
+]

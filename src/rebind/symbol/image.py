@@ -1,0 +1,9 @@
+"""`sym.image`: the operators whose names begin with ``_image_``."""
+
+from ..ops.frontend import make_namespace
+from .functions import make_function
+
+#: In the stub these are functions with signatures (``make stubs``).
+FUNCTIONS = make_namespace("image", make_function)
+globals().update(FUNCTIONS)
+__all__ = [*FUNCTIONS]

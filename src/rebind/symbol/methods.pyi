@@ -1,0 +1,903 @@
+"""Operators as methods of Symbol.
+
+Written by ``make stubs`` from the table of operators; not to be edited.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
+from typing_extensions import Unpack
+from ..dtypes import DTypeLike
+from .base import SymbolBase
+from .symbol import Symbol
+
+class _Attributes(TypedDict, total=False):
+    """Attributes of a node that need no underscores."""
+
+    ctx_group: str | float
+    force_mirroring: str | float
+    lr_mult: str | float
+    mirror_stage: str | float
+    wd_mult: str | float
+
+class OperatorMethods(SymbolBase):
+    """A method for each operator of `FLUENT_METHODS`."""
+
+    def abs(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Absolute value; its gradient at 0 is 0."""
+
+    def arccos(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse cosine, in radians."""
+
+    def arccosh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse hyperbolic cosine."""
+
+    def arcsin(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse sine, in radians."""
+
+    def arcsinh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse hyperbolic sine."""
+
+    def arctan(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse tangent, in radians."""
+
+    def arctanh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Inverse hyperbolic tangent."""
+
+    def argmax(
+        self,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
+
+    def argmax_channel(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Position of the largest element along axis 1, in data's type.
+
+        Shapes
+        ------
+        data : (N, C, ...)
+        out : (N, ...)
+        """
+
+    def argmin(
+        self,
+        axis: int | None = None,
+        keepdims: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
+
+    def argsort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        dtype: DTypeLike = ...,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Positions that sort `data` along an axis, the flattened array without one."""
+
+    def broadcast_axes(
+        self,
+        axis: int | Sequence[int] = (),
+        size: int | Sequence[int] = (),
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` repeated along some axes of size 1, up to the sizes given for them."""
+
+    def broadcast_like(
+        self,
+        rhs: Symbol | None = None,
+        lhs_axes: int | Sequence[int] | None = None,
+        rhs_axes: int | Sequence[int] | None = None,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
+
+    def broadcast_to(
+        self,
+        shape: int | Sequence[int] = (),
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
+
+    def cbrt(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Cube root, of negative numbers too."""
+
+    def ceil(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Smallest whole number not below."""
+
+    def clip(
+        self,
+        a_min: float,
+        a_max: float,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` cut to [a_min, a_max]; at both ends the gradient is 1."""
+
+    def cos(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Cosine of radians."""
+
+    def cosh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Hyperbolic cosine."""
+
+    def degrees(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Radians as degrees."""
+
+    def depth_to_space(
+        self,
+        block_size: int,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Channels rearranged into blocks of space.
+
+        Shapes
+        ------
+        data : (N, C * block_size**2, H, W)
+        out : (N, C, H * block_size, W * block_size)
+        """
+
+    def diag(
+        self,
+        k: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
+
+    def exp(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``e ** data``."""
+
+    def expand_dims(
+        self,
+        axis: int,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` with a new axis of size 1 before position `axis`."""
+
+    def expm1(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``e ** data - 1``, exact near 0."""
+
+    def fix(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Whole part, cut towards 0."""
+
+    def flatten(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` as a matrix: all axes but the first become one.
+
+        Shapes
+        ------
+        data : (N, ...)
+        out : (N, product of the others)
+        """
+
+    def flip(
+        self,
+        axis: int | Sequence[int],
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` with the order along some axes reversed."""
+
+    def floor(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Largest whole number not above."""
+
+    def log(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Natural logarithm."""
+
+    def log10(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Logarithm to base 10."""
+
+    def log1p(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``log(1 + data)``, exact near 0."""
+
+    def log2(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Logarithm to base 2."""
+
+    def log_softmax(
+        self,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool | None = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Logarithm of `softmax`, computed without its rounding.
+
+        Shapes
+        ------
+        data, out : any, the same
+        """
+
+    def max(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Largest element along axes; each of several largest gets the whole gradient."""
+
+    def mean(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Mean along axes; of integers, cut towards 0."""
+
+    def min(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Smallest element along axes; each of several smallest gets the whole gradient."""
+
+    def nanprod(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Product along axes, nan counting as 1."""
+
+    def nansum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Sum along axes, nan counting as 0."""
+
+    def norm(
+        self,
+        ord: int = 2,
+        axis: int | Sequence[int] | None = None,
+        out_dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares."""
+
+    def one_hot(
+        self,
+        depth: int,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: DTypeLike = ...,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
+
+    def ones_like(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Ones of data's shape."""
+
+    def pad(
+        self,
+        mode: Literal['constant', 'edge', 'reflect'],
+        pad_width: int | Sequence[int],
+        constant_value: float = 0.0,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` with a border: of a constant, of the nearest element, or of a mirror image."""
+
+    def pick(
+        self,
+        index: Symbol | None = None,
+        axis: int | None = -1,
+        keepdims: bool = False,
+        mode: Literal['clip', 'wrap'] = 'clip',
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """One element along an axis for each position on the others.
+
+        Shapes
+        ------
+        data : (..., C, ...)
+        index : (..., ...)       or with 1 in place of C
+        out : of index           with 1 in place of C when `keepdims`
+        """
+
+    def prod(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Product along axes."""
+
+    def radians(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Degrees as radians."""
+
+    def rcbrt(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``1 / cbrt(data)``."""
+
+    def reciprocal(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``1 / data``."""
+
+    def relu(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``max(data, 0)``."""
+
+    def repeat(
+        self,
+        repeats: int,
+        axis: int | None = None,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Each element, or each slice along `axis`, repeated; without an axis, of the flattened array."""
+
+    def reshape_like(
+        self,
+        rhs: Symbol | None = None,
+        lhs_begin: int | None = None,
+        lhs_end: int | None = None,
+        rhs_begin: int | None = None,
+        rhs_end: int | None = None,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
+
+    def rint(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Nearest whole number; halves go down."""
+
+    def round(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Nearest whole number; halves go away from 0."""
+
+    def rsqrt(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``1 / sqrt(data)``."""
+
+    def shape_array(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Shape of `data`, as an int64 array."""
+
+    def sigmoid(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``1 / (1 + exp(-data))``."""
+
+    def sign(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """-1, 0 or 1, as the sign is."""
+
+    def sin(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Sine of radians."""
+
+    def sinh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Hyperbolic sine."""
+
+    def size_array(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Number of elements of `data`, as an int64 array of one element."""
+
+    def slice(
+        self,
+        begin: int | None | Sequence[int | None],
+        end: int | None | Sequence[int | None],
+        step: int | None | Sequence[int | None] = (),
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Part of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
+
+    def slice_axis(
+        self,
+        axis: int,
+        begin: int,
+        end: int | None,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Part of `data` from `begin` up to `end` along one axis; both may count from the end."""
+
+    def slice_like(
+        self,
+        shape_like: Symbol | None = None,
+        axes: int | Sequence[int] = (),
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+
+    def softmax(
+        self,
+        length: Symbol | None = None,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool | None = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+
+        Shapes
+        ------
+        data, out : any, the same
+        length : that of data without the axis
+        """
+
+    def softmin(
+        self,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DTypeLike | None = None,
+        use_length: bool | None = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
+
+        Shapes
+        ------
+        data, out : any, the same
+        """
+
+    def sort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` sorted along an axis, flattened without one."""
+
+    def space_to_depth(
+        self,
+        block_size: int,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Blocks of space rearranged into channels; undoes `depth_to_space`.
+
+        Shapes
+        ------
+        data : (N, C, H * block_size, W * block_size)
+        out : (N, C * block_size**2, H, W)
+        """
+
+    def split(
+        self,
+        num_outputs: int,
+        axis: int = 1,
+        squeeze_axis: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` parted along an axis into equal parts."""
+
+    def sqrt(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Square root."""
+
+    def square(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """``data ** 2``."""
+
+    def squeeze(
+        self,
+        axis: int | Sequence[int] | None = None,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
+
+    def sum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Sum along axes."""
+
+    def swapaxes(
+        self,
+        dim1: int = 0,
+        dim2: int = 0,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` with two axes exchanged."""
+
+    def take(
+        self,
+        indices: Symbol | None = None,
+        axis: int = 0,
+        mode: Literal['clip', 'raise', 'wrap'] = 'clip',
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Slices of `a` along an axis at `indices`, whose axes take the place of that axis."""
+
+    def tan(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Tangent of radians."""
+
+    def tanh(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Hyperbolic tangent."""
+
+    def tile(
+        self,
+        reps: int | Sequence[int],
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` laid side by side, ``reps`` times along each axis."""
+
+    def topk(
+        self,
+        axis: int | None = -1,
+        k: int = 1,
+        ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
+        is_ascend: bool = False,
+        dtype: DTypeLike = ...,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
+
+    def transpose(
+        self,
+        axes: int | Sequence[int] = (),
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """`data` with its axes in the order `axes`, by default reversed."""
+
+    def trunc(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Whole part, cut towards 0."""
+
+    def zeros_like(
+        self,
+        *,
+        name: str | None = None,
+        attr: Mapping[str, str] | None = None,
+        **attributes: Unpack[_Attributes],
+    ) -> Symbol:
+        """Zeros of data's shape."""
