@@ -12,10 +12,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from . import autograd, dtypes
+from .device import Device
+from .dtypes import DTypeLike
 from .errors import ArgumentError, MXNetError, ParameterError, ShapeError, UserCodeError
 from .grad_mode import grad_mode
 from .ndarray import NDArray, array
@@ -23,6 +26,7 @@ from .ops import OPERATORS, Inference, Input, Kernels, Operator, Record, Shapes,
 from .ops.custom import CUSTOM_OPERATORS
 from .params import Parameter, Params, format_value
 from .shapes import Shape, as_shape
+from .symbol import Symbol
 from .symbol.functions import make_function
 
 __all__ = [
@@ -79,7 +83,7 @@ class CustomOp:
             The gradients to write; they hold zeros before.
         """
 
-    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+    def assign(self, dst: NDArray, req: str, src: NDArray | np.ndarray | float) -> None:
         """Write `src` into `dst` as `req` says."""
         if req in ("write", "inplace"):
             dst[:] = src
@@ -141,14 +145,14 @@ class CustomOpProp:
         """Return the names of the auxiliary states."""
         return []
 
-    def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Any]]:
+    def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Sequence[int]]]:
         """Return the shapes of inputs, of outputs and (may be left out) of auxiliary states.
 
         `in_shape` holds a list of ints for each input, an empty one where nothing is known.
         """
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
-    def infer_type(self, in_type: list[Any]) -> Sequence[Sequence[Any]]:
+    def infer_type(self, in_type: list[DTypeLike | None]) -> Sequence[Sequence[DTypeLike | None]]:
         """Return the types of inputs, of outputs and (may be left out) of auxiliary states."""
         first = in_type[0]
         return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
@@ -175,7 +179,7 @@ class CustomOpProp:
         """Return what `backward` reads. Accepted; it is given everything."""
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
-    def create_operator(self, ctx: Any, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
+    def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
         """Return the operator for one executor.
 
         Parameters
@@ -188,6 +192,8 @@ class CustomOpProp:
         return CustomOp()
 
 
+#: Arrays of the kind that an old operator takes.
+A = TypeVar("A", NDArray, np.ndarray)
 Prop = TypeVar("Prop", bound=type[CustomOpProp])
 
 
@@ -208,7 +214,7 @@ def register(reg_name: str) -> Callable[[Prop], Prop]:
     return add
 
 
-def _make(prop_class: Callable[..., CustomOpProp], given: Mapping[str, Any]) -> Operator:
+def _make(prop_class: Callable[..., CustomOpProp], given: Mapping[str, object]) -> Operator:
     """Return the operator of one call, as its `CustomOpProp` describes it."""
     texts = {key: format_value(value) for key, value in given.items()}
     name = texts.pop("op_type")
@@ -410,9 +416,6 @@ def _training(training: bool) -> Iterator[None]:
         yield
 
 
-# ---- what came before CustomOp -------------------------------------------------------------------------------
-
-
 class PythonOp:
     """MXNet 0.x's operators in Python: one object that describes an operator and computes it.
 
@@ -433,25 +436,23 @@ class PythonOp:
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Symbol, **kwargs: Symbol | str) -> Symbol:
         """Apply the operator to symbols."""
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+    def get_symbol(self, *args: Symbol, **kwargs: Symbol | str) -> Symbol:
         """Apply the operator to symbols."""
         return make_function(find("Custom"), "Custom")(*args, op_type=_adapt(self), **kwargs)
 
-    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+    def forward(self, in_data: list[A], out_data: list[A]) -> None:
         """Compute the outputs and write them into `out_data`; by default the input."""
         out_data[0][:] = in_data[0]
 
-    def backward(
-        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
-    ) -> None:
+    def backward(self, out_grad: list[A], in_data: list[A], out_data: list[A], in_grad: list[A]) -> None:
         """Compute the inputs' gradients and write them into `in_grad`; by default ones."""
         in_grad[0][:] = 1.0
 
-    def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Any]]:
+    def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Sequence[int]]]:
         """Return the shapes of inputs and outputs."""
         return in_shape, [in_shape[0]]
 
@@ -464,7 +465,7 @@ class PythonOp:
         return ["data"]
 
     def need_top_grad(self) -> bool:
-        """Tell whether `backward` needs the gradients of the outputs."""
+        """Whether `backward` needs the gradients of the outputs."""
         return self.need_top_grad_
 
 
@@ -498,10 +499,25 @@ class _Adapted(CustomOp):
         for target, value in zip(groups[-1], arrays[-1], strict=True):
             target[:] = array(value, dtype=target.dtype)
 
-    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+    def forward(
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
         self._run(self.old.forward, in_data, out_data)
 
-    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+    def backward(
+        self,
+        req: list[str],
+        out_grad: list[NDArray],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        in_grad: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
         self._run(self.old.backward, out_grad, in_data, out_data, in_grad)
 
 
@@ -518,18 +534,15 @@ def _adapt(old: PythonOp) -> str:
         def list_outputs(self) -> list[str]:
             return old.list_outputs()
 
-        def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Any]]:
+        def infer_shape(self, in_shape: list[list[int]]) -> Sequence[Sequence[Sequence[int]]]:
             return old.infer_shape(in_shape)
 
-        def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
+        def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
             return _Adapted(old)
 
     name = f"_{type(old).__name__}_{id(old)}"
     register(name)(Prop)
     return name
-
-
-# ---- the operators that there are ----------------------------------------------------------------------------
 
 
 class OperatorArguments(NamedTuple):

@@ -75,7 +75,7 @@ class AtLeast:
     bound: float
 
     def allows(self, value: float) -> bool:
-        """Tell whether `value` is within the bound."""
+        """Whether `value` is within the bound."""
         return value >= self.bound
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Between:
     high: float
 
     def allows(self, value: float) -> bool:
-        """Tell whether `value` is within the bounds."""
+        """Whether `value` is within the bounds."""
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class Parameter:
     name: str
     default: Any
     type_text: str
-    convert: Callable[[Any], Any]
+    convert: Callable[[object], ParameterValue]
     annotation: Any = None
 
     @classmethod
@@ -134,7 +134,7 @@ class Parameter:
         """Whether there is no default."""
         return self.default is REQUIRED
 
-    def parse(self, value: Any) -> Any:
+    def parse(self, value: object) -> ParameterValue:
         """Return the parsed `value`; a ParameterError names the parameter, what holds and what came."""
         try:
             return self.convert(value)
@@ -144,7 +144,7 @@ class Parameter:
             ) from None
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Return the text of a parameter as it stands in a symbol's JSON: strings as they are, tuples of plain ints.
 
     >>> format_value((np.int64(3), 3)), format_value(True), format_value(np.float32), format_value(0.9)
@@ -168,7 +168,7 @@ def format_value(value: Any) -> str:
 # DTypeError for what it cannot take.
 
 
-def _converter(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
+def _converter(annotation: Any) -> tuple[str, Callable[[object], ParameterValue]]:
     """Return the text for messages and the converter of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -192,7 +192,7 @@ def _converter(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
     raise TypeError(f"no rule for parameters annotated {annotation!r}")
 
 
-def _is_none(value: Any) -> bool:
+def _is_none(value: object) -> bool:
     return value is None or (isinstance(value, str) and value == "None")
 
 
@@ -216,7 +216,7 @@ def _to_float(value: Any) -> float:
 _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _to_bool(value: Any) -> bool:
+def _to_bool(value: object) -> bool:
     if isinstance(value, str):
         word = value.strip().lower()
         return _WORDS[word] if word in _WORDS else bool(int(word))
@@ -225,13 +225,13 @@ def _to_bool(value: Any) -> bool:
     raise TypeError
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, str):
         return value
     raise TypeError
 
 
-_SIMPLE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
+_SIMPLE: dict[Any, tuple[str, Callable[[Any], ParameterValue]]] = {
     int: ("an int", _to_int),
     float: ("a float", _to_float),
     bool: ("a bool", _to_bool),
@@ -243,8 +243,8 @@ _SIMPLE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
-    def convert(value: Any) -> str:
+def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
+    def convert(value: object) -> str:
         if value in words:
             return value
         raise ValueError
@@ -252,7 +252,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
     return convert
 
 
-def _tuple_of(convert: Callable[[Any], Any]) -> Callable[[Any], tuple]:
+def _tuple_of(convert: Callable[[object], ParameterValue]) -> Callable[[Any], tuple]:
     def parse(value: Any) -> tuple:
         if isinstance(value, str):
             value = ast.literal_eval(value.strip().replace("L", ""))
@@ -265,8 +265,10 @@ def _tuple_of(convert: Callable[[Any], Any]) -> Callable[[Any], tuple]:
     return parse
 
 
-def _bounded(convert: Callable[[Any], Any], bounds: tuple[Any, ...]) -> Callable[[Any], Any]:
-    def checked(value: Any) -> Any:
+def _bounded(
+    convert: Callable[[object], Any], bounds: tuple[AtLeast | Between, ...]
+) -> Callable[[object], ParameterValue]:
+    def checked(value: object) -> ParameterValue:
         parsed = convert(value)
         elements = parsed if isinstance(parsed, tuple) else () if parsed is None else (parsed,)
         if not all(bound.allows(element) for bound in bounds for element in elements):

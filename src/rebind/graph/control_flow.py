@@ -173,7 +173,7 @@ class _Flow:
         outputs = ("output",) if self.outputs == 1 else tuple(f"output{i}" for i in range(self.outputs))
         return {**dict(zip(self.names, known, strict=True)), **dict(zip(outputs, found, strict=True))}
 
-    def _types(self, part: Part, known: Sequence[torch.dtype | None]) -> Inferred:
+    def _types(self, part: Part, known: Sequence[torch.dtype | None]) -> Inferred[torch.dtype]:
         given = {
             variable.name: known[place]
             for variable, (place, _) in zip(part.graph.variables, part.sources, strict=True)
@@ -208,7 +208,7 @@ class _Flow:
 
     def _shapes(
         self, part: Part, known: Sequence[Shape | None], types: Sequence[torch.dtype | None] | None = None
-    ) -> Inferred:
+    ) -> Inferred[Shape]:
         given = {}
         for variable, (place, sliced) in zip(part.graph.variables, part.sources, strict=True):
             shape = known[place]
@@ -228,7 +228,7 @@ class _Flow:
             for shape, dtype, (place, stacked, _) in zip(
                 inferred.outputs, dtypes.outputs, part.outputs, strict=True
             ):
-                if not is_known(shape):
+                if shape is None or not is_known(shape):
                     raise ShapeError(f"the shape of output {place} does not follow from the inputs' shapes")
                 whole = (steps, *shape) if stacked else shape
                 if found[place] is not None and tuple(found[place].shape) != whole:

@@ -121,8 +121,8 @@ class Facts:
     @classmethod
     def of(
         cls,
-        shapes: Inferred | None,
-        types: Inferred | None = None,
+        shapes: Inferred[Shape] | None,
+        types: Inferred[torch.dtype] | None = None,
         storage: Mapping[Entry, str] | None = None,
     ) -> Facts:
         """Return the facts that inference found."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 import torch
 
 from .. import dtypes
+from ..dtypes import DTypeLike
 from ..errors import DTypeError, FormatError, MXNetError, ShapeError
 from ..ops import Operator, TypeSlot
 from ..params import Params
@@ -26,36 +27,37 @@ from .graph import Application, Entry, Graph, Node
 
 __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
+T = TypeVar("T")
+
 # They stand for an unknown size, and are divisible by all small numbers, so that splits go through.
 _FILLERS = (5040, 10080)
 
 
 @dataclass(frozen=True)
-class Inferred:
+class Inferred(Generic[T]):
     """Shapes or types of a graph's arguments, outputs and auxiliary states; None where unknown."""
 
-    arguments: tuple[Any, ...]
-    outputs: tuple[Any, ...]
-    auxiliary: tuple[Any, ...]
-    entries: Mapping[Entry, Any]
+    arguments: tuple[T | None, ...]
+    outputs: tuple[T | None, ...]
+    auxiliary: tuple[T | None, ...]
+    entries: Mapping[Entry, T]
 
-    def of(self, entry: Entry) -> Any:
+    def of(self, entry: Entry) -> T | None:
         """Return what is known of one entry."""
         return self.entries.get(entry)
 
 
-def _collect(graph: Graph, known: Mapping[Entry, Any]) -> Inferred:
-    def of(nodes: Sequence[Node]) -> tuple[Any, ...]:
+def _collect(graph: Graph, known: Mapping[Entry, T]) -> Inferred[T]:
+    def of(nodes: Sequence[Node]) -> tuple[T | None, ...]:
         return tuple(known.get(Entry(node)) for node in nodes)
 
     outputs = tuple(known.get(entry) for entry in graph.outputs)
     return Inferred(of(graph.arguments), outputs, of(graph.auxiliary), known)
 
 
-# ---- types ---------------------------------------------------------------------------------------------------
-
-
-def infer_types(graph: Graph, given: Mapping[str, Any], default: torch.dtype | None = None) -> Inferred:
+def infer_types(
+    graph: Graph, given: Mapping[str, DTypeLike | None], default: torch.dtype | None = None
+) -> Inferred[torch.dtype]:
     """Return the types that follow from `given` (name of an argument to type) and from ``var(dtype=)``.
 
     Within an operator, inputs and outputs that share a type variable agree; it flows both ways. A variable whose type
@@ -106,7 +108,7 @@ def _settle(applications: list[Application], known: dict[Entry, torch.dtype]) ->
             return
 
 
-def _sweeps(nodes: list[Application]) -> Any:
+def _sweeps(nodes: list[Application]) -> Iterator[list[Application]]:
     """Yield the nodes forward, backward, forward, ... A sweep that changes nothing ends the search."""
     while True:
         yield nodes
@@ -173,12 +175,13 @@ def _computed_type(node: Application, output: int, known: Mapping[Entry, torch.d
     return None if found is None else found.dtype
 
 
-# ---- shapes --------------------------------------------------------------------------------------------------
-
-
 def infer_shapes(
-    graph: Graph, given: Mapping[str, Shape], types: Inferred | None = None, *, partial: bool = True
-) -> Inferred:
+    graph: Graph,
+    given: Mapping[str, Shape],
+    types: Inferred[torch.dtype] | None = None,
+    *,
+    partial: bool = True,
+) -> Inferred[Shape]:
     """Return the shapes that follow from `given` (name of an argument to shape) and from ``var(shape=)``.
 
     Raises
@@ -222,7 +225,7 @@ def _declared_shape(node: Node) -> Shape | None:
 class _ShapeInference:
     """What is known so far, and how one node adds to it."""
 
-    def __init__(self, known: dict[Entry, Shape], types: Inferred) -> None:
+    def __init__(self, known: dict[Entry, Shape], types: Inferred[torch.dtype]) -> None:
         self.known = known
         self.types = types
         self.seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
@@ -332,7 +335,7 @@ class _ShapeInference:
 
 
 _META = torch.device("meta")
-_CACHE: dict[Any, list[Shape | None]] = {}
+_CACHE: dict[Hashable, list[Shape | None]] = {}
 
 
 def meta_shapes(

@@ -7,8 +7,8 @@ Older files keep a node's parameters under ``param`` and its attributes under ``
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
@@ -19,6 +19,23 @@ __all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attri
 
 # Attributes that users write plainly and MXNet keeps with underscores.
 HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
+
+V = TypeVar("V")
+#: What a JSON text holds, before it is checked.
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+class _Row(TypedDict, total=False):
+    """A node in a file; the name and the operator are checked, the rest is not."""
+
+    op: str
+    name: str
+    param: Json
+    attr: Json
+    attrs: Json
+    inputs: Json
+    subgraphs: Json
+
 
 _FORMAT_VERSION = 10901
 _ARGMAX_CHANGED = _INITS_BEFORE = 905  # 0.9.5
@@ -31,18 +48,20 @@ def hide(key: str) -> str:
 
 
 def is_attribute(key: str) -> bool:
-    """Tell whether `key` can stand at an operator's node without being a parameter: ``__key__``, or a hidden key."""
+    """Whether `key` can stand at an operator's node without being a parameter: ``__key__``, or a hidden key."""
     return key in HIDDEN_KEYS or (key.startswith("__") and key.endswith("__"))
 
 
-def split_attributes(op: Operator, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split what is said of a node into parameters of its operator and other attributes."""
+def split_attributes(op: Operator, attributes: Mapping[str, V]) -> tuple[dict[str, V], dict[str, V]]:
+    """Split a node's attributes into parameters of its operator and others.
+
+    >>> from rebind.ops import find
+    >>> split_attributes(find("clip"), {"a_min": 0, "lr_mult": 2})
+    ({'a_min': 0}, {'__lr_mult__': 2})
+    """
     given = {key: value for key, value in attributes.items() if key in op.signature.parameters}
     others = {hide(key): value for key, value in attributes.items() if key not in op.signature.parameters}
     return given, others
-
-
-# ---- writing -------------------------------------------------------------------------------------------------
 
 
 def dumps(graph: Graph) -> str:
@@ -72,7 +91,7 @@ def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
     return _block("{", parts, "}", indent)
 
 
-def _node(node: Node, reference: Any, indent: int) -> str:
+def _node(node: Node, reference: Callable[[Entry], list[int]], indent: int) -> str:
     attributes = {**node.attributes, **node.given}
     fields = [
         _field("op", json.dumps(node.operator.name if node.operator else "null")),
@@ -99,7 +118,7 @@ def _field(key: str, text: str) -> str:
     return f"{_text(key)}: {text}"
 
 
-def _list(items: Sequence[Any], indent: int) -> str:
+def _list(items: Sequence[int | list[int]], indent: int) -> str:
     texts = [json.dumps(item) for item in items]
     return f"[{', '.join(texts)}]" if len(texts) <= _INLINE_LENGTH else _lines(texts, indent)
 
@@ -111,9 +130,6 @@ def _lines(texts: Iterable[str], indent: int) -> str:
 def _block(opening: str, texts: Sequence[str], closing: str, indent: int) -> str:
     inner = "\n" + " " * (indent + 2)
     return opening + inner + f", {inner}".join(texts) + "\n" + " " * indent + closing
-
-
-# ---- reading -------------------------------------------------------------------------------------------------
 
 
 def loads(text: str, source: str = "<json>") -> Graph:
@@ -133,13 +149,14 @@ def loads(text: str, source: str = "<json>") -> Graph:
     return _read_graph(content, source, _version(content))
 
 
-def _read_graph(content: Any, source: str, version: int) -> Graph:
-    if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
+def _read_graph(content: Json, source: str, version: int) -> Graph:
+    nodes = content.get("nodes") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(nodes, list):
         raise FormatError(
             f"{source}: a symbol must be a JSON object with a list 'nodes'; got {str(content)[:60]!r}"
         )
     entries: list[list[Entry]] = []
-    for i, row in enumerate(content["nodes"]):
+    for i, row in enumerate(nodes):
         entries.append(_read_node(row, i, entries, source, version))
     heads = content.get("heads")
     if not isinstance(heads, list) or not heads:
@@ -151,26 +168,24 @@ def _read_graph(content: Any, source: str, version: int) -> Graph:
         raise FormatError(f"{source}: {error}") from None
 
 
-def _version(content: Mapping[str, Any]) -> int:
-    """Return the version of MXNet that wrote a file: 10901 for 1.9.1, 800 where none is said."""
-    said = content.get("attrs")
-    number = said.get("mxnet_version") if isinstance(said, dict) else None
+def _version(content: Mapping[str, Json]) -> int:
+    """Return the version of MXNet that wrote a file: 10901 for 1.9.1, 800 where none is given."""
+    attrs = content.get("attrs")
+    number = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
     number = number[1] if isinstance(number, list) and len(number) == 2 else number
     return number if _is_int(number) else 800
 
 
-def _is_int(value: Any) -> TypeGuard[int]:
+def _is_int(value: Json) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
-    if (
-        not isinstance(reference, list)
-        or not 1 <= len(reference) <= 3
-        or not all(_is_int(number) for number in reference)
-    ):
+def _resolve(reference: Json, entries: Sequence[Sequence[Entry]], who: str) -> Entry:
+    given = reference if isinstance(reference, list) else []
+    numbers = [number for number in given if _is_int(number)]
+    if not 1 <= len(numbers) <= 3 or len(numbers) < len(given):
         raise FormatError(f"{who} must be [node, output, version]; got {reference!r}")
-    node, index = reference[0], reference[1] if len(reference) > 1 else 0
+    node, index = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if not 0 <= node < len(entries):
         raise FormatError(f"{who} must refer to an earlier node; got node {node}")
     if not 0 <= index < len(entries[node]):
@@ -181,23 +196,25 @@ def _resolve(reference: Any, entries: Sequence[Sequence[Entry]], who: str) -> En
 
 
 def _read_node(
-    row: Any, i: int, entries: Sequence[Sequence[Entry]], source: str, version: int
+    item: Json, i: int, entries: Sequence[Sequence[Entry]], source: str, version: int
 ) -> list[Entry]:
     if (
-        not isinstance(row, dict)
-        or not isinstance(row.get("name"), str)
-        or not isinstance(row.get("op"), str)
+        not isinstance(item, dict)
+        or not isinstance(item.get("name"), str)
+        or not isinstance(item.get("op"), str)
     ):
         raise FormatError(
-            f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {row!r}"
+            f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {item!r}"
         )
+    row = cast("_Row", item)
     who = f"{source}: node {i} ({row['op']} {row['name']!r})"
-    said: dict[str, str] = {}
-    for key in ("param", "attr", "attrs"):  # by age; a file has one or two of them
-        part = row.get(key) or {}
+    texts: dict[str, str] = {}
+    # By age; a file has one or two of them.
+    for key, part in (("param", row.get("param")), ("attr", row.get("attr")), ("attrs", row.get("attrs"))):
+        part = part or {}
         if not isinstance(part, dict):
             raise FormatError(f"{who}: {key!r} must be an object; got {part!r}")
-        said.update(
+        texts.update(
             {
                 str(name): value if isinstance(value, str) else json.dumps(value)
                 for name, value in part.items()
@@ -210,26 +227,26 @@ def _read_node(
     if row["op"] == "null":
         if sources:
             raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
-        return [Entry(Variable(row["name"], {hide(key): value for key, value in said.items()}))]
+        return [Entry(Variable(row["name"], {hide(key): value for key, value in texts.items()}))]
     op = OPERATORS.get(row["op"])
     if op is None:
         raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
     try:
-        op = op.resolved({key: value for key, value in said.items() if not is_attribute(key)})
+        op = op.resolved({key: value for key, value in texts.items() if not is_attribute(key)})
     except MXNetError as error:
         raise FormatError(f"{who}: {error}") from None
-    if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and said.get("axis") == "-1":
-        del said["axis"]  # it meant all elements then
+    if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and texts.get("axis") == "-1":
+        del texts["axis"]  # it meant all elements then
     # Files of 0.8 and before, which have "param", leave auxiliary states out.
     if is_control_flow(op):
-        return _apply_control_flow(op, row, said, sources, who, version)
-    return _apply(op, row, said, sources, who, version)
+        return _apply_control_flow(op, row, texts, sources, who, version)
+    return _apply(op, row, texts, sources, who, version)
 
 
 def _apply_control_flow(
     op: Operator,
-    row: Mapping[str, Any],
-    said: Mapping[str, str],
+    row: _Row,
+    texts: Mapping[str, str],
     sources: list[Entry],
     who: str,
     version: int,
@@ -238,7 +255,7 @@ def _apply_control_flow(
     if not isinstance(parts, list):
         raise FormatError(f"{who}: must have a list 'subgraphs'; got {parts!r}")
     graphs = [_read_graph(part, f"{who}: subgraph {i}", version) for i, part in enumerate(parts)]
-    given, others = split_attributes(op, said)
+    given, others = split_attributes(op, texts)
     try:
         p = op.parse(given)
         made = control_flow_operator(op, p, graphs, len(sources))
@@ -250,13 +267,13 @@ def _apply_control_flow(
 
 def _apply(
     op: Operator,
-    row: Mapping[str, Any],
-    said: Mapping[str, str],
+    row: _Row,
+    texts: Mapping[str, str],
     sources: list[Entry],
     who: str,
     version: int,
 ) -> list[Entry]:
-    given, others = split_attributes(op, said)
+    given, others = split_attributes(op, texts)
     unknown = [key for key in others if not is_attribute(key)]
     # Up to 0.8 an operator's node could carry attributes for its inputs: weight_lr_mult.
     for_inputs = {key: value for key in unknown for value in [others[key]] if _belongs_to_input(op, key)}
@@ -269,7 +286,7 @@ def _apply(
         raise FormatError(f"{who}: {error.message}") from None
     names = op.signature.inputs_for(p, len(sources))
     for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
-        sources = [*sources, input_variable(op, row["name"], missing, said if "param" in row else {})]
+        sources = [*sources, input_variable(op, row["name"], missing, texts if "param" in row else {})]
     if len(sources) != len(names):
         raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
     for key, value in for_inputs.items():

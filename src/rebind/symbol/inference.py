@@ -126,7 +126,7 @@ class Inference(SymbolBase):
         return bool(unknown)
 
 
-def _three(found: Inferred, convert: Callable[[T | None], R]) -> Three[R]:
+def _three(found: Inferred[T], convert: Callable[[T | None], R]) -> Three[R]:
     arguments, outputs, states = (
         [convert(value) for value in values] for values in (found.arguments, found.outputs, found.auxiliary)
     )
