@@ -84,7 +84,14 @@ class CustomOp:
         """
 
     def assign(self, dst: NDArray, req: str, src: NDArray | np.ndarray | float) -> None:
-        """Write `src` into `dst` as `req` says."""
+        """Write `src` into `dst` as `req` says.
+
+        >>> import rebind as mx
+        >>> total = mx.nd.ones((2,))
+        >>> CustomOp().assign(total, "add", mx.nd.ones((2,)))
+        >>> total.asnumpy().tolist()
+        [2.0, 2.0]
+        """
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":
@@ -554,7 +561,11 @@ class OperatorArguments(NamedTuple):
 
 
 def get_all_registered_operators() -> list[str]:
-    """Return the names of all operators, other names of the same operator included."""
+    """Return the names of all operators, other names of the same operator included.
+
+    >>> "FullyConnected" in get_all_registered_operators()
+    True
+    """
     return sorted(OPERATORS)
 
 

@@ -24,12 +24,12 @@ __all__ = ["control_flow_operator", "is_control_flow", "is_stateful", "needs_ran
 
 
 def is_control_flow(op: Operator) -> bool:
-    """Tell whether an operator runs parts of a graph."""
+    """Return whether an operator runs parts of a graph."""
     return op.name in RUNNERS
 
 
 def is_stateful(graph: Graph) -> bool:
-    """Tell whether an operator in the graph, or in a part, keeps something from one run to the next."""
+    """Return whether an operator in the graph, or in a part, keeps something from one run to the next."""
     return any(
         op.kernels.make is not None or any(map(is_stateful, op.subgraphs))
         for node in graph.nodes
@@ -38,7 +38,7 @@ def is_stateful(graph: Graph) -> bool:
 
 
 def needs_randomness(graph: Graph) -> bool:
-    """Tell whether an operator in the graph, or in a part, draws random numbers."""
+    """Return whether an operator in the graph, or in a part, draws random numbers."""
     return any(
         "generator" in node.operator.signature.modes for node in graph.nodes if node.operator is not None
     )

@@ -211,9 +211,10 @@ def _declared_shape(node: Node) -> Shape | None:
     """Return the shape in ``var(shape=)``, None when it says nothing; -1 is unknown, as 0 is."""
     text = node.attributes["__shape__"]
     try:
-        said = ast.literal_eval(text)
+        declared = ast.literal_eval(text)
         shape = tuple(
-            max(operator.index(n), 0) for n in (said if isinstance(said, (tuple, list)) else (said,))
+            max(operator.index(n), 0)
+            for n in (declared if isinstance(declared, (tuple, list)) else (declared,))
         )
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise FormatError(
@@ -231,7 +232,7 @@ class _ShapeInference:
         self.seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
 
     def visit(self, node: Application) -> bool:
-        """Learn from one node; tell whether anything was new."""
+        """Learn from one node; return whether anything was new."""
         op, p = node.operator, node.params
         keys = node.inputs
         out_keys = [Entry(node, i) for i in range(len(op.record.output_names(p)))]

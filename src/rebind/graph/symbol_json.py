@@ -304,7 +304,7 @@ def _apply(
 
 
 def _belongs_to_input(op: Operator, key: str) -> str | None:
-    """Return the input that a key such as ``weight_lr_mult`` speaks of."""
+    """Return the input that a key such as ``weight_lr_mult`` is for."""
     for name in op.signature.input_names:
         if key.startswith(f"{name}_") and key.removeprefix(f"{name}_") in HIDDEN_KEYS:
             return name

@@ -1,4 +1,4 @@
-"""How calls of operators are read, for arrays and for symbols alike: signatures, help, arguments."""
+"""How calls of operators are read, for arrays and symbols: signatures, help, arguments."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ from .symbol import Symbol, compose, var
 __all__ = ["cond", "foreach", "while_loop"]
 
 _SCOPE = "__subgraph_name__"
-_counts: Counter[str] = Counter()  # parts of one name are counted, so that no two in a graph are named alike
+_counts: Counter[str] = (
+    Counter()
+)  # bodies of one name are counted, so that no two in a graph have the same name
 
 
 def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
@@ -53,8 +55,10 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     arrays, data_form = flatten(data, Symbol, "foreach: data")
     states, state_form = flatten(init_states, Symbol, "foreach: init_states")
     with _Part(name) as part:
-        slices, kept = part.stand_ins(arrays), part.stand_ins(states)
-        outputs, new = pair(body(restore(slices, data_form), restore(kept, state_form)), "foreach: body")
+        slices, inner_states = part.stand_ins(arrays), part.stand_ins(states)
+        outputs, new = pair(
+            body(restore(slices, data_form), restore(inner_states, state_form)), "foreach: body"
+        )
         found, form = flatten(outputs, Symbol, "foreach: the body's output")
         new_states, new_form = flatten(new, Symbol, "foreach: the body's new states")
         if new_form != state_form:
@@ -65,7 +69,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     given = {
         "num_outputs": len(graph.outputs),
         "num_out_data": len(found),
-        "in_state_locs": [places(symbol, "foreach: a state") for symbol in kept],
+        "in_state_locs": [places(symbol, "foreach: a state") for symbol in inner_states],
         "in_data_locs": [places(symbol, "foreach: data") for symbol in slices],
         "remain_locs": remaining,
     }
@@ -263,8 +267,8 @@ class _Part(AttrScope):
                 name = entry.name
                 outside.setdefault(name, entry)
                 if name not in inner:
-                    kept = node if self._is_inside(node) else Variable(name)
-                    inner[name] = Entry(kept)
+                    variable = node if self._is_inside(node) else Variable(name)
+                    inner[name] = Entry(variable)
                 return inner[name]
             return new[id(node)][entry.index]
 
@@ -272,8 +276,8 @@ class _Part(AttrScope):
         for node in Graph(heads).nodes:
             if not node.is_variable and self._is_inside(node):
                 inputs = tuple(within(entry) for entry in node.inputs)
-                kept = node if inputs == node.inputs else node.with_inputs(inputs)
-                new[id(node)] = [Entry(kept, i) for i in range(len(node.output_names))]
+                copied = node if inputs == node.inputs else node.with_inputs(inputs)
+                new[id(node)] = [Entry(copied, i) for i in range(len(node.output_names))]
         return Graph([new[id(entry.node)][entry.index] for entry in heads]), outside
 
     def _is_inside(self, node: Node) -> bool:

@@ -32,12 +32,22 @@ def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
 
 
 def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol of ones."""
+    """Return a symbol of ones.
+
+    >>> import rebind as mx
+    >>> mx.sym.ones((2,)).eval()[0].asnumpy().tolist()
+    [1.0, 1.0]
+    """
     return compose(find("_ones"), "_ones", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
 
 
 def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol in which every element is `val`."""
+    """Return a symbol in which every element is `val`.
+
+    >>> import rebind as mx
+    >>> mx.sym.full((2,), 7).eval()[0].asnumpy().tolist()
+    [7.0, 7.0]
+    """
     given = {"shape": shape, "dtype": dtype or "float32", "value": float(val)}
     return compose(find("_full"), "_full", (), {**given, **kwargs})
 
@@ -51,7 +61,12 @@ def arange(
     name: str | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """Return a symbol of evenly spaced values in ``[start, stop)``, each `repeat` times."""
+    """Return a symbol of evenly spaced values in ``[start, stop)``, each `repeat` times.
+
+    >>> import rebind as mx
+    >>> mx.sym.arange(0, 2, repeat=2).eval()[0].asnumpy().tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
     given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
     return compose(find("_arange"), "_arange", (), {**given, "name": name, "dtype": dtype or "float32"})
 
@@ -59,20 +74,35 @@ def arange(
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
 ) -> Symbol:
-    """Return a symbol of `num` evenly spaced values."""
+    """Return a symbol of `num` evenly spaced values.
+
+    >>> import rebind as mx
+    >>> mx.sym.linspace(0, 1, 3).eval()[0].asnumpy().tolist()
+    [0.0, 0.5, 1.0]
+    """
     given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return compose(find("_linspace"), "_linspace", (), {**given, "name": name, "dtype": dtype or "float32"})
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Return a symbol with ones on the `k`-th diagonal."""
+    """Return a symbol with ones on the `k`-th diagonal.
+
+    >>> import rebind as mx
+    >>> mx.sym.eye(2).eval()[0].asnumpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return compose(find("_eye"), "_eye", (), {"N": N, "M": M, "k": k, "dtype": dtype or "float32", **kwargs})
 
 
 def split_v2(
     ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Part a symbol into so many equal sections, or before each of some indices."""
+    """Split a symbol into so many equal sections, or before each of some indices.
+
+    >>> import rebind as mx
+    >>> mx.sym.split_v2(mx.sym.var("x"), 2).infer_shape(x=(4, 3))[1]
+    [(2, 3), (2, 3)]
+    """
     return compose(
         find("_split_v2"), "_split_v2", (ary,), split_parameters(indices_or_sections, axis, squeeze_axis)
     )
@@ -113,22 +143,42 @@ def _two(sign: Sign, numbers: Callable[[Any, Any], float], left: Operand, right:
 
 
 def maximum(left: Any, right: Any) -> Any:
-    """Return the larger of two symbols, or of a symbol and a number, element by element."""
+    """Return the larger of two symbols, or of a symbol and a number, element by element.
+
+    >>> import rebind as mx
+    >>> mx.sym.maximum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
+    [2.0]
+    """
     return _two(Sign("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
-    """Return the smaller of two symbols, or of a symbol and a number, element by element."""
+    """Return the smaller of two symbols, or of a symbol and a number, element by element.
+
+    >>> import rebind as mx
+    >>> mx.sym.minimum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
+    [1.0]
+    """
     return _two(Sign("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
-    """Return ``sqrt(left ** 2 + right ** 2)``, element by element."""
+    """Return ``sqrt(left ** 2 + right ** 2)``, element by element.
+
+    >>> import rebind as mx
+    >>> mx.sym.hypot(mx.sym.full((1,), 3), 4).eval()[0].asnumpy().tolist()
+    [5.0]
+    """
     return _two(Sign("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
 def power(base: Any, exp: Any) -> Any:
-    """Return ``base ** exp``, element by element."""
+    """Return ``base ** exp``, element by element.
+
+    >>> import rebind as mx
+    >>> mx.sym.power(2, mx.sym.full((1,), 3)).eval()[0].asnumpy().tolist()
+    [8.0]
+    """
     return _two(Sign("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 

@@ -30,6 +30,14 @@ class Serialization(SymbolBase):
         ----------
         remove_amp_cast
             Leave out ``amp_cast`` and ``amp_multicast``, the casts of mixed precision.
+
+        Examples
+        --------
+        >>> import json
+        >>> import rebind as mx
+        >>> text = mx.sym.exp(mx.sym.var("x"), name="e").tojson()
+        >>> [node["name"] for node in json.loads(text)["nodes"]]
+        ['x', 'e']
         """
         return symbol_json.dumps(without_casts(self._graph) if remove_amp_cast else self._graph)
 
@@ -43,7 +51,12 @@ class Serialization(SymbolBase):
 
 
 def load_json(json_str: str) -> Symbol:
-    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote."""
+    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote.
+
+    >>> import rebind as mx
+    >>> mx.sym.load_json(mx.sym.exp(mx.sym.var("x"), name="e").tojson())
+    <Symbol e>
+    """
     if not isinstance(json_str, str):
         raise ArgumentError(f"sym.load_json: must be a string; got {type(json_str).__name__}")
     return symbol_of(symbol_json.loads(json_str))

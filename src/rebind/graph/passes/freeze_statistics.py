@@ -43,7 +43,7 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
             )
         params = Params({**node.params, "use_global_stats": True})
         given = {**node.given, "use_global_stats": "True"}
-        kept = dataclasses.replace(node, inputs=inputs, params=params, given=given)
-        return [Entry(kept, i) for i in range(len(kept.output_names))]
+        frozen_node = dataclasses.replace(node, inputs=inputs, params=params, given=given)
+        return [Entry(frozen_node, i) for i in range(len(frozen_node.output_names))]
 
     return rewrite(graph, replace)

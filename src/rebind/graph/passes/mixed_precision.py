@@ -95,8 +95,6 @@ class _Conversion:
                 self.values[old] = _Value(Entry(new, i), dtype, lowered)
         return Graph(self._restored(entry) for entry in self.graph.outputs)
 
-    # ---- variables ---------------------------------------------------------------------------------------
-
     def _only_for_low(self) -> set[int]:
         """Return the parameters of float32 that only operators of low precision use."""
         used: set[int] = set()
@@ -119,8 +117,6 @@ class _Conversion:
             dtype = self.rules.target
         attributes = {**node.attributes, "__dtype__": str(dtypes.flag(dtype))}
         return Variable(node.name, attributes), [dtype], False
-
-    # ---- operators ---------------------------------------------------------------------------------------
 
     def _kind(self, node: Node) -> str:
         assert node.operator is not None
@@ -154,7 +150,7 @@ class _Conversion:
         return new, _output_types(node, types), kind == "low" or any(lowered)
 
     def _disagree(self, node: Node, values: Sequence[_Value]) -> bool:
-        """Tell whether inputs that must be of one type would not be, if unknown ones are float32."""
+        """Return whether inputs that must be of one type would not be, if unknown ones are float32."""
         if not any(value.lowered for value in values) or len(values) == 1:
             return False
         try:
@@ -162,8 +158,6 @@ class _Conversion:
         except DTypeError:
             return True
         return False
-
-    # ---- casts -------------------------------------------------------------------------------------------
 
     def _low(self, value: _Value) -> Entry:
         return value.entry if value.dtype is self.rules.target else self._cast(value.entry, self.rules.target)
@@ -211,9 +205,6 @@ def _multicast(name: str, entries: Sequence[Entry]) -> Node:
     op = find("amp_multicast")
     given = {"num_outputs": str(len(entries))}
     return Application(op, name, tuple(entries), op.parse(given), given)
-
-
-# ---- node by node, and back ----------------------------------------------------------------------------------
 
 
 def cast_inputs(rules: Rules, node: Node, name: Callable[[str], str]) -> list[Entry]:

@@ -7,8 +7,8 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
 =================  ====================================================================================
 
-What passes make is kept as long as the graph that they were given, for each target. Passes that use no shapes run once
-for all shapes; what follows the first one that does is kept by the shapes of the graph's variables. A pass that changes
+Results are cached as long as the graph that they were given, for each target. Passes that use no shapes run once
+for all shapes; what follows the first one that does is cached by shapes of the graph's variables. A pass that changes
 nothing returns the graph itself, so that all shapes share one plan where no pass has anything to do with them.
 """
 
@@ -140,7 +140,7 @@ def uses_shapes(graph: Graph, target: Target) -> bool:
 def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Return the graph that is run for `target`, and what is known of its entries.
 
-    The same graph object is returned for the same input, so that what is made from it can be kept with it.
+    The same graph object is returned for the same input, so that what is made from it can be cached with it.
 
     Examples
     --------

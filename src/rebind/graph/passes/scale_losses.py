@@ -48,7 +48,7 @@ def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = Tr
 
 
 def _is_loss(node: Node) -> bool:
-    """Tell whether gradients begin at a node: it does not look at what comes back to it."""
+    """Return whether gradients begin at a node: it does not look at what comes back to it."""
     op = node.operator
     return (
         op is not None and op.kernels.gradient is not None and not op.kernels.needs_head_gradient(node.params)
