@@ -17,13 +17,13 @@ from .composition import compose
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["Arithmetic", "Operand", "Sign", "combine"]
+__all__ = ["Arithmetic", "BinaryOperators", "Operand", "combine"]
 
 #: What can stand on either side of a sign.
 Operand: TypeAlias = "SymbolBase | float | np.number | np.bool_ | np.ndarray"
 
 
-class Sign(NamedTuple):
+class BinaryOperators(NamedTuple):
     """The operators of a sign by name: for two symbols, a symbol and a number, and the number on the left.
 
     Operators have several names in MXNet; these are the ones that automatic names come from.
@@ -34,27 +34,27 @@ class Sign(NamedTuple):
     reverse: str | None
 
 
-SIGNS = {
-    "add": Sign("_Plus", "_PlusScalar", "_PlusScalar"),
-    "sub": Sign("_Minus", "_MinusScalar", "_RMinusScalar"),
-    "mul": Sign("_Mul", "_MulScalar", "_MulScalar"),
-    "truediv": Sign("_Div", "_DivScalar", "_RDivScalar"),
-    "mod": Sign("_Mod", "_ModScalar", "_RModScalar"),
-    "pow": Sign("_Power", "_PowerScalar", "_rpower_scalar"),
-    "eq": Sign("_equal", "_equal_scalar", None),
-    "ne": Sign("_not_equal", "_not_equal_scalar", None),
-    "gt": Sign("_greater", "_greater_scalar", None),
-    "ge": Sign("_greater_equal", "_greater_equal_scalar", None),
-    "lt": Sign("_lesser", "_lesser_scalar", None),
-    "le": Sign("_lesser_equal", "_lesser_equal_scalar", None),
+BINARY = {
+    "add": BinaryOperators("_Plus", "_PlusScalar", "_PlusScalar"),
+    "sub": BinaryOperators("_Minus", "_MinusScalar", "_RMinusScalar"),
+    "mul": BinaryOperators("_Mul", "_MulScalar", "_MulScalar"),
+    "truediv": BinaryOperators("_Div", "_DivScalar", "_RDivScalar"),
+    "mod": BinaryOperators("_Mod", "_ModScalar", "_RModScalar"),
+    "pow": BinaryOperators("_Power", "_PowerScalar", "_rpower_scalar"),
+    "eq": BinaryOperators("_equal", "_equal_scalar", None),
+    "ne": BinaryOperators("_not_equal", "_not_equal_scalar", None),
+    "gt": BinaryOperators("_greater", "_greater_scalar", None),
+    "ge": BinaryOperators("_greater_equal", "_greater_equal_scalar", None),
+    "lt": BinaryOperators("_lesser", "_lesser_scalar", None),
+    "le": BinaryOperators("_lesser_equal", "_lesser_equal_scalar", None),
 }
 
 
-def combine(sign: Sign, left: Operand, right: Operand) -> Symbol | NotImplementedType:
+def combine(sign: BinaryOperators, left: Operand, right: Operand) -> Symbol | NotImplementedType:
     """Return a sign applied to two symbols, or to a symbol and a number; NotImplemented for anything else.
 
     >>> import rebind as mx
-    >>> combine(SIGNS["sub"], 1, mx.sym.var("x")).list_arguments()
+    >>> combine(BINARY["sub"], 1, mx.sym.var("x")).list_arguments()
     ['x']
     """
     if isinstance(left, SymbolBase) and isinstance(right, SymbolBase):
@@ -80,11 +80,11 @@ Method: TypeAlias = "Callable[[Arithmetic, Operand], Symbol]"
 
 
 def _forward(sign: str) -> Method:
-    return lambda self, other: combine(SIGNS[sign], self, other)
+    return lambda self, other: combine(BINARY[sign], self, other)
 
 
 def _reflected(sign: str) -> Method:
-    return lambda self, other: combine(SIGNS[sign], other, self)
+    return lambda self, other: combine(BINARY[sign], other, self)
 
 
 class Arithmetic(SymbolBase):

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import split_parameters
-from .arithmetic import Operand, Sign, combine
+from .arithmetic import BinaryOperators, Operand, combine
 from .composition import compose
 from .symbol import Symbol
 
@@ -130,7 +130,9 @@ def histogram(
     return compose(find("_histogram"), "_histogram", (a,), {**given, **kwargs})
 
 
-def _two(sign: Sign, numbers: Callable[[Any, Any], float], left: Operand, right: Operand) -> Symbol | float:
+def _two(
+    sign: BinaryOperators, numbers: Callable[[Any, Any], float], left: Operand, right: Operand
+) -> Symbol | float:
     """Return a function of two symbols, of a symbol and a number, or of two numbers."""
     if isinstance(left, Number) and isinstance(right, Number):
         return numbers(left, right)
@@ -149,7 +151,7 @@ def maximum(left: Any, right: Any) -> Any:
     >>> mx.sym.maximum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [2.0]
     """
-    return _two(Sign("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
+    return _two(BinaryOperators("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
@@ -159,7 +161,7 @@ def minimum(left: Any, right: Any) -> Any:
     >>> mx.sym.minimum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [1.0]
     """
-    return _two(Sign("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
+    return _two(BinaryOperators("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
@@ -169,7 +171,7 @@ def hypot(left: Any, right: Any) -> Any:
     >>> mx.sym.hypot(mx.sym.full((1,), 3), 4).eval()[0].asnumpy().tolist()
     [5.0]
     """
-    return _two(Sign("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
+    return _two(BinaryOperators("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
 def power(base: Any, exp: Any) -> Any:
@@ -179,7 +181,7 @@ def power(base: Any, exp: Any) -> Any:
     >>> mx.sym.power(2, mx.sym.full((1,), 3)).eval()[0].asnumpy().tolist()
     [8.0]
     """
-    return _two(Sign("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
+    return _two(BinaryOperators("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 
 pow = power
