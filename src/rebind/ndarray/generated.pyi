@@ -9,6 +9,93 @@ from ..device import Device
 from ..dtypes import DTypeLike
 from .ndarray import NDArray
 
+def expand_dims(
+    data: NDArray,
+    axis: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with a new axis of size 1 before position `axis`."""
+
+def squeeze(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
+
+def transpose(
+    data: NDArray,
+    axes: int | Sequence[int] = (),
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with its axes in the order `axes`, by default reversed."""
+
+def SwapAxis(
+    data: NDArray,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with two axes exchanged."""
+
+def reverse(
+    data: NDArray,
+    axis: int | Sequence[int],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with the order along some axes reversed."""
+
+def depth_to_space(
+    data: NDArray,
+    block_size: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Channels rearranged into blocks of space.
+
+    Shapes
+    ------
+    data : (N, C * block_size**2, H, W)
+    out : (N, C, H * block_size, W * block_size)
+    """
+
+def space_to_depth(
+    data: NDArray,
+    block_size: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Blocks of space rearranged into channels; undoes `depth_to_space`.
+
+    Shapes
+    ------
+    data : (N, C, H * block_size, W * block_size)
+    out : (N, C * block_size**2, H, W)
+    """
+
+def diag(
+    data: NDArray,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
+
 def _contrib_box_iou(
     lhs: NDArray,
     rhs: NDArray,
@@ -672,7 +759,7 @@ def floor(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Largest whole number not above."""
+    """Largest integer not above."""
 
 def ceil(
     data: NDArray,
@@ -680,7 +767,7 @@ def ceil(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Smallest whole number not below."""
+    """Smallest integer not below."""
 
 def trunc(
     data: NDArray,
@@ -688,7 +775,7 @@ def trunc(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Whole part, cut towards 0."""
+    """Integer part: rounded towards 0."""
 
 def fix(
     data: NDArray,
@@ -696,7 +783,7 @@ def fix(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Whole part, cut towards 0."""
+    """Integer part: rounded towards 0."""
 
 def round(
     data: NDArray,
@@ -704,7 +791,7 @@ def round(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Nearest whole number; halves go away from 0."""
+    """Nearest integer; halves go away from 0."""
 
 def rint(
     data: NDArray,
@@ -712,7 +799,7 @@ def rint(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Nearest whole number; halves go down."""
+    """Nearest integer; halves go down."""
 
 def logical_not(
     data: NDArray,
@@ -806,7 +893,7 @@ def Cast(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """`data` in another type; what is cut off is cut towards 0."""
+    """`data` in another type; fractions are rounded towards 0."""
 
 def amp_cast(
     data: NDArray,
@@ -1068,7 +1155,7 @@ def _foreach(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """Run a part of a graph on each slice of arrays; made by ``sym.contrib.foreach``."""
+    """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
 
 def _while_loop(
     *data: NDArray | Sequence[NDArray],
@@ -1082,7 +1169,7 @@ def _while_loop(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """Run a part of a graph as long as a condition holds; made by ``sym.contrib.while_loop``."""
+    """Run a body as long as a condition holds; made by ``sym.contrib.while_loop``."""
 
 def _cond(
     *data: NDArray | Sequence[NDArray],
@@ -1094,7 +1181,7 @@ def _cond(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """Run one of two parts of a graph; made by ``sym.contrib.cond``."""
+    """Run one of two bodies; made by ``sym.contrib.cond``."""
 
 def _zeros(
     shape: int | Sequence[int] = (),
@@ -1135,7 +1222,7 @@ def _full(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Array of one value; for an integer type the value is cut towards 0."""
+    """Array of one value; for an integer type the value is rounded towards 0."""
 
 def _arange(
     start: float,
@@ -1185,6 +1272,231 @@ def Custom(
 ) -> NDArray:
     """Apply an operator that was written in Python and registered with `mx.operator.register`."""
 
+def _random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the uniform distribution on ``[low, high)``."""
+
+def _random_uniform_like(
+    data: NDArray,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the uniform distribution on ``[low, high)``, as many and of the type of `data`."""
+
+def _sample_uniform(
+    low: NDArray,
+    high: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the uniform distribution for each pair of `low` and `high`."""
+
+def _random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the normal distribution with mean `loc` and standard deviation `scale`."""
+
+def _random_normal_like(
+    data: NDArray,
+    loc: float = 0.0,
+    scale: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the normal distribution, as many and of the type of `data`."""
+
+def _sample_normal(
+    mu: NDArray,
+    sigma: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the normal distribution for each pair of `mu` and `sigma`."""
+
+def _random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the exponential distribution with rate `lam`."""
+
+def _random_exponential_like(
+    data: NDArray,
+    lam: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the exponential distribution with rate `lam`, as many and of the type of `data`."""
+
+def _sample_exponential(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the exponential distribution for each rate `lam`."""
+
+def _random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the gamma distribution with shape `alpha` and scale `beta`."""
+
+def _random_gamma_like(
+    data: NDArray,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the gamma distribution, as many and of the type of `data`."""
+
+def _sample_gamma(
+    alpha: NDArray,
+    beta: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the gamma distribution for each pair of shape `alpha` and scale `beta`."""
+
+def _random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the Poisson distribution with mean `lam`."""
+
+def _random_poisson_like(
+    data: NDArray,
+    lam: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the Poisson distribution with mean `lam`, as many and of the type of `data`."""
+
+def _sample_poisson(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the Poisson distribution for each mean `lam`."""
+
+def _random_negative_binomial(
+    k: int = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the negative binomial distribution: failures before `k` successes of probability `p`."""
+
+def _random_negative_binomial_like(
+    data: NDArray,
+    k: int = 1,
+    p: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the negative binomial distribution, as many and of the type of `data`."""
+
+def _sample_negative_binomial(
+    k: NDArray,
+    p: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the negative binomial distribution for each pair of `k` and `p`."""
+
+def _random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Device | str = '',
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
+
+def _random_generalized_negative_binomial_like(
+    data: NDArray,
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws from the generalized negative binomial distribution, as many and of the type of `data`."""
+
+def _sample_generalized_negative_binomial(
+    mu: NDArray,
+    alpha: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Draws of `shape` from the generalized negative binomial distribution for each pair of `mu` and `alpha`."""
+
 def elemwise_add(
     lhs: NDArray,
     rhs: NDArray,
@@ -1219,7 +1531,7 @@ def elemwise_div(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Quotient ``lhs / rhs``; of integers, cut towards 0."""
+    """Quotient ``lhs / rhs``; of integers, rounded towards 0."""
 
 def _grad_add(
     lhs: NDArray,
@@ -1318,7 +1630,7 @@ def broadcast_div(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Quotient ``lhs / rhs``; of integers, cut towards 0. Sizes of 1 broadcast, as in NumPy."""
+    """Quotient ``lhs / rhs``; of integers, rounded towards 0. Sizes of 1 broadcast, as in NumPy."""
 
 def broadcast_mod(
     lhs: NDArray,
@@ -1787,7 +2099,7 @@ def where(
 
     Shapes
     ------
-    condition : of x           or (x.shape[0],), which chooses whole rows
+    condition : of x           or (x.shape[0],), which chooses rows
     x, y, out : one shape
     """
 
@@ -1816,6 +2128,111 @@ def _histogram(
     data : any
     bins : (K + 1,)
     out : (K,) of int64 and (K + 1,) of the type of data
+    """
+
+def _image_random_brightness(
+    data: NDArray,
+    min_factor: float,
+    max_factor: float,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` multiplied by a factor drawn uniformly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_contrast(
+    data: NDArray,
+    min_factor: float,
+    max_factor: float,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` scaled about its mean brightness by a factor drawn uniformly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_saturation(
+    data: NDArray,
+    min_factor: float,
+    max_factor: float,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Pixels scaled about their own grey by a factor drawn uniformly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3; one channel has no colour and stays as it is
+    """
+
+def _image_random_hue(
+    data: NDArray,
+    min_factor: float,
+    max_factor: float,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Hues rotated by a fraction of the circle drawn uniformly from ``[min_factor, max_factor)``.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_random_color_jitter(
+    data: NDArray,
+    brightness: float,
+    contrast: float,
+    saturation: float,
+    hue: float,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Brightness, contrast, saturation and hue changed at random, in random order.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
+    """
+
+def _image_adjust_lighting(
+    data: NDArray,
+    alpha: float | Sequence[float],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with multiples of the principal components of ImageNet's colours added, the same to each pixel.
+
+    Shapes
+    ------
+    data, out : (H, W, C) or (N, H, W, C)     C is 1 or 3
+    """
+
+def _image_random_lighting(
+    data: NDArray,
+    alpha_std: float = 0.05,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`adjust_lighting` with numbers drawn from the normal distribution with standard deviation `alpha_std`.
+
+    Shapes
+    ------
+    data, out : (H, W, C)     C is 1 or 3
     """
 
 def _image_to_tensor(
@@ -1857,7 +2274,7 @@ def _image_crop(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """The part of `width` and `height` whose first column is `x` and whose first row is `y`.
+    """The region of `width` and `height` whose first column is `x` and whose first row is `y`.
 
     Shapes
     ------
@@ -1874,7 +2291,7 @@ def _image_resize(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """`data` in another size, as OpenCV resizes a picture.
+    """`data` in another size, as OpenCV resizes an image.
 
     Shapes
     ------
@@ -1934,111 +2351,6 @@ def _image_random_flip_top_bottom(
     data, out : (H, W, C)
     """
 
-def _image_random_brightness(
-    data: NDArray,
-    min_factor: float,
-    max_factor: float,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` multiplied by a factor that is drawn evenly from ``[min_factor, max_factor)``.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3
-    """
-
-def _image_random_contrast(
-    data: NDArray,
-    min_factor: float,
-    max_factor: float,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` moved away from its mean brightness by a factor that is drawn evenly from ``[min_factor, max_factor)``.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3
-    """
-
-def _image_random_saturation(
-    data: NDArray,
-    min_factor: float,
-    max_factor: float,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Pixels moved away from their own grey by a factor that is drawn evenly from ``[min_factor, max_factor)``.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3; one channel has no colour and stays as it is
-    """
-
-def _image_random_hue(
-    data: NDArray,
-    min_factor: float,
-    max_factor: float,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Hues rotated by a part of the circle that is drawn evenly from ``[min_factor, max_factor)``.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3
-    """
-
-def _image_random_color_jitter(
-    data: NDArray,
-    brightness: float,
-    contrast: float,
-    saturation: float,
-    hue: float,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Brightness, contrast, saturation and hue changed by chance, in random order.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3
-    """
-
-def _image_adjust_lighting(
-    data: NDArray,
-    alpha: float | Sequence[float],
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` with multiples of the principal components of ImageNet's colours added, the same to each pixel.
-
-    Shapes
-    ------
-    data, out : (H, W, C) or (N, H, W, C)     C is 1 or 3
-    """
-
-def _image_random_lighting(
-    data: NDArray,
-    alpha_std: float = 0.05,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`adjust_lighting` with numbers drawn from the normal distribution with standard deviation `alpha_std`.
-
-    Shapes
-    ------
-    data, out : (H, W, C)     C is 1 or 3
-    """
-
 def take(
     a: NDArray,
     indices: NDArray,
@@ -2048,7 +2360,7 @@ def take(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Slices of `a` along an axis at `indices`, whose axes take the place of that axis."""
+    """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
 
 def pick(
     data: NDArray,
@@ -2065,8 +2377,8 @@ def pick(
     Shapes
     ------
     data : (..., C, ...)
-    index : (..., ...)       or with 1 in place of C
-    out : of index           with 1 in place of C when `keepdims`
+    index : (..., ...)       or with 1 instead of C
+    out : of index           with 1 instead of C when `keepdims`
     """
 
 def one_hot(
@@ -2103,7 +2415,7 @@ def gather_nd(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Elements or slices of `data` at coordinates, which stand in the first axis of `indices`.
+    """Elements or slices of `data` at coordinates, which are in the first axis of `indices`.
 
     Shapes
     ------
@@ -2140,7 +2452,7 @@ def _ravel_multi_index(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Positions in a flattened array of `shape` from coordinates, which stand in the first axis."""
+    """Positions in a flattened array of `shape` from coordinates, which are in the first axis."""
 
 def _unravel_index(
     data: NDArray,
@@ -2218,7 +2530,7 @@ def SliceChannel(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """`data` parted along an axis into equal parts."""
+    """`data` split along an axis into equal sections."""
 
 def _split_v2(
     data: NDArray,
@@ -2230,7 +2542,83 @@ def _split_v2(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """`data` parted along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+    """`data` split along an axis, into equal `sections` or at `indices`, the first of which is 0."""
+
+def _linalg_potrf(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A."""
+
+def _linalg_potri(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A."""
+
+def _linalg_gelqf(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """Orthonormal rows Q and lower triangular L with ``L @ Q = A``, in this order.
+
+    Shapes
+    ------
+    A, output0 : (B..., M, N)     M at most N
+    output1 : (B..., M, M)
+    """
+
+def _linalg_syevd(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric A: ``U.T @ diag(L) @ U = A``.
+
+    Shapes
+    ------
+    A, output0 : (B..., N, N)
+    output1 : (B..., N)
+    """
+
+def _linalg_inverse(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Inverse of square matrices."""
+
+def _linalg_det(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Determinant of square matrices; that of a single one has shape ``(1,)``."""
+
+def _linalg_slogdet(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """Sign of the determinant of square matrices, and the logarithm of its size."""
+
+def _linalg_sumlogdiag(
+    A: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Sum of the logarithms of the diagonal; that of a single matrix has shape ``(1,)``."""
 
 def _linalg_gemm(
     A: NDArray,
@@ -2328,82 +2716,6 @@ def _linalg_syrk(
     out : (B..., M, M)     with ``transpose``: (B..., N, N)
     """
 
-def _linalg_potrf(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A."""
-
-def _linalg_potri(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A."""
-
-def _linalg_gelqf(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
-    """Orthonormal rows Q and lower triangular L with ``L @ Q = A``, in this order.
-
-    Shapes
-    ------
-    A, output0 : (B..., M, N)     M at most N
-    output1 : (B..., M, M)
-    """
-
-def _linalg_syevd(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
-    """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric A: ``U.T @ diag(L) @ U = A``.
-
-    Shapes
-    ------
-    A, output0 : (B..., N, N)
-    output1 : (B..., N)
-    """
-
-def _linalg_inverse(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Inverse of square matrices."""
-
-def _linalg_det(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Determinant of square matrices; that of a single one has shape ``(1,)``."""
-
-def _linalg_slogdet(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
-    """Sign of the determinant of square matrices, and the logarithm of its size."""
-
-def _linalg_sumlogdiag(
-    A: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Sum of the logarithms of the diagonal; that of a single matrix has shape ``(1,)``."""
-
 def _linalg_extractdiag(
     A: NDArray,
     offset: int = 0,
@@ -2411,7 +2723,7 @@ def _linalg_extractdiag(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Diagonal of square matrices, `offset` places above the main one.
+    """Diagonal of square matrices, `offset` above the main one.
 
     Shapes
     ------
@@ -2426,7 +2738,7 @@ def _linalg_makediag(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Square matrices of zeros with `A` on the diagonal that is `offset` places above the main one.
+    """Square matrices of zeros with `A` on the diagonal that is `offset` above the main one.
 
     Shapes
     ------
@@ -2466,44 +2778,38 @@ def _linalg_maketrian(
     out : (B..., N, N)     N = M + abs(offset)
     """
 
-def SoftmaxOutput(
+def MakeLoss(
     data: NDArray,
-    label: NDArray,
     grad_scale: float = 1.0,
-    ignore_label: float = -1.0,
-    multi_output: bool = False,
-    use_ignore: bool = False,
-    preserve_shape: bool = False,
+    valid_thresh: float = 0.0,
     normalization: Literal['batch', 'null', 'valid'] = 'null',
-    out_grad: bool = False,
-    smooth_alpha: float = 0.0,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Softmax whose gradient is that of the cross-entropy between it and `label`.
+    """The data itself, as a loss: its gradient is `grad_scale`, whatever follows.
 
     Shapes
     ------
-    data, out : (N, C)      with ``multi_output``: (N, C, d1, ...); with ``preserve_shape``: (..., C)
-    label : that of data without the axis of the classes, or that of data
-        With ``multi_output`` also (N, 1, d1, ...) and (N, d1 * d2 ...).
+    data, out : any, the same
     """
 
-def softmax_cross_entropy(
+def SVMOutput(
     data: NDArray,
     label: NDArray,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
+    """The data itself, with the gradient of the hinge loss of one class against the rest.
 
     Shapes
     ------
-    data : (N, C)
-    label : (N,)
-    out : (1,)
+    data, out : (..., C)
+    label : that of data without the last axis
     """
 
 def LinearRegressionOutput(
@@ -2554,38 +2860,44 @@ def MAERegressionOutput(
     label : that of data, but for sizes of 1: (N,) goes with (N, 1)
     """
 
-def MakeLoss(
-    data: NDArray,
-    grad_scale: float = 1.0,
-    valid_thresh: float = 0.0,
-    normalization: Literal['batch', 'null', 'valid'] = 'null',
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """The data itself, taken for a loss: its gradient is `grad_scale`, whatever stands behind.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-
-def SVMOutput(
+def SoftmaxOutput(
     data: NDArray,
     label: NDArray,
-    margin: float = 1.0,
-    regularization_coefficient: float = 1.0,
-    use_linear: bool = False,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal['batch', 'null', 'valid'] = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """The data itself, with the gradient of the hinge loss of one class against the rest.
+    """Softmax whose gradient is that of the cross-entropy between it and `label`.
 
     Shapes
     ------
-    data, out : (..., C)
-    label : that of data without the last axis
+    data, out : (N, C)      with ``multi_output``: (N, C, d1, ...); with ``preserve_shape``: (..., C)
+    label : that of data without the axis of the classes, or that of data
+        With ``multi_output`` also (N, 1, d1, ...) and (N, d1 * d2 ...).
+    """
+
+def softmax_cross_entropy(
+    data: NDArray,
+    label: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
+
+    Shapes
+    ------
+    data : (N, C)
+    label : (N,)
+    out : (1,)
     """
 
 def dot(
@@ -2617,7 +2929,7 @@ def batch_dot(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Product of matrices that stand in the last two axes, for each position on the axes before.
+    """Product of matrices in the last two axes, for each position on the axes before.
 
     Shapes
     ------
@@ -3231,7 +3543,7 @@ def _cvimdecode(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """The picture in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
+    """The image in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
 
     Shapes
     ------
@@ -3247,7 +3559,7 @@ def _cvimread(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """The picture in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
+    """The image in a file (JPEG, PNG and whatever else OpenCV reads), as uint8; see `cvimdecode`.
 
     Shapes
     ------
@@ -3438,7 +3750,7 @@ def _random_pdf_poisson(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Probability of a count under the Poisson distribution with mean `lam`, carried on between whole numbers.
+    """Probability of a count under the Poisson distribution with mean `lam`, interpolated between integers.
 
     Shapes
     ------
@@ -3455,7 +3767,7 @@ def _random_pdf_negative_binomial(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Probability of a count under the negative binomial distribution, carried on between whole numbers.
+    """Probability of a count under the negative binomial distribution, interpolated between integers.
 
     Shapes
     ------
@@ -3894,7 +4206,7 @@ def mean(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Mean along axes; of integers, cut towards 0."""
+    """Mean along axes; of integers, rounded towards 0."""
 
 def prod(
     data: NDArray,
@@ -3938,7 +4250,7 @@ def max(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Largest element along axes; each of several largest gets the whole gradient."""
+    """Largest element along axes; each of several largest gets the full gradient."""
 
 def min(
     data: NDArray,
@@ -3949,7 +4261,7 @@ def min(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Smallest element along axes; each of several smallest gets the whole gradient."""
+    """Smallest element along axes; each of several smallest gets the full gradient."""
 
 def _square_sum(
     data: NDArray,
@@ -4016,7 +4328,7 @@ def moments(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> list[NDArray]:
-    """Mean and variance along axes, of integers cut towards 0; all axes where MXNet asks for their names."""
+    """Mean and variance along axes, of integers rounded towards 0; all axes where MXNet asks for their names."""
 
 def cumsum(
     a: NDArray,
@@ -4176,140 +4488,6 @@ def IdentityAttachKLSparseReg(
     moving_avg : (C,)
     """
 
-def reset_arrays(
-    *data: NDArray | Sequence[NDArray],
-    num_arrays: int | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """Write zeros into arrays, of any shapes and types, and return nothing."""
-
-def Reshape(
-    data: NDArray,
-    shape: int | Sequence[int] = (),
-    reverse: bool = False,
-    target_shape: int | Sequence[int] = (),
-    keep_highest: bool = False,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` in another shape, its elements in the same order."""
-
-def Flatten(
-    data: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` as a matrix: all axes but the first become one.
-
-    Shapes
-    ------
-    data : (N, ...)
-    out : (N, product of the others)
-    """
-
-def reshape_like(
-    lhs: NDArray,
-    rhs: NDArray,
-    lhs_begin: int | None = None,
-    lhs_end: int | None = None,
-    rhs_begin: int | None = None,
-    rhs_end: int | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
-
-def expand_dims(
-    data: NDArray,
-    axis: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` with a new axis of size 1 before position `axis`."""
-
-def squeeze(
-    data: NDArray,
-    axis: int | Sequence[int] | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
-
-def transpose(
-    data: NDArray,
-    axes: int | Sequence[int] = (),
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` with its axes in the order `axes`, by default reversed."""
-
-def SwapAxis(
-    data: NDArray,
-    dim1: int = 0,
-    dim2: int = 0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` with two axes exchanged."""
-
-def reverse(
-    data: NDArray,
-    axis: int | Sequence[int],
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` with the order along some axes reversed."""
-
-def depth_to_space(
-    data: NDArray,
-    block_size: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Channels rearranged into blocks of space.
-
-    Shapes
-    ------
-    data : (N, C * block_size**2, H, W)
-    out : (N, C, H * block_size, W * block_size)
-    """
-
-def space_to_depth(
-    data: NDArray,
-    block_size: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Blocks of space rearranged into channels; undoes `depth_to_space`.
-
-    Shapes
-    ------
-    data : (N, C, H * block_size, W * block_size)
-    out : (N, C * block_size**2, H, W)
-    """
-
-def diag(
-    data: NDArray,
-    k: int = 0,
-    axis1: int = 0,
-    axis2: int = 1,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
-
 def broadcast_to(
     data: NDArray,
     shape: int | Sequence[int] = (),
@@ -4317,7 +4495,7 @@ def broadcast_to(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
+    """`data` repeated along axes of size 1 up to `shape`, in which 0 leaves a size as it is."""
 
 def broadcast_axis(
     data: NDArray,
@@ -4370,25 +4548,52 @@ def Pad(
 ) -> NDArray:
     """`data` with a border: of a constant, of the nearest element, or of a mirror image."""
 
-def UpSampling(
+def reset_arrays(
     *data: NDArray | Sequence[NDArray],
-    scale: int,
-    num_filter: int = 0,
-    sample_type: Literal['bilinear', 'nearest'],
-    multi_input_mode: Literal['concat', 'sum'] = 'concat',
-    workspace: int = 512,
-    num_args: int | None = None,
+    num_arrays: int | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """Write zeros into arrays, of any shapes and types, and return nothing."""
+
+def Reshape(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Pictures `scale` times as high and wide: each pixel repeated, or spread by a kernel.
+    """`data` in another shape, its elements in the same order."""
+
+def Flatten(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` as a matrix: all axes but the first become one.
 
     Shapes
     ------
-    data : (N, C, H, W)                  further ones: (N, C', H', W'), sizes that divide those of the result
-    weight : (C, 1, K, K)                with ``'bilinear'``; K = 2 * scale - scale % 2
-    out : (N, channels, scale * H, scale * W)
+    data : (N, ...)
+    out : (N, product of the others)
     """
+
+def reshape_like(
+    lhs: NDArray,
+    rhs: NDArray,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
 
 def BilinearSampler(
     data: NDArray,
@@ -4398,7 +4603,7 @@ def BilinearSampler(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Values of pictures at the positions of a grid, interpolated between the four pixels around each.
+    """Values of images at the positions of a grid, interpolated between the four pixels around each.
 
     Shapes
     ------
@@ -4415,7 +4620,7 @@ def GridGenerator(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Positions for `BilinearSampler`: those of an affine map, or of the pixels moved by a flow.
+    """Positions for `BilinearSampler`: those of an affine map, or of the pixels displaced by a flow.
 
     Shapes
     ------
@@ -4434,7 +4639,7 @@ def SpatialTransformer(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Pictures seen through an affine map: `BilinearSampler` on the grid that `GridGenerator` makes of `loc`.
+    """Images seen through an affine map: `BilinearSampler` on the grid that `GridGenerator` makes of `loc`.
 
     Shapes
     ------
@@ -4442,231 +4647,6 @@ def SpatialTransformer(
     loc : (N, 6)
     out : (N, C, *target_shape)
     """
-
-def _random_uniform(
-    low: float = 0.0,
-    high: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the uniform distribution on ``[low, high)``."""
-
-def _random_uniform_like(
-    data: NDArray,
-    low: float = 0.0,
-    high: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the uniform distribution on ``[low, high)``, as many and of the type of `data`."""
-
-def _sample_uniform(
-    low: NDArray,
-    high: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the uniform distribution for each pair of `low` and `high`."""
-
-def _random_normal(
-    loc: float = 0.0,
-    scale: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the normal distribution with mean `loc` and standard deviation `scale`."""
-
-def _random_normal_like(
-    data: NDArray,
-    loc: float = 0.0,
-    scale: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the normal distribution, as many and of the type of `data`."""
-
-def _sample_normal(
-    mu: NDArray,
-    sigma: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the normal distribution for each pair of `mu` and `sigma`."""
-
-def _random_exponential(
-    lam: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the exponential distribution with rate `lam`."""
-
-def _random_exponential_like(
-    data: NDArray,
-    lam: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the exponential distribution with rate `lam`, as many and of the type of `data`."""
-
-def _sample_exponential(
-    lam: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the exponential distribution for each rate `lam`."""
-
-def _random_gamma(
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the gamma distribution with shape `alpha` and scale `beta`."""
-
-def _random_gamma_like(
-    data: NDArray,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the gamma distribution, as many and of the type of `data`."""
-
-def _sample_gamma(
-    alpha: NDArray,
-    beta: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the gamma distribution for each pair of shape `alpha` and scale `beta`."""
-
-def _random_poisson(
-    lam: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the Poisson distribution with mean `lam`."""
-
-def _random_poisson_like(
-    data: NDArray,
-    lam: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the Poisson distribution with mean `lam`, as many and of the type of `data`."""
-
-def _sample_poisson(
-    lam: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the Poisson distribution for each mean `lam`."""
-
-def _random_negative_binomial(
-    k: int = 1,
-    p: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the negative binomial distribution: failures before `k` successes of probability `p`."""
-
-def _random_negative_binomial_like(
-    data: NDArray,
-    k: int = 1,
-    p: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the negative binomial distribution, as many and of the type of `data`."""
-
-def _sample_negative_binomial(
-    k: NDArray,
-    p: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the negative binomial distribution for each pair of `k` and `p`."""
-
-def _random_generalized_negative_binomial(
-    mu: float = 1.0,
-    alpha: float = 1.0,
-    shape: int | Sequence[int] | None = None,
-    ctx: Device | str = '',
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
-
-def _random_generalized_negative_binomial_like(
-    data: NDArray,
-    mu: float = 1.0,
-    alpha: float = 1.0,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws from the generalized negative binomial distribution, as many and of the type of `data`."""
-
-def _sample_generalized_negative_binomial(
-    mu: NDArray,
-    alpha: NDArray,
-    shape: int | Sequence[int] = (),
-    dtype: DTypeLike | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Draws of `shape` from the generalized negative binomial distribution for each pair of `mu` and `alpha`."""
 
 def _random_randint(
     low: int,
@@ -4678,7 +4658,7 @@ def _random_randint(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Draws of whole numbers from ``[low, high)``, each as likely."""
+    """Random integers from ``[low, high)``, all equally likely."""
 
 def _sample_multinomial(
     data: NDArray,
@@ -4712,7 +4692,7 @@ def _sample_unique_zipfian(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> list[NDArray]:
-    """Different whole numbers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
+    """Different integers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
 
     Shapes
     ------
@@ -4781,7 +4761,7 @@ def slice(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Part of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
+    """Slice of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
 
 def slice_axis(
     data: NDArray,
@@ -4792,7 +4772,7 @@ def slice_axis(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Part of `data` from `begin` up to `end` along one axis; both may count from the end."""
+    """Slice of `data` from `begin` up to `end` along one axis; both may count from the end."""
 
 def slice_like(
     data: NDArray,
@@ -4802,7 +4782,7 @@ def slice_like(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+    """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
 
 def _slice_assign(
     lhs: NDArray,
@@ -4814,7 +4794,7 @@ def _slice_assign(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """A copy of `lhs` whose part from `begin` up to `end` is `rhs`; differentiable in both."""
+    """A copy of `lhs` whose region from `begin` up to `end` is `rhs`; differentiable in both."""
 
 def _slice_assign_scalar(
     data: NDArray,
@@ -4826,7 +4806,7 @@ def _slice_assign_scalar(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """A copy of `data` whose part from `begin` up to `end` is `scalar`."""
+    """A copy of `data` whose region from `begin` up to `end` is `scalar`."""
 
 def Correlation(
     data1: NDArray,
@@ -4841,14 +4821,14 @@ def Correlation(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Likeness of each patch of `data1` to the patches around the same place of `data2` (FlowNet).
+    """Correlation of each patch of `data1` with the patches around the same position of `data2` (FlowNet).
 
     Shapes
     ------
     data1, data2 : (N, C, H, W)
-    out : (N, D * D, *places)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is displaced by
-        ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
-        ``places = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
+    out : (N, D * D, *positions)      ``D = 2 * (max_displacement // stride2) + 1``; channel ``i * D + j`` is
+        displaced by ``stride2 * (i - D // 2)`` rows and ``stride2 * (j - D // 2)`` columns;
+        ``positions = ceil((spatial + 2 pad_size - 2 max_displacement - kernel_size + 1) / stride1)``
     """
 
 def Crop(
@@ -4860,7 +4840,7 @@ def Crop(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """A part of the rows and columns of the first array, of the size of the second or of `h_w`.
+    """A region of the first array, of the size of the second or of `h_w`.
 
     Shapes
     ------
@@ -5430,10 +5410,48 @@ def ftrl_update(
 ) -> NDArray:
     """Follow the regularized leader (McMahan and others, 2013), which makes weights sparse."""
 
+def UpSampling(
+    *data: NDArray | Sequence[NDArray],
+    scale: int,
+    num_filter: int = 0,
+    sample_type: Literal['bilinear', 'nearest'],
+    multi_input_mode: Literal['concat', 'sum'] = 'concat',
+    workspace: int = 512,
+    num_args: int | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Images `scale` times as high and wide: each pixel repeated, or spread by a kernel.
+
+    Shapes
+    ------
+    data : (N, C, H, W)                  further ones: (N, C', H', W'), sizes that divide those of the result
+    weight : (C, 1, K, K)                with ``'bilinear'``; K = 2 * scale - scale % 2
+    out : (N, channels, scale * H, scale * W)
+    """
+
+swapaxes = SwapAxis
+flip = reverse
 _contrib_box_non_maximum_suppression = _contrib_box_nms
 identity = _copy
 stop_gradient = BlockGrad
 cast = Cast
+uniform = _random_uniform
+random_uniform = _random_uniform
+sample_uniform = _sample_uniform
+normal = _random_normal
+random_normal = _random_normal
+sample_normal = _sample_normal
+random_exponential = _random_exponential
+sample_exponential = _sample_exponential
+random_gamma = _random_gamma
+sample_gamma = _sample_gamma
+random_poisson = _random_poisson
+sample_poisson = _sample_poisson
+random_negative_binomial = _random_negative_binomial
+sample_negative_binomial = _sample_negative_binomial
+random_generalized_negative_binomial = _random_generalized_negative_binomial
+sample_generalized_negative_binomial = _sample_generalized_negative_binomial
 _plus = elemwise_add
 _Plus = elemwise_add
 _add = elemwise_add
@@ -5488,11 +5506,6 @@ ravel_multi_index = _ravel_multi_index
 unravel_index = _unravel_index
 concat = Concat
 split = SliceChannel
-linalg_gemm = _linalg_gemm
-linalg_gemm2 = _linalg_gemm2
-linalg_trmm = _linalg_trmm
-linalg_trsm = _linalg_trsm
-linalg_syrk = _linalg_syrk
 linalg_potrf = _linalg_potrf
 linalg_potri = _linalg_potri
 linalg_gelqf = _linalg_gelqf
@@ -5500,6 +5513,11 @@ linalg_inverse = _linalg_inverse
 linalg_det = _linalg_det
 linalg_slogdet = _linalg_slogdet
 linalg_sumlogdiag = _linalg_sumlogdiag
+linalg_gemm = _linalg_gemm
+linalg_gemm2 = _linalg_gemm2
+linalg_trmm = _linalg_trmm
+linalg_trsm = _linalg_trsm
+linalg_syrk = _linalg_syrk
 linalg_extractdiag = _linalg_extractdiag
 linalg_makediag = _linalg_makediag
 linalg_extracttrian = _linalg_extracttrian
@@ -5519,28 +5537,10 @@ random_pdf_dirichlet = _random_pdf_dirichlet
 sum_axis = sum
 max_axis = max
 min_axis = min
-reshape = Reshape
-flatten = Flatten
-swapaxes = SwapAxis
-flip = reverse
 broadcast_axes = broadcast_axis
 pad = Pad
-uniform = _random_uniform
-random_uniform = _random_uniform
-sample_uniform = _sample_uniform
-normal = _random_normal
-random_normal = _random_normal
-sample_normal = _sample_normal
-random_exponential = _random_exponential
-sample_exponential = _sample_exponential
-random_gamma = _random_gamma
-sample_gamma = _sample_gamma
-random_poisson = _random_poisson
-sample_poisson = _sample_poisson
-random_negative_binomial = _random_negative_binomial
-sample_negative_binomial = _sample_negative_binomial
-random_generalized_negative_binomial = _random_generalized_negative_binomial
-sample_generalized_negative_binomial = _sample_generalized_negative_binomial
+reshape = Reshape
+flatten = Flatten
 random_randint = _random_randint
 sample_multinomial = _sample_multinomial
 shuffle = _shuffle
@@ -5621,6 +5621,16 @@ _sparse_sgd_mom_update = sgd_mom_update
 _sparse_ftrl_update = ftrl_update
 
 __all__ = [
+    "expand_dims",
+    "squeeze",
+    "transpose",
+    "SwapAxis",
+    "swapaxes",
+    "reverse",
+    "flip",
+    "depth_to_space",
+    "space_to_depth",
+    "diag",
     "_contrib_box_iou",
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
@@ -5725,6 +5735,43 @@ __all__ = [
     "_linspace",
     "_eye",
     "Custom",
+    "_random_uniform",
+    "uniform",
+    "random_uniform",
+    "_random_uniform_like",
+    "_sample_uniform",
+    "sample_uniform",
+    "_random_normal",
+    "normal",
+    "random_normal",
+    "_random_normal_like",
+    "_sample_normal",
+    "sample_normal",
+    "_random_exponential",
+    "random_exponential",
+    "_random_exponential_like",
+    "_sample_exponential",
+    "sample_exponential",
+    "_random_gamma",
+    "random_gamma",
+    "_random_gamma_like",
+    "_sample_gamma",
+    "sample_gamma",
+    "_random_poisson",
+    "random_poisson",
+    "_random_poisson_like",
+    "_sample_poisson",
+    "sample_poisson",
+    "_random_negative_binomial",
+    "random_negative_binomial",
+    "_random_negative_binomial_like",
+    "_sample_negative_binomial",
+    "sample_negative_binomial",
+    "_random_generalized_negative_binomial",
+    "random_generalized_negative_binomial",
+    "_random_generalized_negative_binomial_like",
+    "_sample_generalized_negative_binomial",
+    "sample_generalized_negative_binomial",
     "elemwise_add",
     "_plus",
     "_Plus",
@@ -5840,6 +5887,13 @@ __all__ = [
     "where",
     "_identity_with_attr_like_rhs",
     "_histogram",
+    "_image_random_brightness",
+    "_image_random_contrast",
+    "_image_random_saturation",
+    "_image_random_hue",
+    "_image_random_color_jitter",
+    "_image_adjust_lighting",
+    "_image_random_lighting",
     "_image_to_tensor",
     "_image_normalize",
     "_image_crop",
@@ -5848,13 +5902,6 @@ __all__ = [
     "_image_random_flip_left_right",
     "_image_flip_top_bottom",
     "_image_random_flip_top_bottom",
-    "_image_random_brightness",
-    "_image_random_contrast",
-    "_image_random_saturation",
-    "_image_random_hue",
-    "_image_random_color_jitter",
-    "_image_adjust_lighting",
-    "_image_random_lighting",
     "take",
     "pick",
     "choose_element_0index",
@@ -5876,16 +5923,6 @@ __all__ = [
     "SliceChannel",
     "split",
     "_split_v2",
-    "_linalg_gemm",
-    "linalg_gemm",
-    "_linalg_gemm2",
-    "linalg_gemm2",
-    "_linalg_trmm",
-    "linalg_trmm",
-    "_linalg_trsm",
-    "linalg_trsm",
-    "_linalg_syrk",
-    "linalg_syrk",
     "_linalg_potrf",
     "linalg_potrf",
     "_linalg_potri",
@@ -5901,6 +5938,16 @@ __all__ = [
     "linalg_slogdet",
     "_linalg_sumlogdiag",
     "linalg_sumlogdiag",
+    "_linalg_gemm",
+    "linalg_gemm",
+    "_linalg_gemm2",
+    "linalg_gemm2",
+    "_linalg_trmm",
+    "linalg_trmm",
+    "_linalg_trsm",
+    "linalg_trsm",
+    "_linalg_syrk",
+    "linalg_syrk",
     "_linalg_extractdiag",
     "linalg_extractdiag",
     "_linalg_makediag",
@@ -5909,14 +5956,14 @@ __all__ = [
     "linalg_extracttrian",
     "_linalg_maketrian",
     "linalg_maketrian",
-    "SoftmaxOutput",
-    "Softmax",
-    "softmax_cross_entropy",
+    "MakeLoss",
+    "SVMOutput",
     "LinearRegressionOutput",
     "LogisticRegressionOutput",
     "MAERegressionOutput",
-    "MakeLoss",
-    "SVMOutput",
+    "SoftmaxOutput",
+    "Softmax",
+    "softmax_cross_entropy",
     "dot",
     "batch_dot",
     "khatri_rao",
@@ -6018,22 +6065,6 @@ __all__ = [
     "_contrib_PSROIPooling",
     "_contrib_DeformablePSROIPooling",
     "IdentityAttachKLSparseReg",
-    "reset_arrays",
-    "Reshape",
-    "reshape",
-    "Flatten",
-    "flatten",
-    "reshape_like",
-    "expand_dims",
-    "squeeze",
-    "transpose",
-    "SwapAxis",
-    "swapaxes",
-    "reverse",
-    "flip",
-    "depth_to_space",
-    "space_to_depth",
-    "diag",
     "broadcast_to",
     "broadcast_axis",
     "broadcast_axes",
@@ -6042,47 +6073,15 @@ __all__ = [
     "repeat",
     "Pad",
     "pad",
-    "UpSampling",
+    "reset_arrays",
+    "Reshape",
+    "reshape",
+    "Flatten",
+    "flatten",
+    "reshape_like",
     "BilinearSampler",
     "GridGenerator",
     "SpatialTransformer",
-    "_random_uniform",
-    "uniform",
-    "random_uniform",
-    "_random_uniform_like",
-    "_sample_uniform",
-    "sample_uniform",
-    "_random_normal",
-    "normal",
-    "random_normal",
-    "_random_normal_like",
-    "_sample_normal",
-    "sample_normal",
-    "_random_exponential",
-    "random_exponential",
-    "_random_exponential_like",
-    "_sample_exponential",
-    "sample_exponential",
-    "_random_gamma",
-    "random_gamma",
-    "_random_gamma_like",
-    "_sample_gamma",
-    "sample_gamma",
-    "_random_poisson",
-    "random_poisson",
-    "_random_poisson_like",
-    "_sample_poisson",
-    "sample_poisson",
-    "_random_negative_binomial",
-    "random_negative_binomial",
-    "_random_negative_binomial_like",
-    "_sample_negative_binomial",
-    "sample_negative_binomial",
-    "_random_generalized_negative_binomial",
-    "random_generalized_negative_binomial",
-    "_random_generalized_negative_binomial_like",
-    "_sample_generalized_negative_binomial",
-    "sample_generalized_negative_binomial",
     "_random_randint",
     "random_randint",
     "_sample_multinomial",
@@ -6213,4 +6212,5 @@ __all__ = [
     "ftml_update",
     "ftrl_update",
     "_sparse_ftrl_update",
+    "UpSampling",
 ]

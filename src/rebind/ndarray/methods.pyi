@@ -148,7 +148,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Smallest whole number not below."""
+        """Smallest integer not below."""
 
     def clip(
         self,
@@ -241,7 +241,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Whole part, cut towards 0."""
+        """Integer part: rounded towards 0."""
 
     def flatten(
         self,
@@ -272,7 +272,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Largest whole number not above."""
+        """Largest integer not above."""
 
     def log(
         self,
@@ -332,7 +332,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Largest element along axes; each of several largest gets the whole gradient."""
+        """Largest element along axes; each of several largest gets the full gradient."""
 
     def mean(
         self,
@@ -343,7 +343,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Mean along axes; of integers, cut towards 0."""
+        """Mean along axes; of integers, rounded towards 0."""
 
     def min(
         self,
@@ -354,7 +354,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Smallest element along axes; each of several smallest gets the whole gradient."""
+        """Smallest element along axes; each of several smallest gets the full gradient."""
 
     def nanprod(
         self,
@@ -436,8 +436,8 @@ class OperatorMethods(ArrayBase):
         Shapes
         ------
         data : (..., C, ...)
-        index : (..., ...)       or with 1 in place of C
-        out : of index           with 1 in place of C when `keepdims`
+        index : (..., ...)       or with 1 instead of C
+        out : of index           with 1 instead of C when `keepdims`
         """
 
     def prod(
@@ -512,7 +512,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Nearest whole number; halves go down."""
+        """Nearest integer; halves go down."""
 
     def round(
         self,
@@ -520,7 +520,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Nearest whole number; halves go away from 0."""
+        """Nearest integer; halves go away from 0."""
 
     def rsqrt(
         self,
@@ -587,7 +587,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Part of `data` from `begin` up to `end` along one axis; both may count from the end."""
+        """Slice of `data` from `begin` up to `end` along one axis; both may count from the end."""
 
     def slice_like(
         self,
@@ -597,7 +597,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+        """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
 
     def softmax(
         self,
@@ -669,7 +669,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray | Any:
-        """`data` parted along an axis into equal parts."""
+        """`data` split along an axis into equal sections."""
 
     def sqrt(
         self,
@@ -726,7 +726,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Slices of `a` along an axis at `indices`, whose axes take the place of that axis."""
+        """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
 
     def tan(
         self,
@@ -781,7 +781,7 @@ class OperatorMethods(ArrayBase):
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray:
-        """Whole part, cut towards 0."""
+        """Integer part: rounded towards 0."""
 
     def zeros_like(
         self,

@@ -165,7 +165,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """`data` repeated along axes of size 1 up to `shape`, in which 0 keeps a size."""
+        """`data` repeated along axes of size 1 up to `shape`, in which 0 leaves a size as it is."""
 
     def cbrt(
         self,
@@ -183,7 +183,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Smallest whole number not below."""
+        """Smallest integer not below."""
 
     def clip(
         self,
@@ -286,7 +286,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Whole part, cut towards 0."""
+        """Integer part: rounded towards 0."""
 
     def flatten(
         self,
@@ -320,7 +320,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Largest whole number not above."""
+        """Largest integer not above."""
 
     def log(
         self,
@@ -386,7 +386,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Largest element along axes; each of several largest gets the whole gradient."""
+        """Largest element along axes; each of several largest gets the full gradient."""
 
     def mean(
         self,
@@ -398,7 +398,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Mean along axes; of integers, cut towards 0."""
+        """Mean along axes; of integers, rounded towards 0."""
 
     def min(
         self,
@@ -410,7 +410,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Smallest element along axes; each of several smallest gets the whole gradient."""
+        """Smallest element along axes; each of several smallest gets the full gradient."""
 
     def nanprod(
         self,
@@ -499,8 +499,8 @@ class OperatorMethods(SymbolBase):
         Shapes
         ------
         data : (..., C, ...)
-        index : (..., ...)       or with 1 in place of C
-        out : of index           with 1 in place of C when `keepdims`
+        index : (..., ...)       or with 1 instead of C
+        out : of index           with 1 instead of C when `keepdims`
         """
 
     def prod(
@@ -583,7 +583,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Nearest whole number; halves go down."""
+        """Nearest integer; halves go down."""
 
     def round(
         self,
@@ -592,7 +592,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Nearest whole number; halves go away from 0."""
+        """Nearest integer; halves go away from 0."""
 
     def rsqrt(
         self,
@@ -667,7 +667,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Part of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
+        """Slice of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
 
     def slice_axis(
         self,
@@ -679,7 +679,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Part of `data` from `begin` up to `end` along one axis; both may count from the end."""
+        """Slice of `data` from `begin` up to `end` along one axis; both may count from the end."""
 
     def slice_like(
         self,
@@ -690,7 +690,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """The first part of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
+        """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
 
     def softmax(
         self,
@@ -767,7 +767,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """`data` parted along an axis into equal parts."""
+        """`data` split along an axis into equal sections."""
 
     def sqrt(
         self,
@@ -830,7 +830,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Slices of `a` along an axis at `indices`, whose axes take the place of that axis."""
+        """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
 
     def tan(
         self,
@@ -891,7 +891,7 @@ class OperatorMethods(SymbolBase):
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
     ) -> Symbol:
-        """Whole part, cut towards 0."""
+        """Integer part: rounded towards 0."""
 
     def zeros_like(
         self,
