@@ -96,6 +96,72 @@ def diag(
 ) -> NDArray:
     """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
 
+def _contrib_interleaved_matmul_selfatt_qk(
+    queries_keys_values: NDArray,
+    heads: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Products of queries and keys of self-attention, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    out : (B * heads, L, L)
+    """
+
+def _contrib_interleaved_matmul_encdec_qk(
+    queries: NDArray,
+    keys_values: NDArray,
+    heads: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries : (L, B, heads * D)
+    keys_values : (S, B, heads * 2 * D)
+    out : (B * heads, L, S)
+    """
+
+def _contrib_interleaved_matmul_selfatt_valatt(
+    queries_keys_values: NDArray,
+    attention: NDArray,
+    heads: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Sums of the values of self-attention with the weights `attention`.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    attention : (B * heads, L, L)
+    out : (L, B, heads * D)
+    """
+
+def _contrib_interleaved_matmul_encdec_valatt(
+    keys_values: NDArray,
+    attention: NDArray,
+    heads: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Sums of an encoder's values with the weights `attention`.
+
+    Shapes
+    ------
+    keys_values : (S, B, heads * 2 * D)
+    attention : (B * heads, L, S)
+    out : (L, B, heads * D)
+    """
+
 def _contrib_box_iou(
     lhs: NDArray,
     rhs: NDArray,
@@ -111,29 +177,6 @@ def _contrib_box_iou(
     lhs : (..., 4)
     rhs : (... , 4)
     out : the axes of lhs without its last, then those of rhs
-    """
-
-def _contrib_box_nms(
-    data: NDArray,
-    overlap_thresh: float = 0.5,
-    valid_thresh: float = 0.0,
-    topk: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = -1,
-    background_id: int = -1,
-    force_suppress: bool = False,
-    in_format: Literal['center', 'corner'] = 'corner',
-    out_format: Literal['center', 'corner'] = 'corner',
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
-
-    Shapes
-    ------
-    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
     """
 
 def _contrib_bipartite_matching(
@@ -217,7 +260,7 @@ def _contrib_ModulatedDeformableConvolution(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Convolution in two dimensions whose filters read each element moved by `offset` and multiplied by `mask`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset` and multiplied by `mask`.
 
     Shapes
     ------
@@ -248,7 +291,7 @@ def _contrib_DeformableConvolution(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset`.
 
     Shapes
     ------
@@ -258,6 +301,36 @@ def _contrib_DeformableConvolution(
     bias : (num_filter,)                                         absent when ``no_bias``
     out : (N, num_filter, *windows)
         ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+
+def _contrib_fft(
+    data: NDArray,
+    compute_size: int = 128,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
+
+    Shapes
+    ------
+    data : (..., D)
+    out : (..., 2 * D)
+    """
+
+def _contrib_ifft(
+    data: NDArray,
+    compute_size: int = 128,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
+
+    Shapes
+    ------
+    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
+    out : (..., D)
     """
 
 def _contrib_hawkesll(
@@ -463,6 +536,29 @@ def _contrib_count_sketch(
     data : (..., D)
     h, s : (1, D)
     out : (..., out_dim)
+    """
+
+def _contrib_box_nms(
+    data: NDArray,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: Literal['center', 'corner'] = 'corner',
+    out_format: Literal['center', 'corner'] = 'corner',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
+
+    Shapes
+    ------
+    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
     """
 
 def relu(
@@ -1022,7 +1118,7 @@ def _contrib_index_copy(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """A copy of `old_tensor` with the rows of `new_tensor` at the places in `index_vector`.
+    """A copy of `old_tensor` with the rows of `new_tensor` at the positions in `index_vector`.
 
     Shapes
     ------
@@ -1046,102 +1142,6 @@ def _contrib_boolean_mask(
     data : (N, ...)     N in `axis`
     index : (N,)
     out : (K, ...)      K elements of `index` are not 0
-    """
-
-def _contrib_interleaved_matmul_selfatt_qk(
-    queries_keys_values: NDArray,
-    heads: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Products of queries and keys of self-attention, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    out : (B * heads, L, L)
-    """
-
-def _contrib_interleaved_matmul_encdec_qk(
-    queries: NDArray,
-    keys_values: NDArray,
-    heads: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries : (L, B, heads * D)
-    keys_values : (S, B, heads * 2 * D)
-    out : (B * heads, L, S)
-    """
-
-def _contrib_interleaved_matmul_selfatt_valatt(
-    queries_keys_values: NDArray,
-    attention: NDArray,
-    heads: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Sums of the values of self-attention with the weights `attention`.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    attention : (B * heads, L, L)
-    out : (L, B, heads * D)
-    """
-
-def _contrib_interleaved_matmul_encdec_valatt(
-    keys_values: NDArray,
-    attention: NDArray,
-    heads: int,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Sums of an encoder's values with the weights `attention`.
-
-    Shapes
-    ------
-    keys_values : (S, B, heads * 2 * D)
-    attention : (B * heads, L, S)
-    out : (L, B, heads * D)
-    """
-
-def _contrib_fft(
-    data: NDArray,
-    compute_size: int = 128,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
-
-    Shapes
-    ------
-    data : (..., D)
-    out : (..., 2 * D)
-    """
-
-def _contrib_ifft(
-    data: NDArray,
-    compute_size: int = 128,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
-
-    Shapes
-    ------
-    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
-    out : (..., D)
     """
 
 def _foreach(
@@ -2986,71 +2986,84 @@ def LeakyReLU(
     mask : that of data      with ``'rrelu'`` only: the slopes in training, 1 above zero; zeros otherwise
     """
 
-def SoftmaxActivation(
+def BatchNorm(
     data: NDArray,
-    mode: Literal['channel', 'instance'] = 'instance',
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray:
-    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
+) -> NDArray | Any:
+    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+
+def BatchNorm_v1(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
 
     Shapes
     ------
     data, out : (N, C, ...)
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``
     """
 
-def softmax(
+def _contrib_BatchNormWithReLU(
     data: NDArray,
-    length: NDArray | None = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray:
-    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+) -> NDArray | Any:
+    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
 
     Shapes
     ------
-    data, out : any, the same
-    length : that of data without the axis
-    """
-
-def softmin(
-    data: NDArray,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-
-def log_softmax(
-    data: NDArray,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Logarithm of `softmax`, computed without its rounding.
-
-    Shapes
-    ------
-    data, out : any, the same
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
     """
 
 def Convolution(
@@ -3262,86 +3275,6 @@ def _contrib_SparseEmbedding(
     out : (..., output_dim)
     """
 
-def BatchNorm(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-    """
-
-def BatchNorm_v1(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
-
-    Shapes
-    ------
-    data, out : (N, C, ...)
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``
-    """
-
-def _contrib_BatchNormWithReLU(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-    """
-
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
@@ -3501,12 +3434,79 @@ def RNN(
     Shapes
     ------
     data : (T, N, C)
-    parameters : (size,)           follows from the data and what is above
+    parameters : (size,)           follows from the data and the parameters
     state : (L, N, P or H)         ``L = num_layers``, doubled with ``bidirectional``
     state_cell : (L, N, H)         for ``'lstm'`` only
     sequence_length : (N,)         absent without ``use_sequence_length``; each in [1, T]
     out : (T, N, P or H)           the last size doubled with ``bidirectional``
     state_output, statecell_output : those of state and state_cell
+    """
+
+def SoftmaxActivation(
+    data: NDArray,
+    mode: Literal['channel', 'instance'] = 'instance',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    """
+
+def softmax(
+    data: NDArray,
+    length: NDArray | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    length : that of data without the axis
+    """
+
+def softmin(
+    data: NDArray,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def log_softmax(
+    data: NDArray,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Logarithm of `softmax`, computed without its rounding.
+
+    Shapes
+    ------
+    data, out : any, the same
     """
 
 def _contrib_SyncBatchNorm(
@@ -3886,7 +3886,7 @@ def _contrib_dequantize(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Real numbers that the levels in `data` stand for: ``data * max(|min_range|, |max_range|) / 127.5``.
+    """Real numbers that the levels in `data` represent: ``data * max(|min_range|, |max_range|) / 127.5``.
 
     Shapes
     ------
@@ -4039,6 +4039,69 @@ def _contrib_quantized_conv(
     min_output, max_output : (1,)                     of the whole int32
     """
 
+def _contrib_quantized_batch_norm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """Normalize each channel of quantized data by its moving statistics; the result is int8.
+
+    Shapes
+    ------
+    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
+    gamma, beta, moving_mean, moving_var : (C,)
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_rnn(
+    data: NDArray,
+    parameters: NDArray,
+    state: NDArray,
+    state_cell: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    quantized: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
+
+    Shapes
+    ------
+    data : (T, N, C)     uint8
+    parameters, state, state_cell, output, state_output, statecell_ouput
+        As in `RNN`.
+    min_data, max_data : (1,)
+    """
+
 def _contrib_quantized_act(
     data: NDArray,
     min_data: NDArray,
@@ -4121,69 +4184,6 @@ def _contrib_quantized_embedding(
     weight : (input_dim, output_dim)     int8
     output : (..., output_dim)           int8
     min_weight, max_weight, min_output, max_output : (1,)
-    """
-
-def _contrib_quantized_batch_norm(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    min_data: NDArray,
-    max_data: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
-    """Normalize each channel of quantized data by its moving statistics; the result is int8.
-
-    Shapes
-    ------
-    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
-    gamma, beta, moving_mean, moving_var : (C,)
-    min_data, max_data, min_output, max_output : (1,)
-    """
-
-def _contrib_quantized_rnn(
-    data: NDArray,
-    parameters: NDArray,
-    state: NDArray,
-    state_cell: NDArray,
-    min_data: NDArray,
-    max_data: NDArray,
-    state_size: int,
-    num_layers: int,
-    bidirectional: bool = False,
-    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
-    p: float = 0.0,
-    state_outputs: bool = False,
-    projection_size: int | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    use_sequence_length: bool = False,
-    quantized: bool = True,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
-
-    Shapes
-    ------
-    data : (T, N, C)     uint8
-    parameters, state, state_cell, output, state_output, statecell_ouput
-        As in `RNN`.
-    min_data, max_data : (1,)
     """
 
 def sum(
@@ -4460,7 +4460,7 @@ def _contrib_DeformablePSROIPooling(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is moved by `trans`.
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is shifted by `trans`.
 
     Shapes
     ------
@@ -4921,7 +4921,7 @@ def _adamw_update(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is no part of the gradient."""
+    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is not in the gradient."""
 
 def _mp_adamw_update(
     weight: NDArray,
@@ -5631,14 +5631,18 @@ __all__ = [
     "depth_to_space",
     "space_to_depth",
     "diag",
+    "_contrib_interleaved_matmul_selfatt_qk",
+    "_contrib_interleaved_matmul_encdec_qk",
+    "_contrib_interleaved_matmul_selfatt_valatt",
+    "_contrib_interleaved_matmul_encdec_valatt",
     "_contrib_box_iou",
-    "_contrib_box_nms",
-    "_contrib_box_non_maximum_suppression",
     "_contrib_bipartite_matching",
     "_contrib_box_encode",
     "_contrib_box_decode",
     "_contrib_ModulatedDeformableConvolution",
     "_contrib_DeformableConvolution",
+    "_contrib_fft",
+    "_contrib_ifft",
     "_contrib_hawkesll",
     "_contrib_MultiBoxPrior",
     "_contrib_MultiBoxTarget",
@@ -5648,6 +5652,8 @@ __all__ = [
     "_contrib_AdaptiveAvgPooling2D",
     "_contrib_BilinearResize2D",
     "_contrib_count_sketch",
+    "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression",
     "relu",
     "sigmoid",
     "softsign",
@@ -5718,12 +5724,6 @@ __all__ = [
     "_contrib_index_array",
     "_contrib_index_copy",
     "_contrib_boolean_mask",
-    "_contrib_interleaved_matmul_selfatt_qk",
-    "_contrib_interleaved_matmul_encdec_qk",
-    "_contrib_interleaved_matmul_selfatt_valatt",
-    "_contrib_interleaved_matmul_encdec_valatt",
-    "_contrib_fft",
-    "_contrib_ifft",
     "_foreach",
     "_while_loop",
     "_cond",
@@ -5969,10 +5969,9 @@ __all__ = [
     "khatri_rao",
     "Activation",
     "LeakyReLU",
-    "SoftmaxActivation",
-    "softmax",
-    "softmin",
-    "log_softmax",
+    "BatchNorm",
+    "BatchNorm_v1",
+    "_contrib_BatchNormWithReLU",
     "Convolution",
     "Convolution_v1",
     "Deconvolution",
@@ -5985,9 +5984,6 @@ __all__ = [
     "_joint_fully_connected",
     "Embedding",
     "_contrib_SparseEmbedding",
-    "BatchNorm",
-    "BatchNorm_v1",
-    "_contrib_BatchNormWithReLU",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",
@@ -5996,6 +5992,10 @@ __all__ = [
     "Pooling",
     "Pooling_v1",
     "RNN",
+    "SoftmaxActivation",
+    "softmax",
+    "softmin",
+    "log_softmax",
     "_contrib_SyncBatchNorm",
     "_cvimdecode",
     "_cvimread",
@@ -6033,12 +6033,12 @@ __all__ = [
     "_contrib_quantized_elemwise_mul",
     "_contrib_quantized_fully_connected",
     "_contrib_quantized_conv",
+    "_contrib_quantized_batch_norm",
+    "_contrib_quantized_rnn",
     "_contrib_quantized_act",
     "_contrib_quantized_flatten",
     "_contrib_quantized_pooling",
     "_contrib_quantized_embedding",
-    "_contrib_quantized_batch_norm",
-    "_contrib_quantized_rnn",
     "sum",
     "sum_axis",
     "mean",

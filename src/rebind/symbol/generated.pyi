@@ -114,6 +114,76 @@ def diag(
 ) -> Symbol:
     """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
 
+def _contrib_interleaved_matmul_selfatt_qk(
+    queries_keys_values: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Products of queries and keys of self-attention, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    out : (B * heads, L, L)
+    """
+
+def _contrib_interleaved_matmul_encdec_qk(
+    queries: Symbol | None = None,
+    keys_values: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
+
+    Shapes
+    ------
+    queries : (L, B, heads * D)
+    keys_values : (S, B, heads * 2 * D)
+    out : (B * heads, L, S)
+    """
+
+def _contrib_interleaved_matmul_selfatt_valatt(
+    queries_keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sums of the values of self-attention with the weights `attention`.
+
+    Shapes
+    ------
+    queries_keys_values : (L, B, heads * 3 * D)
+    attention : (B * heads, L, L)
+    out : (L, B, heads * D)
+    """
+
+def _contrib_interleaved_matmul_encdec_valatt(
+    keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Sums of an encoder's values with the weights `attention`.
+
+    Shapes
+    ------
+    keys_values : (S, B, heads * 2 * D)
+    attention : (B * heads, L, S)
+    out : (L, B, heads * D)
+    """
+
 def _contrib_box_iou(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -130,30 +200,6 @@ def _contrib_box_iou(
     lhs : (..., 4)
     rhs : (... , 4)
     out : the axes of lhs without its last, then those of rhs
-    """
-
-def _contrib_box_nms(
-    data: Symbol | None = None,
-    overlap_thresh: float = 0.5,
-    valid_thresh: float = 0.0,
-    topk: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = -1,
-    background_id: int = -1,
-    force_suppress: bool = False,
-    in_format: Literal['center', 'corner'] = 'corner',
-    out_format: Literal['center', 'corner'] = 'corner',
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
-
-    Shapes
-    ------
-    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
     """
 
 def _contrib_bipartite_matching(
@@ -241,7 +287,7 @@ def _contrib_ModulatedDeformableConvolution(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Convolution in two dimensions whose filters read each element moved by `offset` and multiplied by `mask`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset` and multiplied by `mask`.
 
     Shapes
     ------
@@ -273,7 +319,7 @@ def _contrib_DeformableConvolution(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Convolution in two dimensions whose filters read each element beside its place, moved by `offset`.
+    """Convolution in two dimensions whose filters read each element shifted by `offset`.
 
     Shapes
     ------
@@ -283,6 +329,38 @@ def _contrib_DeformableConvolution(
     bias : (num_filter,)                                         absent when ``no_bias``
     out : (N, num_filter, *windows)
         ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
+    """
+
+def _contrib_fft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
+
+    Shapes
+    ------
+    data : (..., D)
+    out : (..., 2 * D)
+    """
+
+def _contrib_ifft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
+
+    Shapes
+    ------
+    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
+    out : (..., D)
     """
 
 def _contrib_hawkesll(
@@ -497,6 +575,30 @@ def _contrib_count_sketch(
     data : (..., D)
     h, s : (1, D)
     out : (..., out_dim)
+    """
+
+def _contrib_box_nms(
+    data: Symbol | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: Literal['center', 'corner'] = 'corner',
+    out_format: Literal['center', 'corner'] = 'corner',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Boxes that no better box that stays overlaps too much, the best first; -1 in the rows that remain.
+
+    Shapes
+    ------
+    data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
     """
 
 def relu(
@@ -1122,7 +1224,7 @@ def _contrib_index_copy(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """A copy of `old_tensor` with the rows of `new_tensor` at the places in `index_vector`.
+    """A copy of `old_tensor` with the rows of `new_tensor` at the positions in `index_vector`.
 
     Shapes
     ------
@@ -1147,108 +1249,6 @@ def _contrib_boolean_mask(
     data : (N, ...)     N in `axis`
     index : (N,)
     out : (K, ...)      K elements of `index` are not 0
-    """
-
-def _contrib_interleaved_matmul_selfatt_qk(
-    queries_keys_values: Symbol | None = None,
-    heads: int = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Products of queries and keys of self-attention, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    out : (B * heads, L, L)
-    """
-
-def _contrib_interleaved_matmul_encdec_qk(
-    queries: Symbol | None = None,
-    keys_values: Symbol | None = None,
-    heads: int = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Products of a decoder's queries and an encoder's keys, divided by the square root of their size.
-
-    Shapes
-    ------
-    queries : (L, B, heads * D)
-    keys_values : (S, B, heads * 2 * D)
-    out : (B * heads, L, S)
-    """
-
-def _contrib_interleaved_matmul_selfatt_valatt(
-    queries_keys_values: Symbol | None = None,
-    attention: Symbol | None = None,
-    heads: int = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Sums of the values of self-attention with the weights `attention`.
-
-    Shapes
-    ------
-    queries_keys_values : (L, B, heads * 3 * D)
-    attention : (B * heads, L, L)
-    out : (L, B, heads * D)
-    """
-
-def _contrib_interleaved_matmul_encdec_valatt(
-    keys_values: Symbol | None = None,
-    attention: Symbol | None = None,
-    heads: int = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Sums of an encoder's values with the weights `attention`.
-
-    Shapes
-    ------
-    keys_values : (S, B, heads * 2 * D)
-    attention : (B * heads, L, S)
-    out : (L, B, heads * D)
-    """
-
-def _contrib_fft(
-    data: Symbol | None = None,
-    compute_size: int = 128,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Fourier transform over the last axis: real and imaginary part of each frequency beside each other.
-
-    Shapes
-    ------
-    data : (..., D)
-    out : (..., 2 * D)
-    """
-
-def _contrib_ifft(
-    data: Symbol | None = None,
-    compute_size: int = 128,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Real part of the inverse Fourier transform over the last axis, not divided by the number of frequencies.
-
-    Shapes
-    ------
-    data : (..., 2 * D)     real and imaginary part of each frequency beside each other
-    out : (..., D)
     """
 
 def _foreach(
@@ -3250,75 +3250,87 @@ def LeakyReLU(
     mask : that of data      with ``'rrelu'`` only: the slopes in training, 1 above zero; zeros otherwise
     """
 
-def SoftmaxActivation(
+def BatchNorm(
     data: Symbol | None = None,
-    mode: Literal['channel', 'instance'] = 'instance',
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
+    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
+
+    Shapes
+    ------
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
+    """
+
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
 
     Shapes
     ------
     data, out : (N, C, ...)
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``
     """
 
-def softmax(
+def _contrib_BatchNormWithReLU(
     data: Symbol | None = None,
-    length: Symbol | None = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
 
     Shapes
     ------
-    data, out : any, the same
-    length : that of data without the axis
-    """
-
-def softmin(
-    data: Symbol | None = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
-
-    Shapes
-    ------
-    data, out : any, the same
-    """
-
-def log_softmax(
-    data: Symbol | None = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DTypeLike | None = None,
-    use_length: bool | None = False,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Logarithm of `softmax`, computed without its rounding.
-
-    Shapes
-    ------
-    data, out : any, the same
+    data, out : any with C at `axis`
+    gamma, beta, moving_mean, moving_var : (C,)
+    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
     """
 
 def Convolution(
@@ -3539,89 +3551,6 @@ def _contrib_SparseEmbedding(
     out : (..., output_dim)
     """
 
-def BatchNorm(
-    data: Symbol | None = None,
-    gamma: Symbol | None = None,
-    beta: Symbol | None = None,
-    moving_mean: Symbol | None = None,
-    moving_var: Symbol | None = None,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Normalize each channel to mean 0 and variance 1 over the batch, then scale and shift it.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-    """
-
-def BatchNorm_v1(
-    data: Symbol | None = None,
-    gamma: Symbol | None = None,
-    beta: Symbol | None = None,
-    moving_mean: Symbol | None = None,
-    moving_var: Symbol | None = None,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Normalize each channel over the batch: the old form of `BatchNorm`, with the channels on axis 1.
-
-    Shapes
-    ------
-    data, out : (N, C, ...)
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``
-    """
-
-def _contrib_BatchNormWithReLU(
-    data: Symbol | None = None,
-    gamma: Symbol | None = None,
-    beta: Symbol | None = None,
-    moving_mean: Symbol | None = None,
-    moving_var: Symbol | None = None,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Normalize each channel over the batch as `BatchNorm` does, and cut off what is below zero.
-
-    Shapes
-    ------
-    data, out : any with C at `axis`
-    gamma, beta, moving_mean, moving_var : (C,)
-    mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
-    """
-
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -3789,12 +3718,83 @@ def RNN(
     Shapes
     ------
     data : (T, N, C)
-    parameters : (size,)           follows from the data and what is above
+    parameters : (size,)           follows from the data and the parameters
     state : (L, N, P or H)         ``L = num_layers``, doubled with ``bidirectional``
     state_cell : (L, N, H)         for ``'lstm'`` only
     sequence_length : (N,)         absent without ``use_sequence_length``; each in [1, T]
     out : (T, N, P or H)           the last size doubled with ``bidirectional``
     state_output, statecell_output : those of state and state_cell
+    """
+
+def SoftmaxActivation(
+    data: Symbol | None = None,
+    mode: Literal['channel', 'instance'] = 'instance',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
+
+    Shapes
+    ------
+    data, out : (N, C, ...)
+    """
+
+def softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    length : that of data without the axis
+    """
+
+def softmin(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
+
+    Shapes
+    ------
+    data, out : any, the same
+    """
+
+def log_softmax(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DTypeLike | None = None,
+    use_length: bool | None = False,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Logarithm of `softmax`, computed without its rounding.
+
+    Shapes
+    ------
+    data, out : any, the same
     """
 
 def _contrib_SyncBatchNorm(
@@ -4197,7 +4197,7 @@ def _contrib_dequantize(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Real numbers that the levels in `data` stand for: ``data * max(|min_range|, |max_range|) / 127.5``.
+    """Real numbers that the levels in `data` represent: ``data * max(|min_range|, |max_range|) / 127.5``.
 
     Shapes
     ------
@@ -4356,6 +4356,71 @@ def _contrib_quantized_conv(
     min_output, max_output : (1,)                     of the whole int32
     """
 
+def _contrib_quantized_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Normalize each channel of quantized data by its moving statistics; the result is int8.
+
+    Shapes
+    ------
+    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
+    gamma, beta, moving_mean, moving_var : (C,)
+    min_data, max_data, min_output, max_output : (1,)
+    """
+
+def _contrib_quantized_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = False,
+    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    quantized: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
+
+    Shapes
+    ------
+    data : (T, N, C)     uint8
+    parameters, state, state_cell, output, state_output, statecell_ouput
+        As in `RNN`.
+    min_data, max_data : (1,)
+    """
+
 def _contrib_quantized_act(
     data: Symbol | None = None,
     min_data: Symbol | None = None,
@@ -4442,71 +4507,6 @@ def _contrib_quantized_embedding(
     weight : (input_dim, output_dim)     int8
     output : (..., output_dim)           int8
     min_weight, max_weight, min_output, max_output : (1,)
-    """
-
-def _contrib_quantized_batch_norm(
-    data: Symbol | None = None,
-    gamma: Symbol | None = None,
-    beta: Symbol | None = None,
-    moving_mean: Symbol | None = None,
-    moving_var: Symbol | None = None,
-    min_data: Symbol | None = None,
-    max_data: Symbol | None = None,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Normalize each channel of quantized data by its moving statistics; the result is int8.
-
-    Shapes
-    ------
-    data, output : (N, C, ...)     C in `axis`; int8 or uint8, the result int8
-    gamma, beta, moving_mean, moving_var : (C,)
-    min_data, max_data, min_output, max_output : (1,)
-    """
-
-def _contrib_quantized_rnn(
-    data: Symbol | None = None,
-    parameters: Symbol | None = None,
-    state: Symbol | None = None,
-    state_cell: Symbol | None = None,
-    min_data: Symbol | None = None,
-    max_data: Symbol | None = None,
-    state_size: int = ...,
-    num_layers: int = ...,
-    bidirectional: bool = False,
-    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
-    p: float = 0.0,
-    state_outputs: bool = False,
-    projection_size: int | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    use_sequence_length: bool = False,
-    quantized: bool = True,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
-
-    Shapes
-    ------
-    data : (T, N, C)     uint8
-    parameters, state, state_cell, output, state_output, statecell_ouput
-        As in `RNN`.
-    min_data, max_data : (1,)
     """
 
 def sum(
@@ -4805,7 +4805,7 @@ def _contrib_DeformablePSROIPooling(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is moved by `trans`.
+    """Mean of `data` over each bin of each box, where each bin reads maps of its own and is shifted by `trans`.
 
     Shapes
     ------
@@ -5300,7 +5300,7 @@ def _adamw_update(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is no part of the gradient."""
+    """AdamW (Loshchilov and Hutter, 2019): Adam whose weight decay is not in the gradient."""
 
 def _mp_adamw_update(
     weight: Symbol | None = None,
@@ -6043,14 +6043,18 @@ __all__ = [
     "depth_to_space",
     "space_to_depth",
     "diag",
+    "_contrib_interleaved_matmul_selfatt_qk",
+    "_contrib_interleaved_matmul_encdec_qk",
+    "_contrib_interleaved_matmul_selfatt_valatt",
+    "_contrib_interleaved_matmul_encdec_valatt",
     "_contrib_box_iou",
-    "_contrib_box_nms",
-    "_contrib_box_non_maximum_suppression",
     "_contrib_bipartite_matching",
     "_contrib_box_encode",
     "_contrib_box_decode",
     "_contrib_ModulatedDeformableConvolution",
     "_contrib_DeformableConvolution",
+    "_contrib_fft",
+    "_contrib_ifft",
     "_contrib_hawkesll",
     "_contrib_MultiBoxPrior",
     "_contrib_MultiBoxTarget",
@@ -6060,6 +6064,8 @@ __all__ = [
     "_contrib_AdaptiveAvgPooling2D",
     "_contrib_BilinearResize2D",
     "_contrib_count_sketch",
+    "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression",
     "relu",
     "sigmoid",
     "softsign",
@@ -6130,12 +6136,6 @@ __all__ = [
     "_contrib_index_array",
     "_contrib_index_copy",
     "_contrib_boolean_mask",
-    "_contrib_interleaved_matmul_selfatt_qk",
-    "_contrib_interleaved_matmul_encdec_qk",
-    "_contrib_interleaved_matmul_selfatt_valatt",
-    "_contrib_interleaved_matmul_encdec_valatt",
-    "_contrib_fft",
-    "_contrib_ifft",
     "_foreach",
     "_while_loop",
     "_cond",
@@ -6381,10 +6381,9 @@ __all__ = [
     "khatri_rao",
     "Activation",
     "LeakyReLU",
-    "SoftmaxActivation",
-    "softmax",
-    "softmin",
-    "log_softmax",
+    "BatchNorm",
+    "BatchNorm_v1",
+    "_contrib_BatchNormWithReLU",
     "Convolution",
     "Convolution_v1",
     "Deconvolution",
@@ -6397,9 +6396,6 @@ __all__ = [
     "_joint_fully_connected",
     "Embedding",
     "_contrib_SparseEmbedding",
-    "BatchNorm",
-    "BatchNorm_v1",
-    "_contrib_BatchNormWithReLU",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",
@@ -6408,6 +6404,10 @@ __all__ = [
     "Pooling",
     "Pooling_v1",
     "RNN",
+    "SoftmaxActivation",
+    "softmax",
+    "softmin",
+    "log_softmax",
     "_contrib_SyncBatchNorm",
     "_cvimdecode",
     "_cvimread",
@@ -6445,12 +6445,12 @@ __all__ = [
     "_contrib_quantized_elemwise_mul",
     "_contrib_quantized_fully_connected",
     "_contrib_quantized_conv",
+    "_contrib_quantized_batch_norm",
+    "_contrib_quantized_rnn",
     "_contrib_quantized_act",
     "_contrib_quantized_flatten",
     "_contrib_quantized_pooling",
     "_contrib_quantized_embedding",
-    "_contrib_quantized_batch_norm",
-    "_contrib_quantized_rnn",
     "sum",
     "sum_axis",
     "mean",
