@@ -50,8 +50,8 @@ class SymbolBase:
     @property
     def name(self) -> str | None:
         """The name; None for a group of several symbols."""
-        nodes = {id(entry.node): entry.node for entry in self._graph.outputs}
-        return next(iter(nodes.values())).name if len(nodes) == 1 else None
+        nodes = {entry.node for entry in self._graph.outputs}
+        return next(iter(nodes)).name if len(nodes) == 1 else None
 
     def __repr__(self) -> str:
         if self.name is None:

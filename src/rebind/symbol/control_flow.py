@@ -54,7 +54,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     """
     arrays, data_form = flatten(data, Symbol, "foreach: data")
     states, state_form = flatten(init_states, Symbol, "foreach: init_states")
-    with _Part(name) as part:
+    with _BodyScope(name) as part:
         slices, inner_states = part.stand_ins(arrays), part.stand_ins(states)
         outputs, new = pair(
             body(restore(slices, data_form), restore(inner_states, state_form)), "foreach: body"
@@ -64,17 +64,17 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         if new_form != state_form:
             raise ArgumentError("foreach: the body must return states nested as init_states are")
         graph, outside = part.cut(found, new_states)
-    places = part.places(graph)
-    remaining = [place for place, variable in enumerate(graph.variables) if variable.name in outside]
+    positions = part.positions(graph)
+    remaining = [position for position, variable in enumerate(graph.variables) if variable.name in outside]
     given = {
         "num_outputs": len(graph.outputs),
         "num_out_data": len(found),
-        "in_state_locs": [places(symbol, "foreach: a state") for symbol in inner_states],
-        "in_data_locs": [places(symbol, "foreach: data") for symbol in slices],
+        "in_state_locs": [positions(symbol, "foreach: a state") for symbol in inner_states],
+        "in_data_locs": [positions(symbol, "foreach: data") for symbol in slices],
         "remain_locs": remaining,
     }
     inputs = [_entry(symbol) for symbol in (*arrays, *states)]
-    inputs += [outside[graph.variables[place].name] for place in remaining]
+    inputs += [outside[graph.variables[position].name] for position in remaining]
     results = _apply("_foreach", given, [graph], inputs)
     return restore(results[: len(found)], form), restore(results[len(found) :], state_form)
 
@@ -123,13 +123,13 @@ def while_loop(
     if max_iterations is None:
         raise ParameterError("while_loop: needs max_iterations, the largest number of steps")
     values, form = flatten(loop_vars, Symbol, "while_loop: loop_vars")
-    with _Part(f"{name}_cond") as condition:
+    with _BodyScope(f"{name}_cond") as condition:
         stand_ins = condition.stand_ins(values)
         holds = cond(*(stand_ins if form is None else restore(stand_ins, form)))
         if not isinstance(holds, Symbol):
             raise ArgumentError(f"while_loop: cond must return a Symbol; got {holds!r}")
         condition_graph, condition_outside = condition.cut([holds], [])
-    with _Part(f"{name}_func") as step:
+    with _BodyScope(f"{name}_func") as step:
         stand_ins = step.stand_ins(values)
         outputs, new = pair(
             func(*(stand_ins if form is None else restore(stand_ins, form))), "while_loop: func"
@@ -144,16 +144,16 @@ def while_loop(
     names = [_entry(symbol).node.name for symbol in stand_ins]
     first = dict(zip(names, map(_entry, values), strict=True))
     inputs = _Inputs()
-    condition_places = [inputs.place(v.name, first, condition_outside) for v in condition_graph.variables]
-    step_places = [inputs.place(v.name, first, outside) for v in graph.variables]
-    places = step.places(graph)
+    condition_places = [inputs.position(v.name, first, condition_outside) for v in condition_graph.variables]
+    step_places = [inputs.position(v.name, first, outside) for v in graph.variables]
+    positions = step.positions(graph)
     given = {
         "num_outputs": len(graph.outputs),
         "num_out_data": len(found),
         "max_iterations": int(max_iterations),
         "cond_input_locs": condition_places,
         "func_input_locs": step_places,
-        "func_var_locs": [places(symbol, "while_loop: a loop variable") for symbol in stand_ins],
+        "func_var_locs": [positions(symbol, "while_loop: a loop variable") for symbol in stand_ins],
     }
     results = _apply("_while_loop", given, [condition_graph, graph], inputs.entries)
     return restore(results[: len(found)], output_form), restore(results[len(found) :], form)
@@ -176,7 +176,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         raise ArgumentError(f"cond: pred must be a Symbol; got {pred!r}")
     graphs, outsides, forms = [], [], []
     for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
-        with _Part(f"{name}_{which}") as part:
+        with _BodyScope(f"{name}_{which}") as part:
             found, form = flatten(function(), Symbol, f"cond: an output of {which}")
             graph, outside = part.cut(found, [])
         graphs.append(graph)
@@ -189,7 +189,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         )
     inputs = _Inputs()
     locations = [
-        [inputs.place(v.name, {}, outside) for v in graph.variables]
+        [inputs.position(v.name, {}, outside) for v in graph.variables]
         for graph, outside in zip(graphs, outsides, strict=True)
     ]
     given = {
@@ -206,17 +206,17 @@ class _Inputs:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self._place: dict[str, int] = {}
+        self._position: dict[str, int] = {}
 
-    def place(self, name: str, first: dict[str, Entry], outside: dict[str, Entry]) -> int:
+    def position(self, name: str, first: dict[str, Entry], outside: dict[str, Entry]) -> int:
         """Return the number of the input that a part's variable stands for."""
-        if name not in self._place:
-            self._place[name] = len(self.entries)
+        if name not in self._position:
+            self._position[name] = len(self.entries)
             self.entries.append(first[name] if name in first else outside[name])
-        return self._place[name]
+        return self._position[name]
 
 
-class _Part(AttrScope):
+class _BodyScope(AttrScope):
     """A scope whose nodes become a part of a graph: they are marked, and cut off from what is outside."""
 
     def __init__(self, name: str) -> None:
@@ -226,7 +226,7 @@ class _Part(AttrScope):
         name += str(number)
         self.name = f"{outer}${name}" if outer else name
         super().__init__(**{_SCOPE: self.name})
-        self._stand_ins: set[int] = set()
+        self._stand_ins: set[Node] = set()
         self._names: set[str] = set()
 
     def stand_ins(self, symbols: Sequence[Symbol]) -> list[Symbol]:
@@ -239,7 +239,7 @@ class _Part(AttrScope):
                 name += f"-{base}"
             self._names.add(name)
             found.append(var(name))
-            self._stand_ins.add(id(_entry(found[-1]).node))
+            self._stand_ins.add(_entry(found[-1]).node)
         return found
 
     def cut(self, outputs: Sequence[Symbol], carried: Sequence[Symbol]) -> tuple[Graph, dict[str, Entry]]:
@@ -247,21 +247,21 @@ class _Part(AttrScope):
 
         Each output is made by an operator of the part, and each state by one of its own.
         """
-        heads: list[Entry] = []
+        results: list[Entry] = []
         for symbol in (*outputs, *carried):
             entry = _entry(symbol)
-            again = len(heads) >= len(outputs) and any(entry.node is head.node for head in heads)
+            again = len(results) >= len(outputs) and any(entry.node is result.node for result in results)
             if again or entry.node.is_variable or not self._is_inside(entry.node):
                 symbol = compose(find("_copy"), "identity", (symbol,), {})
                 entry = _entry(symbol)
-            heads.append(entry)
+            results.append(entry)
         outside: dict[str, Entry] = {}
         inner: dict[str, Entry] = {}
 
         def within(entry: Entry) -> Entry:
             """Return what stands for an entry inside."""
             node = entry.node
-            if id(node) in self._stand_ins:
+            if node in self._stand_ins:
                 return entry
             if node.is_variable or not self._is_inside(node):
                 name = entry.name
@@ -270,33 +270,33 @@ class _Part(AttrScope):
                     variable = node if self._is_inside(node) else Variable(name)
                     inner[name] = Entry(variable)
                 return inner[name]
-            return new[id(node)][entry.index]
+            return new[node][entry.index]
 
-        new: dict[int, list[Entry]] = {}
-        for node in Graph(heads).nodes:
+        new: dict[Node, list[Entry]] = {}
+        for node in Graph(results).nodes:
             if not node.is_variable and self._is_inside(node):
                 inputs = tuple(within(entry) for entry in node.inputs)
                 copied = node if inputs == node.inputs else node.with_inputs(inputs)
-                new[id(node)] = [Entry(copied, i) for i in range(len(node.output_names))]
-        return Graph([new[id(entry.node)][entry.index] for entry in heads]), outside
+                new[node] = [Entry(copied, i) for i in range(len(node.output_names))]
+        return Graph([new[entry.node][entry.index] for entry in results]), outside
 
     def _is_inside(self, node: Node) -> bool:
         return node.attributes.get(_SCOPE) == self.name
 
     @staticmethod
-    def places(graph: Graph) -> Callable[[Symbol, str], int]:
+    def positions(graph: Graph) -> Callable[[Symbol, str], int]:
         """Return a function that tells which of the part's variables a stand-in is."""
-        numbers = {id(variable): place for place, variable in enumerate(graph.variables)}
+        numbers = {variable: position for position, variable in enumerate(graph.variables)}
 
-        def place(symbol: Symbol, who: str) -> int:
+        def position(symbol: Symbol, who: str) -> int:
             node = _entry(symbol).node
-            if id(node) not in numbers:
+            if node not in numbers:
                 raise ArgumentError(
                     f"{who} must be used in the loop's body; {node.name.rpartition('-')[0]!r} is not"
                 )
-            return numbers[id(node)]
+            return numbers[node]
 
-        return place
+        return position
 
 
 def _entry(symbol: Symbol) -> Entry:

@@ -36,8 +36,8 @@ class Inspection(SymbolBase):
         >>> (mx.sym.var("a") + mx.sym.var("b")).get_children()
         <Symbol group [a, b]>
         """
-        nodes = {id(entry.node): entry.node for entry in self._graph.outputs}
-        children = [entry for node in nodes.values() for entry in node.inputs]
+        nodes = dict.fromkeys(entry.node for entry in self._graph.outputs)
+        children = [entry for node in nodes for entry in node.inputs]
         return symbol_of(children) if children else None
 
     def attr(self, key: str) -> str | None:
@@ -100,7 +100,7 @@ class Inspection(SymbolBase):
         Inputs:
             arg[0]=x(0) version=0
         """
-        auxiliary = {id(node) for node in self._graph.auxiliary}
+        auxiliary = set(self._graph.auxiliary)
         lines = ["Symbol Outputs:"]
         lines += [
             f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(self._graph.outputs)
@@ -112,7 +112,7 @@ class Inspection(SymbolBase):
             lines += ["--------------------", f"Op:{node.operator.name}, Name={node.name}", "Inputs:"]
             lines += [
                 f"\targ[{i}]={entry.node.name}({entry.index})"
-                + (f" version={int(id(entry.node) in auxiliary)}" if entry.node.is_variable else "")
+                + (f" version={int(entry.node in auxiliary)}" if entry.node.is_variable else "")
                 for i, entry in enumerate(node.inputs)
             ]
             texts = {**node.attributes, **node.given}
