@@ -447,14 +447,14 @@ def test_check_consistency(capsys):
     truth = tu.check_consistency(net, _places("float32", "float64", "float16"), rand_type=np.float16)
     assert truth["fc_output"].dtype is np.float64
     assert list(tu.check_consistency(net, _places("float32", "float64"), grad_req="null")) == ["fc_output"]
-    with pytest.raises(AssertionError, match="fc_output at place 0 and at place 1 differ"):
+    with pytest.raises(AssertionError, match="fc_output at position 0 and at position 1 differ"):
         tu.check_consistency(net, _places("float32", "float64"), rtol=0, atol={np.float32: 0, np.float64: 0})
     other = mx.sym.FullyConnected(X, num_hidden=2, name="fc") * 1.01
-    with pytest.raises(AssertionError, match="x at place 1 and at place 0 differ"):
+    with pytest.raises(AssertionError, match="x at position 1 and at position 0 differ"):
         tu.check_consistency([net, other], _places("float64", "float64"))
     tu.check_consistency([net, other], _places("float64", "float64"), raise_on_err=False)
-    assert "x at place 1 and at place 0 differ" in capsys.readouterr().out
-    with pytest.raises(AssertionError, match="fc_output at place 0 and truth differ"):
+    assert "x at position 1 and at position 0 differ" in capsys.readouterr().out
+    with pytest.raises(AssertionError, match="fc_output at position 0 and truth differ"):
         tu.check_consistency(net, _places("float32"), ground_truth={"fc_output": np.ones((2, 2))})
     with pytest.raises(ValueError, match="ground_truth has 'fc_out'; did you mean 'fc_output'"):
         tu.check_consistency(net, _places("float32"), ground_truth={"fc_out": np.ones((2, 2))})

@@ -91,7 +91,7 @@ class MXNetError(RuntimeError):
         """Add where the error comes from, as far as it is not known yet, and return the error.
 
         An error that passes through several calls (a node in the body of a loop, the loop) belongs to the innermost:
-        what another operator, or another node, has said of itself stays.
+        what another operator, or another node, has filled in already stays.
         """
         if self.node is None and self.operator in (None, operator):
             self.operator = operator
@@ -149,7 +149,7 @@ class StateError(MXNetError):
 
 
 class NonFiniteError(MXNetError, FloatingPointError):
-    """A number is NaN or infinite where a monitor was told to stop at one."""
+    """A number is NaN or infinite where a monitor was asked to stop at one."""
 
 
 class FormatError(MXNetError, ValueError):

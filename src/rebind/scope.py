@@ -17,7 +17,7 @@ __all__ = ["AttrScope", "NameManager", "Prefix"]
 class NameManager:
     """Names for symbols that the user gave none: ``convolution0``, ``convolution1``, ...
 
-    ``with NameManager():`` starts counting anew.
+    ``with NameManager():`` starts counting from 0.
 
     Examples
     --------

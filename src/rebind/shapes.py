@@ -30,7 +30,7 @@ def as_shape(value: Any, who: str = "shape") -> Shape:
 
 
 def is_known(shape: Shape | None) -> bool:
-    """Tell whether every size is known."""
+    """Return whether every size is known."""
     return shape is not None and 0 not in shape
 
 

@@ -238,13 +238,13 @@ def depth_first(starts: Iterable[T], sources: Callable[[T], Sequence[T]]) -> lis
     return order
 
 
-def input_variable(op: Operator, node_name: str, input_name: str, said: Mapping[str, str]) -> Entry:
+def input_variable(op: Operator, node_name: str, input_name: str, given: Mapping[str, str]) -> Entry:
     """Return the variable that is made for an input that nobody gave: ``fc1_weight``.
 
-    As in MXNet it carries what is said of the operator's node, parameters too, and the operator's own choice of an
+    As in MXNet it carries the attributes of the operator's node, parameters too, and the operator's own choice of an
     initializer.
     """
-    attributes = dict(said)
+    attributes = dict(given)
     if input_name in op.record.inits:
         attributes.setdefault("__init__", op.record.inits[input_name])
     return Entry(Variable(f"{node_name}_{input_name}", attributes))

@@ -38,7 +38,7 @@ def _normal(sigma: float) -> Callable[[Tensor, torch.Generator], Tensor]:
 
 @register
 class Uniform(Initializer):
-    """Fills weights with random numbers, all alike likely from ``-scale`` to ``scale``.
+    """Fills weights with random numbers, equally likely, from ``-scale`` to ``scale``.
 
     Parameters
     ----------

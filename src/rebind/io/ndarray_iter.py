@@ -44,7 +44,7 @@ class NDArrayIter(DataIter):
     batch_size
         Rows in a batch.
     shuffle
-        Whether to shuffle the rows, anew at each `reset`.
+        Whether to shuffle the rows, again at each `reset`.
     last_batch_handle
         What to do with rows that do not fill a batch: ``'pad'`` fills up with rows from the start, ``'discard'``
         leaves them out, ``'roll_over'`` puts them at the start of the next epoch.

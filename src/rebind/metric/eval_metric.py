@@ -167,7 +167,7 @@ class EvalMetric:
         self._forget_kept()
 
     def reset_local(self) -> None:
-        """Begin a new local window; the global one goes on."""
+        """Begin a new local window; the global one continues."""
         kept = self._kept_sums()
         kept = (self._join(kept[0], self.sum_metric), add(kept[1], self.num_inst))
         if type(self).reset is EvalMetric.reset or self._has_global_stats:

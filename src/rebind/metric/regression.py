@@ -26,12 +26,12 @@ def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
 
 
 def absolute_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-    """Mean of ``|label - pred|``, and 1: each batch counts alike, as in MXNet."""
+    """Mean of ``|label - pred|``, and 1: every batch counts the same, as in MXNet."""
     return difference(label, pred, "mae").abs().mean(dtype=torch.float64), 1
 
 
 def squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-    """Mean of ``(label - pred)²``, and 1: each batch counts alike, as in MXNet."""
+    """Mean of ``(label - pred)²``, and 1: every batch counts the same, as in MXNet."""
     return difference(label, pred, "mse").square().mean(dtype=torch.float64), 1
 
 

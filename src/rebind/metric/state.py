@@ -61,7 +61,7 @@ def _copied(value: Any) -> Any:
 
 
 def restore(value: Any, current: Any = None) -> Any:
-    """Return what `snapshot` was given; `current` is what stands in its place now, for its kind and device."""
+    """Return what `snapshot` was given; `current` is what has replaced it, for its kind and device."""
     if isinstance(value, Mapping) and _METRIC in value:
         current.load_state_dict(value[_METRIC])
         return current

@@ -47,7 +47,7 @@ def unary(
             return out
         return compute(data.to(torch.float64)).to(data.dtype)  # of integers
 
-    declare = operator(name, *aliases, alike=True, head_gradient=head_gradient)
+    declare = operator(name, *aliases, same_shape=True, head_gradient=head_gradient)
     made = _declared(function, name, doc, declare)
     UNARY.append(Row(made, domain))
     return made
@@ -66,7 +66,7 @@ def binary(
     """Make an element-wise operator of two arrays: of one shape, or with `broadcasts` of shapes as in NumPy."""
     function = _broadcasting(compute) if broadcasts else _of_one_shape(compute)
     declare = operator(
-        name, *aliases, alike=not broadcasts, head_gradient=head_gradient, owns_output=owns_output
+        name, *aliases, same_shape=not broadcasts, head_gradient=head_gradient, owns_output=owns_output
     )
     note = " Sizes of 1 broadcast, as in NumPy." if broadcasts else ""
     made = _declared(function, name, doc + note, declare)
@@ -132,7 +132,7 @@ def scalar(
     declare = operator(
         name,
         *aliases,
-        alike=True,
+        same_shape=True,
         head_gradient=head_gradient,
         types=lambda p: {"output": _type_with_int if p.is_int else _type_with_float},
     )

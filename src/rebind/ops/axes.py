@@ -128,7 +128,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": tuple(data)}
 
 
-@operator("reverse", "flip", alike=True)
+@operator("reverse", "flip", same_shape=True)
 def reverse(data: Tensor, *, axis: tuple[int, ...]) -> Tensor:
     """`data` with the order along some axes reversed.
 

@@ -206,7 +206,9 @@ def _declare_like(d: Distribution) -> None:
 
     name = f"random_{d.kind}_like"
     doc = f"Draws from {d.doc_like}, as many and of the type of `data`."
-    operator(f"_{name}", alike=True, head_gradient=False)(with_signature(function, name, doc, d.settings))
+    operator(f"_{name}", same_shape=True, head_gradient=False)(
+        with_signature(function, name, doc, d.settings)
+    )
 
 
 def _declare_sample(d: Distribution) -> None:

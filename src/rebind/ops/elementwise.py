@@ -263,7 +263,7 @@ for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
         )
 
 
-@operator("add_n", "ElementWiseSum", count="num_args", alike=True)
+@operator("add_n", "ElementWiseSum", count="num_args", same_shape=True)
 def add_n(*args: Tensor) -> Tensor:
     """Sum of any number of arrays of one shape.
 
@@ -315,7 +315,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"x": outputs[0], "y": outputs[0]}
 
 
-@operator("_identity_with_attr_like_rhs", alike=True)
+@operator("_identity_with_attr_like_rhs", same_shape=True)
 def identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
     """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`.
 

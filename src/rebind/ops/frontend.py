@@ -98,27 +98,27 @@ def signature(
     MXNet's callers write ``nd.clip(x, 0, 1)``: parameters may come by position after the inputs. With
     `inputs_follow` every input may be left out, as for symbols, where it becomes a variable.
     """
-    place: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    argument_kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = []
     if op.signature.variadic:
         name = op.signature.input_names[0]
         arguments.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL, annotation=kind))
-        place = inspect.Parameter.KEYWORD_ONLY
+        argument_kind = inspect.Parameter.KEYWORD_ONLY
     else:
         for entry in op.signature.inputs:
             needed = not (entry.optional or inputs_follow)
             default = inspect.Parameter.empty if needed else None
-            arguments.append(inspect.Parameter(entry.name, place, default=default, annotation=kind))
-    may_be_bare = place is inspect.Parameter.KEYWORD_ONLY or all(
+            arguments.append(inspect.Parameter(entry.name, argument_kind, default=default, annotation=kind))
+    may_be_bare = argument_kind is inspect.Parameter.KEYWORD_ONLY or all(
         argument.default is inspect.Parameter.empty for argument in arguments
     )
     for p in op.signature.parameters.values():
         # Python wants a default after an argument with one: a required parameter then shows `<required>`.
         bare = p.required and may_be_bare
-        may_be_bare = may_be_bare and (bare or place is inspect.Parameter.KEYWORD_ONLY)
+        may_be_bare = may_be_bare and (bare or argument_kind is inspect.Parameter.KEYWORD_ONLY)
         default = inspect.Parameter.empty if bare else p.default
         arguments.append(
-            inspect.Parameter(p.name, place, default=default, annotation=plain_type(p.annotation))
+            inspect.Parameter(p.name, argument_kind, default=default, annotation=plain_type(p.annotation))
         )
     arguments += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)

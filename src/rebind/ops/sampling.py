@@ -95,7 +95,7 @@ def sample_multinomial(
     return positions, torch.log(torch.gather(data, -1, chosen)).reshape(target)
 
 
-@operator("_shuffle", "shuffle", alike=True)
+@operator("_shuffle", "shuffle", same_shape=True)
 def shuffle(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     """`data` with its slices along the first axis in random order.
 

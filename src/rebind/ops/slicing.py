@@ -160,7 +160,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"lhs": outputs[0]}
 
 
-@operator("_slice_assign_scalar", "_crop_assign_scalar", alike=True)
+@operator("_slice_assign_scalar", "_crop_assign_scalar", same_shape=True)
 def slice_assign_scalar(
     data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:

@@ -15,7 +15,7 @@ from ..params import Params
 from .spec import operator
 
 
-@operator("cast_storage", "_sparse_cast_storage", alike=True)
+@operator("cast_storage", "_sparse_cast_storage", same_shape=True)
 def cast_storage(data: Tensor, *, stype: Literal["csr", "default", "row_sparse"]) -> Tensor:
     """`data` in the storage `stype`; arrays are dense here, so that only ``default`` is possible.
 

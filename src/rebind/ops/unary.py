@@ -136,7 +136,7 @@ block_grad = unary(
 )
 
 
-@operator("make_loss", alike=True, outputs=("loss",), head_gradient=False)
+@operator("make_loss", same_shape=True, outputs=("loss",), head_gradient=False)
 def make_loss(data: Tensor) -> Tensor:
     """`data` as it is, as something to minimise: its gradient is 1, whatever the gradient of the output.
 
@@ -155,7 +155,7 @@ def _(
     return (torch.ones_like(inputs[0]),)
 
 
-@operator("hard_sigmoid", alike=True)
+@operator("hard_sigmoid", same_shape=True)
 def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """``alpha * data + beta`` cut to [0, 1]; at both ends the gradient is 0.
 
@@ -165,7 +165,7 @@ def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tens
     return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(data.dtype)
 
 
-@operator("clip", alike=True)
+@operator("clip", same_shape=True)
 def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
     """`data` cut to [a_min, a_max]; at both ends the gradient is 1.
 
@@ -179,7 +179,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
     return torch.clamp(data, a_min, a_max)
 
 
-@operator("smooth_l1", alike=True)
+@operator("smooth_l1", same_shape=True)
 def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
     """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``.
 
@@ -199,7 +199,7 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
 _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
 
 
-@operator("Cast", "cast", alike=True, types=lambda p: {"data": "any", "output": p.dtype})
+@operator("Cast", "cast", same_shape=True, types=lambda p: {"data": "any", "output": p.dtype})
 def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     """`data` in another type; fractions are rounded towards 0.
 
@@ -213,7 +213,7 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     return data.to(dtype)
 
 
-@operator("amp_cast", alike=True, types={"data": "any", "output": "any"})
+@operator("amp_cast", same_shape=True, types={"data": "any", "output": "any"})
 def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is.
 
@@ -231,7 +231,7 @@ def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     count="num_outputs",
     outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs or 0)),
     types={"*": "any", "output": "any"},
-    alike=True,
+    same_shape=True,
 )
 def amp_multicast(*data: Tensor, cast_narrow: bool = False) -> tuple[Tensor, ...]:
     """Arrays of float16, bfloat16 and float32 in the widest of their types; other arrays stay as they are.

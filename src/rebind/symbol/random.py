@@ -1,4 +1,4 @@
-"""Random symbols: `sym.random.uniform` and its kin draw anew in each `forward`.
+"""Random symbols: `sym.random.uniform` and its kin draw again in each `forward`.
 
 >>> import rebind as mx
 >>> executor = mx.sym.random.uniform(0, 1, shape=(2, 3)).bind(mx.cpu(), {})

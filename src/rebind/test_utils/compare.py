@@ -29,12 +29,12 @@ __all__ = [
 
 
 def same(a: Any, b: Any) -> bool:
-    """Tell whether two arrays have the same shape and elements."""
+    """Return whether two arrays have the same shape and elements."""
     return np.array_equal(as_numpy(a), as_numpy(b))
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Tell whether writing to one array writes to the other; both are left as they were.
+    """Return whether writing to one array writes to the other; both are left as they were.
 
     >>> import rebind as mx
     >>> x = mx.nd.zeros((3,))
@@ -82,8 +82,8 @@ def find_max_violation(
     ratio, _ = _violations(x, y, *get_tols(a, b, rtol, atol), False)
     if ratio.size == 0:
         raise ShapeError(f"find_max_violation: arrays must have elements; got shapes {x.shape} and {y.shape}")
-    place = np.unravel_index(np.argmax(ratio), ratio.shape)
-    return tuple(int(i) for i in place), float(ratio[place])
+    position = np.unravel_index(np.argmax(ratio), ratio.shape)
+    return tuple(int(i) for i in position), float(ratio[position])
 
 
 def _must_broadcast(a: np.ndarray, b: np.ndarray, names: Sequence[str], use_broadcast: bool) -> None:
@@ -105,7 +105,7 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Tell whether ``|a - b| <= atol + rtol * |b|`` everywhere; tolerances default to those of the types.
+    """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere; tolerances default to those of the types.
 
     >>> almost_equal(np.array([1.0]), np.array([1.0 + 1e-7])), almost_equal(np.array([1.0]), np.array([1.1]))
     (True, False)
@@ -142,13 +142,13 @@ def assert_almost_equal(
     use_broadcast
         Whether shapes that broadcast to each other will do.
     mismatches
-        How many of the worst places the message shows. The second number, at which MXNet stops counting, has no
+        How many of the worst positions the message shows. The second number, at which MXNet stops counting, has no
         use here: all are counted.
 
     Raises
     ------
     AssertionError
-        It names the worst places and what stands there.
+        It names the worst positions and what is there.
 
     Examples
     --------
@@ -200,9 +200,10 @@ def _assert_close(
     x, y = np.broadcast_arrays(x, y)
     worst = np.argsort(-np.where(bad, ratio, -1.0), axis=None, kind="stable")[: min(shown, count)]
     for flat in worst:
-        place = tuple(int(i) for i in np.unravel_index(flat, bad.shape))
+        position = tuple(int(i) for i in np.unravel_index(flat, bad.shape))
         lines.append(
-            f"  {place}: {names[0]} = {x[place]}, {names[1]} = {y[place]}, {ratio[place]:.3g} times the tolerance"
+            f"  {position}: {names[0]} = {x[position]}, {names[1]} = {y[position]}, "
+            f"{ratio[position]:.3g} times the tolerance"
         )
     if count > len(worst):
         lines.append(f"  and {count - len(worst)} more")
@@ -210,7 +211,7 @@ def _assert_close(
 
 
 def almost_equal_ignore_nan(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
-    """Tell whether two arrays are almost equal wherever neither is NaN."""
+    """Return whether two arrays are almost equal wherever neither is NaN."""
     return almost_equal(*_without_nan(a, b), *get_tols(a, b, rtol, atol))
 
 

@@ -40,7 +40,7 @@ def check_consistency(
     sym
         The symbol, or one for each place of `ctx_list` with the same names of arguments.
     ctx_list
-        At each place a dict with ``'ctx'``, the shapes of the inputs by name, and optionally ``'type_dict'``, types
+        In each position a dict with ``'ctx'``, the shapes of the inputs by name, and optionally ``'type_dict'``, types
         by name.
     scale
         The standard deviation of the random arguments (or the bound, with `use_uniform`).
@@ -104,7 +104,10 @@ def check_consistency(
         for name, value in found.items():
             if name not in truth:
                 continue
-            labels = (f"{name} at place {number}", f"at place {finest}" if ground_truth is None else "truth")
+            labels = (
+                f"{name} at position {number}",
+                f"at position {finest}" if ground_truth is None else "truth",
+            )
             near, least = (_tolerance_for(tol, value, truth[name]) for tol in (rtol, atol))
             try:
                 assert_almost_equal(value, truth[name], near, least, labels, equal_nan, use_broadcast=False)

@@ -158,7 +158,7 @@ def verify_generator(
 
 
 def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000) -> bool:
-    """Tell whether the mean of a generator's samples is within three standard errors of `mu`.
+    """Return whether the mean of a generator's samples is within three standard errors of `mu`.
 
     >>> bool(mean_check(lambda n: np.tile([0.0, 2.0], n // 2), mu=1, sigma=1, nsamples=100))
     True
@@ -168,7 +168,7 @@ def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsample
 
 
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
-    """Tell whether the variance of normal samples is within three standard errors of ``sigma ** 2``."""
+    """Return whether the variance of normal samples is within three standard errors of ``sigma ** 2``."""
     samples = as_numpy(generator(nsamples)).astype(np.float64)
     error = sigma**2 * np.sqrt(2 / (nsamples - 1))
     return bool(abs(samples.var(ddof=1) - sigma**2) < 3 * error)

@@ -41,7 +41,7 @@ def place_columns(graph: LayeredGraph, widths: Mapping[Vertex, float], gap: floa
 def _straighten_bends(
     graph: LayeredGraph, xs: dict[Vertex, float], widths: Mapping[Vertex, float], gap: float
 ) -> None:
-    """Bring the bends of each source under each other, in as few runs as what stands beside them allows."""
+    """Bring the bends of each source under each other, in as few runs as their neighbours allow."""
     chains: dict[str, list[Bend]] = {}
     beside: dict[Vertex, tuple[Vertex | None, Vertex | None]] = {}
     for row in graph.rows:

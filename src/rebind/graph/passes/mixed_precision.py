@@ -137,7 +137,7 @@ class _Conversion:
             for i in floats:
                 entries[i], types[i] = self._low(values[i]), self.rules.target
         elif kind == "widest" and len({types[i] for i in floats}) == 1 and None not in types:
-            pass  # they are alike as they are
+            pass  # they are of one type as they are
         elif kind == "widest" and any(lowered) and None in [types[i] for i in floats]:
             multicast = _multicast(f"{node.name}_amp_multicast", entries)
             entries = [Entry(multicast, i) for i in range(len(entries))]

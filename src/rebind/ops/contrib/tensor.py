@@ -16,7 +16,7 @@ from ..spec import Shapes, operator
 from ..unary import round_, sign
 
 
-@operator("_contrib_quadratic", alike=True)
+@operator("_contrib_quadratic", same_shape=True)
 def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Tensor:
     """``a * data**2 + b * data + c``; for integers cut towards 0.
 
@@ -26,7 +26,7 @@ def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -
     return (a * (data * data) + b * data + c).to(data.dtype)
 
 
-@operator("_contrib_div_sqrt_dim", alike=True)
+@operator("_contrib_div_sqrt_dim", same_shape=True)
 def div_sqrt_dim(data: Tensor) -> Tensor:
     """`data` divided by the square root of the size of its last axis; integers are cut towards 0.
 
@@ -38,7 +38,7 @@ def div_sqrt_dim(data: Tensor) -> Tensor:
     return (data / math.sqrt(data.shape[-1])).to(data.dtype)
 
 
-@operator("_contrib_gradientmultiplier", alike=True)
+@operator("_contrib_gradientmultiplier", same_shape=True)
 def gradientmultiplier(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
     """`data` as it is; the gradient that flows back through it is multiplied by `scalar`.
 
@@ -70,7 +70,7 @@ def _(
     return ((head_grads[0] * p.scalar).to(head_grads[0].dtype),)
 
 
-@operator("_contrib_round_ste", alike=True)
+@operator("_contrib_round_ste", same_shape=True)
 def round_ste(data: Tensor) -> Tensor:
     """Nearest whole number, halves away from 0; the gradient flows through as it is (*straight through*).
 
@@ -80,7 +80,7 @@ def round_ste(data: Tensor) -> Tensor:
     return round_.kernels.function(data)
 
 
-@operator("_contrib_sign_ste", alike=True)
+@operator("_contrib_sign_ste", same_shape=True)
 def sign_ste(data: Tensor) -> Tensor:
     """-1, 0 or 1, as the sign is; the gradient flows through as it is (*straight through*).
 

@@ -87,7 +87,7 @@ def _lit(data: Tensor, alpha: Tensor) -> Tensor:
     return data + components @ (alpha * deviations)
 
 
-@operator("_image_random_brightness", alike=True)
+@operator("_image_random_brightness", same_shape=True)
 def random_brightness(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -105,7 +105,7 @@ def random_brightness(
     return store(values * draw(min_factor, max_factor, values, generator), data.dtype)
 
 
-@operator("_image_random_contrast", alike=True)
+@operator("_image_random_contrast", same_shape=True)
 def random_contrast(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -126,7 +126,7 @@ def random_contrast(
     return store(_towards(values, _mean_grey(values), factor), data.dtype)
 
 
-@operator("_image_random_saturation", alike=True)
+@operator("_image_random_saturation", same_shape=True)
 def random_saturation(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -149,7 +149,7 @@ def random_saturation(
     return store(_towards(values, _grey(values), factor), data.dtype)
 
 
-@operator("_image_random_hue", alike=True)
+@operator("_image_random_hue", same_shape=True)
 def random_hue(
     data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -170,7 +170,7 @@ def random_hue(
     return store(_rotated(values, draw(min_factor, max_factor, values, generator)), data.dtype)
 
 
-@operator("_image_random_color_jitter", alike=True)
+@operator("_image_random_color_jitter", same_shape=True)
 def random_color_jitter(
     data: Tensor,
     *,
@@ -225,7 +225,7 @@ def random_color_jitter(
     return out
 
 
-@operator("_image_adjust_lighting", alike=True)
+@operator("_image_adjust_lighting", same_shape=True)
 def adjust_lighting(data: Tensor, *, alpha: tuple[float, ...]) -> Tensor:
     """`data` with multiples of the principal components of ImageNet's colours added, the same to each pixel.
 
@@ -253,7 +253,7 @@ def _(p: Params) -> str | None:
     return None if len(p.alpha) == 3 else f"alpha must hold three numbers; got {p.alpha}"
 
 
-@operator("_image_random_lighting", alike=True)
+@operator("_image_random_lighting", same_shape=True)
 def random_lighting(
     data: Tensor, *, alpha_std: float = 0.05, generator: torch.Generator | None = None
 ) -> Tensor:

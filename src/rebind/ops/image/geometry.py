@@ -116,7 +116,7 @@ def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[
     made = []
     for function, name in ((flip, f"flip_{side}"), (random_flip, f"random_flip_{side}")):
         function.__name__ = function.__qualname__ = name
-        made.append(operator(f"_image_{name}", alike=True)(function))
+        made.append(operator(f"_image_{name}", same_shape=True)(function))
     return made[0], made[1]
 
 

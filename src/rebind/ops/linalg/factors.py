@@ -13,7 +13,7 @@ from ..spec import operator
 from ._matrices import check_matrices, one_or_more, symmetric
 
 
-@operator("_linalg_potrf", "linalg_potrf", alike=True)
+@operator("_linalg_potrf", "linalg_potrf", same_shape=True)
 def potrf(A: Tensor) -> Tensor:
     """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A.
 
@@ -33,7 +33,7 @@ def potrf(A: Tensor) -> Tensor:
         raise MXNetError("A must be positive definite; a matrix is not") from None
 
 
-@operator("_linalg_potri", "linalg_potri", alike=True)
+@operator("_linalg_potri", "linalg_potri", same_shape=True)
 def potri(A: Tensor) -> Tensor:
     """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A.
 

@@ -13,7 +13,7 @@ from ..spec import Shapes, operator
 from ._common import Normalization, like_first_output
 
 
-@operator("MakeLoss", alike=True, head_gradient=False)
+@operator("MakeLoss", same_shape=True, head_gradient=False)
 def make_loss(
     data: Tensor,
     *,

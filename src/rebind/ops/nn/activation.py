@@ -27,7 +27,7 @@ _ACTIVATIONS = {
 }
 
 
-@operator("Activation", alike=True)
+@operator("Activation", same_shape=True)
 def activation(
     data: Tensor, *, act_type: Literal["relu", "sigmoid", "tanh", "softrelu", "softsign"]
 ) -> Tensor:

@@ -200,7 +200,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 instance_norm.shapes_from_outputs(_like_first_output)
 
 
-@operator("L2Normalization", alike=True, rows=2)
+@operator("L2Normalization", same_shape=True, rows=2)
 def l2_normalization(
     data: Tensor,
     *,
@@ -245,7 +245,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
-@operator("LRN", alike=True, rows=2)
+@operator("LRN", same_shape=True, rows=2)
 def lrn(
     data: Tensor,
     *,

@@ -17,7 +17,7 @@ from ..spec import Shapes, operator
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
 
 
-@operator("SoftmaxActivation", alike=True)
+@operator("SoftmaxActivation", same_shape=True)
 def softmax_activation(data: Tensor, *, mode: Literal["channel", "instance"] = "instance") -> Tensor:
     """Softmax along the last axis or over the channels; deprecated in MXNet in favour of `softmax`.
 
@@ -122,7 +122,7 @@ def _no_length(p: Params) -> str | None:
     return "use_length must be False: softmax alone takes lengths; got True" if p.use_length else None
 
 
-@operator("softmin", alike=True, types=lambda p: {"output": p.dtype or "T"})
+@operator("softmin", same_shape=True, types=lambda p: {"output": p.dtype or "T"})
 @with_interface_of(softmax.kernels.function, without=("length",))
 def softmin(
     data: Tensor,
@@ -151,7 +151,7 @@ def softmin(
     return torch.softmax(_over_temperature(data, -(temperature or 1.0), dtype), axis, dtype)
 
 
-@operator("log_softmax", alike=True, types=lambda p: {"output": p.dtype or "T"})
+@operator("log_softmax", same_shape=True, types=lambda p: {"output": p.dtype or "T"})
 @with_interface_of(softmin.kernels.function)
 def log_softmax(
     data: Tensor,

@@ -266,7 +266,7 @@ def operator(
     count: str | None = None,
     names: Callable[[Params], Sequence[str]] | None = None,
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
-    alike: bool = False,
+    same_shape: bool = False,
     head_gradient: bool | Callable[[Params], bool] = True,
     inits: Mapping[str, str] | None = None,
     rows: int | Callable[[Params], int] | None = None,
@@ -291,7 +291,7 @@ def operator(
         Of a variadic operator, the parameter that counts its inputs, and their names where parameters fix them.
     types
         See `Inference`.
-    alike
+    same_shape
         Whether all inputs and the first output have one shape.
     head_gradient
         Whether `backward` needs the gradients of the outputs.
@@ -305,7 +305,7 @@ def operator(
     Examples
     --------
     >>> from rebind.ops import OPERATORS, operator
-    >>> @operator("scaled_by", alike=True)
+    >>> @operator("scaled_by", same_shape=True)
     ... def scaled_by(data: Tensor, *, factor: float = 2.0) -> Tensor:
     ...     return data * factor
     >>> scaled_by(torch.ones(2), **scaled_by.parse({"factor": "3"}))
@@ -321,7 +321,7 @@ def operator(
             name,
             signature,
             Kernels(function, head_gradient=head_gradient, owns_output=owns_output, writes_aux=writes_aux),
-            Inference(same_shape=alike, types=types, size=size),
+            Inference(same_shape=same_shape, types=types, size=size),
             Record(outputs, visible, rows, dict(inits or {})),
             aliases=aliases,
             resolve=resolve,

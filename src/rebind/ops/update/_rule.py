@@ -84,7 +84,7 @@ class OneWeight(Form):
         types = self._types()
         op = operator(
             self.name, *(() if self.masters else declaration.aliases),
-            aux=self.states, writes_aux=True, alike=not free, types=types,
+            aux=self.states, writes_aux=True, same_shape=not free, types=types,
         )(self.with_signature(fresh if declaration.overwrites else over, inputs))  # fmt: skip
         if declaration.overwrites:
             op.in_place("weight")(self.with_signature(over, inputs))

@@ -155,7 +155,7 @@ def sums_of_squares(tensors: Tensors) -> Tensor:
     return torch.stack(list(torch._foreach_norm(tensors, 2, _wide(tensors)))).square()
 
 
-@operator("multi_lars", alike=True)
+@operator("multi_lars", same_shape=True)
 def multi_lars(
     lrs: Tensor,
     weights_sum_sq: Tensor,
