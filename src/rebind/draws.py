@@ -96,7 +96,7 @@ def uniform(
 
     >>> uniform((2, 3), torch.Generator().manual_seed(1)).shape
     torch.Size([2, 3])
-    >>> torch.equal(uniform((4,), Seed(torch.tensor(1))), uniform((4,), Seed(torch.tensor(1))))
+    >>> torch.equal(uniform((4,), derive(torch.tensor(1), 0)), uniform((4,), derive(torch.tensor(1), 0)))
     True
     """
     if not isinstance(source, Seed):
@@ -117,7 +117,7 @@ def normal(
 ) -> Tensor:
     """Return numbers of a normal distribution; from a seed by the method of Box and Muller (1958).
 
-    >>> round(normal((1000,), Seed(torch.tensor(1)), mean=5.0, std=0.1).mean().item(), 1)
+    >>> round(normal((1000,), derive(torch.tensor(1), 0), mean=5.0, std=0.1).mean().item(), 1)
     5.0
     """
     if not isinstance(source, Seed):
@@ -140,7 +140,7 @@ def bernoulli(
 ) -> Tensor:
     """Return ones with a probability, and zeros.
 
-    >>> bernoulli((4,), 1.0, Seed(torch.tensor(1)))
+    >>> bernoulli((4,), 1.0, derive(torch.tensor(1), 0))
     tensor([1., 1., 1., 1.])
     """
     if not isinstance(source, Seed):
@@ -160,7 +160,7 @@ def integers(
 ) -> Tensor:
     """Return whole numbers from ``[low, high)``.
 
-    >>> integers(3, 4, (2,), Seed(torch.tensor(1)))
+    >>> integers(3, 4, (2,), derive(torch.tensor(1), 0))
     tensor([3, 3])
     """
     if not isinstance(source, Seed):

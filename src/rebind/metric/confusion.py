@@ -17,8 +17,8 @@ from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
 __all__ = ["F1", "MCC", "PCC"]
 
 # So many pairs of classes wait before they are counted, which needs the device to be waited for.
-_MOST_WAITING = 1 << 20
-_MOST_PARTS = 256
+_MAX_PAIRS = 1 << 20
+_MAX_TENSORS = 256
 
 
 def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
@@ -167,9 +167,9 @@ class Pairs(NamedTuple):
         """Return what both hold."""
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
-        if found.size > _MOST_WAITING:
+        if found.size > _MAX_PAIRS:
             return Pairs(found.matrix(), (), 0)
-        if len(found.waiting) > _MOST_PARTS:
+        if len(found.waiting) > _MAX_TENSORS:
             return found._replace(waiting=(_joined(found.waiting),))
         return found
 
