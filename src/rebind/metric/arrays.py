@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, overload
 
 import numpy
 import torch
@@ -13,21 +13,39 @@ from ..errors import ArgumentError, NameLookupError, ShapeError, near_names
 from ..ndarray import NDArray
 
 __all__ = [
-    "Array", "Arrays", "Count", "Total", "add", "as_list", "as_numpy", "as_pairs", "as_tensor", "check_label_shapes",
-    "is_empty", "number", "pick", "read", "same_length", "together",
+    "Array", "Arrays", "Count", "Joined", "Sum", "Total", "add", "as_list", "as_numpy", "as_pairs", "as_tensor",
+    "check_label_shapes", "is_empty", "number", "pick", "read", "same_length", "together",
 ]  # fmt: skip
 
 Array: TypeAlias = "NDArray | Tensor | numpy.ndarray"
 Arrays: TypeAlias = "Array | Sequence[Array]"
-#: How many a sum is the sum of; on the device where that is not known without waiting for it.
+#: The number of samples in a sum; a 0-d tensor where a number would have to be waited for.
 Count: TypeAlias = "Tensor | float"
-#: What a metric sums up: numbers or tensors, or what its own `merge` joins.
-Total: TypeAlias = Any
+#: What a metric's own `merge` joins: a (named) tuple of tensors and numbers.
+Joined: TypeAlias = "tuple[Tensor | tuple[Tensor, ...] | float | None, ...]"
+#: What a metric sums up.
+Total: TypeAlias = "Tensor | numpy.ndarray | NDArray | float | Joined"
+#: The kind of sum of one metric.
+Sum = TypeVar("Sum", bound=Total)
 T = TypeVar("T")
 
 
-def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool = False) -> tuple[Any, Any]:
-    """Check that labels and predictions are as many, or with `shape` that they have the same shape.
+@overload
+def check_label_shapes(
+    labels: Arrays, preds: Arrays, wrap: Literal[True], shape: bool = False
+) -> tuple[list[Array], list[Array]]: ...
+
+
+@overload
+def check_label_shapes(
+    labels: Arrays, preds: Arrays, wrap: bool = False, shape: bool = False
+) -> tuple[Arrays, Arrays]: ...
+
+
+def check_label_shapes(
+    labels: Arrays, preds: Arrays, wrap: bool = False, shape: bool = False
+) -> tuple[Arrays, Arrays]:
+    """Check that there are as many labels as predictions or, with `shape`, that they have the same shape.
 
     Parameters
     ----------
@@ -56,16 +74,20 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     """
     if wrap:
         labels, preds = as_list(labels), as_list(preds)
-    counts = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    counts = (
+        (labels.shape, preds.shape)  # type: ignore[union-attr]  # for arrays only
+        if shape
+        else (len(labels), len(preds))
+    )
     if counts[0] != counts[1]:
         raise ShapeError(
-            f"metric: labels and predictions must be alike; got {counts[0]} labels and {counts[1]} predictions"
+            f"metric: there must be a prediction for each label; got {counts[0]} labels and {counts[1]} predictions"
         )
     return labels, preds
 
 
 def as_tensor(value: Array | Sequence[float] | float) -> Tensor:
-    """Return the tensor behind an NDArray, or one that shares memory with a NumPy array.
+    """Return the tensor of an NDArray, or one that shares memory with a NumPy array.
 
     >>> as_tensor([1, 2])
     tensor([1, 2])
@@ -94,7 +116,9 @@ def same_length(label: Tensor, pred: Tensor, who: str) -> None:
 
 
 def together(total: Tensor, more: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two sums on one device: the first one's, unless that is the CPU, where waiting for another costs time.
+    """Return two sums on one device: that of the first, unless it is the CPU.
+
+    A sum on another device is not copied to the CPU, since that would wait for it.
 
     >>> together(torch.tensor(1), torch.tensor(2))
     (tensor(1), tensor(2))
@@ -106,8 +130,8 @@ def together(total: Tensor, more: Tensor) -> tuple[Tensor, Tensor]:
     return total, more.to(total.device)
 
 
-def add(total: Total, more: Total) -> Total:
-    """Add sums that are plain numbers or tensors, of one device or several.
+def add(total: Count, more: Count) -> Count:
+    """Add sums that are numbers or tensors, on one device or several.
 
     >>> add(0.0, torch.tensor(3))  # an empty sum has no type yet
     tensor(3)
@@ -131,7 +155,7 @@ def is_empty(total: Total) -> bool:
 
 
 def number(value: Count) -> float:
-    """Return a count as a number, for which its device is waited for.
+    """Return a count as a number; this waits for the device.
 
     >>> number(torch.tensor(3))
     3
@@ -139,14 +163,14 @@ def number(value: Count) -> float:
     return value.item() if isinstance(value, Tensor) else value
 
 
-def read(total: Total) -> Total:
-    """Return a sum as it goes into `value`: here, and nowhere earlier, its device is waited for.
+def read(total: Sum | float) -> Sum | float:
+    """Return a sum as `value` takes it: here, and nowhere earlier, its device is waited for.
 
     >>> read(torch.tensor(3)), read(torch.tensor([1, 2]))
     (3.0, tensor([1, 2]))
     """
     if isinstance(total, Tensor):
-        return float(total) if total.ndim == 0 else total.cpu()
+        return float(total) if total.ndim == 0 else total.cpu()  # type: ignore[return-value]  # a tensor again
     return float(total) if isinstance(total, (int, float, numpy.generic, numpy.ndarray, NDArray)) else total
 
 
@@ -160,7 +184,7 @@ def as_list(value: Arrays) -> list[Array]:
 
 
 def as_pairs(labels: Arrays, preds: Arrays) -> list[tuple[Array, Array]]:
-    """Return each label with its prediction; a ShapeError says that they are not as many.
+    """Return each label with its prediction; ShapeError where their numbers differ.
 
     >>> as_pairs(numpy.array([1.0]), [numpy.array([0.5])])
     [(array([1.]), array([0.5]))]

@@ -1,4 +1,4 @@
-"""Metrics that are made of others or of functions, and the registry."""
+"""Metrics made from other metrics or from functions, and the registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "register",
 ]
 
-#: ``(label, pred)`` -> the value for a batch, or a sum and how many it is the sum of.
+#: ``(label, pred)`` -> the value for a batch, or a sum and the number of samples in it.
 Feval: TypeAlias = Callable[[numpy.ndarray, numpy.ndarray], "float | tuple[float, float]"]
 #: What `create` makes a metric from.
 Source: TypeAlias = "str | EvalMetric | type[EvalMetric] | Feval | Sequence[Source]"
@@ -60,11 +60,21 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric: Source) -> None:
-        """Add a metric, or what `create` makes one from."""
+        """Add a metric, or what `create` makes one from.
+
+        >>> metric = CompositeEvalMetric(["mae"])
+        >>> metric.add("mse")
+        >>> metric.get()[0]
+        ['mae', 'mse']
+        """
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """Return a metric by its number."""
+        """Return the metric at an index.
+
+        >>> CompositeEvalMetric(["mae", "mse"]).get_metric(1)
+        MSE()
+        """
         try:
             return self.metrics[index]
         except IndexError:
@@ -92,12 +102,25 @@ class CompositeEvalMetric(EvalMetric):
             metric.reset()
 
     def reset_local(self) -> None:
-        """Begin a new local window in each metric."""
+        """Begin a new local window in each metric.
+
+        >>> metric = CompositeEvalMetric(["mae"])
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.reset_local()
+        >>> metric.get(), metric.get_global()
+        ((['mae'], [nan]), (['mae'], [2.0]))
+        """
         for metric in self.metrics:
             metric.reset_local()
 
     def get(self) -> tuple[list[str], list[float]]:
-        """Return the names and values of the local windows."""
+        """Return the names and values of the local windows.
+
+        >>> metric = CompositeEvalMetric(["mae", "mse"])
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.get()
+        (['mae', 'mse'], [2.0, 4.0])
+        """
         return _unzip([pair for metric in self.metrics for pair in metric.get_name_value()])
 
     def get_global(self) -> tuple[list[str], list[float]]:
@@ -105,7 +128,11 @@ class CompositeEvalMetric(EvalMetric):
         return _unzip([pair for metric in self.metrics for pair in metric.get_global_name_value()])
 
     def get_config(self) -> dict[str, Any]:
-        """Return the settings that make another metric like this one."""
+        """Return the settings that make another metric like this one.
+
+        >>> [settings["metric"] for settings in CompositeEvalMetric(["mae", "mse"]).get_config()["metrics"]]
+        ['MAE', 'MSE']
+        """
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
     def state_dict(self) -> dict[str, Any]:
@@ -113,7 +140,7 @@ class CompositeEvalMetric(EvalMetric):
         return {"metrics": [metric.state_dict() for metric in self.metrics]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with sums that `state_dict` returned; of as many metrics."""
+        """Continue with the sums that `state_dict` returned, of as many metrics."""
         if len(state["metrics"]) != len(self.metrics):
             raise StateError(
                 f"CompositeEvalMetric.load_state_dict: the state must be that of {len(self.metrics)} metrics; "
@@ -129,9 +156,9 @@ class CustomMetric(EvalMetric):
     Parameters
     ----------
     feval
-        ``feval(label, pred)`` returns the value for a batch, or a sum and how many it is the sum of.
+        ``feval(label, pred)`` returns the value for a batch, or a sum and the number of samples in it.
     name
-        By default the function's own name.
+        By default the name of the function.
     allow_extra_outputs
         Whether there may be more outputs than labels; the first ones count.
     output_names, label_names
@@ -177,10 +204,8 @@ class CustomMetric(EvalMetric):
             self._add(*(found if isinstance(found, tuple) else (found, 1)))
 
     def get_config(self) -> dict[str, Any]:
-        """Raise: a function cannot be written down."""
-        raise StateError(
-            "CustomMetric.get_config: a metric made from a function has no settings to write down"
-        )
+        """Raise StateError: a function cannot be saved."""
+        raise StateError("CustomMetric.get_config: a metric made from a function has no settings to save")
 
 
 metrics: Registry[type[EvalMetric]] = Registry("metric", EvalMetric)
@@ -202,7 +227,16 @@ def register(klass: type[EvalMetric], name: str | None = None) -> type[EvalMetri
 
 
 def alias(*aliases: str) -> Callable[[type[EvalMetric]], type[EvalMetric]]:
-    """Register a metric under further names; a decorator."""
+    """Register a metric under further names; a decorator.
+
+    >>> @alias("always_one")
+    ... @register
+    ... class One(EvalMetric):
+    ...     def measure(self, label, pred):
+    ...         return 1, 1
+    >>> create("always_one", name="one").name
+    'one'
+    """
     return metrics.alias(*aliases)
 
 

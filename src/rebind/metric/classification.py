@@ -18,6 +18,10 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
     """Number of right predictions, number of predictions.
 
     Predictions of another shape than the labels are scores along `axis`; the largest one is the prediction.
+
+    >>> import torch
+    >>> correct(torch.tensor([0, 1]), torch.tensor([[0.9, 0.1], [0.8, 0.2]]))
+    (tensor(1), 2)
     """
     classes = pred.argmax(axis) if pred.shape != label.shape else pred.long()
     if classes.numel() != label.numel():
@@ -29,7 +33,12 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
 
 
 def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor, int]:
-    """Number of labels among the `top_k` largest scores of their row, number of rows."""
+    """Number of labels among the `top_k` largest scores of their row, number of rows.
+
+    >>> import torch
+    >>> correct_in_top(torch.tensor([2]), torch.tensor([[0.1, 0.5, 0.4]]), top_k=2)
+    (tensor(1), 1)
+    """
     if pred.ndim > 2:
         raise ShapeError(
             f"top_k_accuracy: predictions must have at most 2 axes; got shape {tuple(pred.shape)}"
@@ -42,7 +51,7 @@ def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor, 
 
 
 @metrics.register("accuracy", "acc")
-class Accuracy(EvalMetric):
+class Accuracy(EvalMetric[Tensor]):
     """Share of right predictions.
 
     Parameters
@@ -77,15 +86,15 @@ class Accuracy(EvalMetric):
 
 
 @metrics.register("top_k_accuracy", "top_k_acc", "TopKAccuracy")
-class TopKAccuracy(EvalMetric):
+class TopKAccuracy(EvalMetric[Tensor]):
     """Share of samples whose label is among the `top_k` largest scores.
 
-    Which of several equal scores counts is not defined (as in MXNet, with another choice).
+    Which of several equal scores counts is undefined, and may differ from MXNet.
 
     Parameters
     ----------
     top_k
-        How many scores count; more than 1.
+        The number of scores that count; more than 1.
     name, output_names, label_names
         As for `EvalMetric`; `top_k` is added to the name.
 

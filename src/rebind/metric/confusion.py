@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
-from .arrays import Arrays, Total, as_pairs, as_tensor, together
+from .arrays import Arrays, as_pairs, as_tensor, together
 from .base import metrics
 from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
 
 __all__ = ["F1", "MCC", "PCC"]
 
-# So many pairs of classes wait before they are counted, which needs the device to be waited for.
+# Limits of what waits to be counted: counting needs the device to be waited for, waiting needs memory.
 _MAX_PAIRS = 1 << 20
 _MAX_TENSORS = 256
 
@@ -24,8 +24,11 @@ _MAX_TENSORS = 256
 def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
     """True positives, false positives, false negatives, true negatives, and labels of a third class.
 
-    Class 1 is the positive one. Labels count as of a third class when they are neither the smallest nor the largest of
-    the batch: one that is there cannot be refused here, for that would wait for the device.
+    Class 1 is the positive one. A label is of a third class when it is neither the smallest nor the largest of the
+    batch; it is only counted here, since raising an error would wait for the device.
+
+    >>> binary_counts(torch.tensor([0, 1, 1]), torch.tensor([[0.3, 0.7], [0, 1.0], [0.8, 0.2]]), "f1")
+    tensor([1, 1, 1, 0, 0])
     """
     if pred.ndim < 2 or pred.shape[1] < 2:
         raise ShapeError(
@@ -47,7 +50,11 @@ def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
 
 
 def f1_score(counts: Tensor) -> Tensor:
-    """Harmonic mean of precision and recall, from counts of true positives and so on; 0 without true positives."""
+    """Harmonic mean of precision and recall, from counts of true positives and so on; 0 without true positives.
+
+    >>> f1_score(torch.tensor([1, 1, 1, 0]))
+    tensor(0.5000, dtype=torch.float64)
+    """
     right, wrong, missed = counts.double()[:3]
     return 2 * right / (2 * right + wrong + missed).clamp_min(1)
 
@@ -55,11 +62,14 @@ def f1_score(counts: Tensor) -> Tensor:
 def matthews_correlation(counts: Tensor) -> Tensor:
     """Correlation of label and prediction, from counts of true positives and so on.
 
-    A sum of counts below the line that is 0 stands for 1, as in MXNet.
+    A factor of the denominator that is 0 counts as 1, as in MXNet.
+
+    >>> matthews_correlation(torch.tensor([2, 0, 0, 2]))
+    tensor(1., dtype=torch.float64)
     """
     right, wrong, missed, rest = counts.double()[:4]
-    below = [a + b for a, b in ((right, wrong), (right, missed), (rest, wrong), (rest, missed))]
-    return (right * rest - wrong * missed) / torch.stack(below).clamp_min(1).prod().sqrt()
+    factors = [a + b for a, b in ((right, wrong), (right, missed), (rest, wrong), (rest, missed))]
+    return (right * rest - wrong * missed) / torch.stack(factors).clamp_min(1).prod().sqrt()
 
 
 class _OfTwoClasses(AveragedMetric):
@@ -86,10 +96,11 @@ class _OfTwoClasses(AveragedMetric):
             else:
                 self._add(torch.stack((self.score(total), total[4].double())), 1)
 
-    def value(self, total: Tensor, count: float) -> float:
-        """Return the score."""
+    def value(self, total: Tensor | float, count: float) -> float:
+        """Return the score; ArgumentError where labels are of a third class."""
         if not count:
             return float("nan")
+        assert isinstance(total, Tensor)  # something was added
         if int(total[-1]):
             raise ArgumentError(
                 f"{self.name}: labels must be of two classes, of which 1 is the positive one; got {int(total[-1])} of "
@@ -129,7 +140,7 @@ class F1(_OfTwoClasses):
 class MCC(_OfTwoClasses):
     """Matthews correlation coefficient of two classes: 1 for all right, 0 for no relation, -1 for all wrong.
 
-    Unlike `F1` it is 0 for a network that always says the same.
+    Unlike `F1` it is 0 for a network that always predicts the same class.
 
     Parameters
     ----------
@@ -155,16 +166,22 @@ class MCC(_OfTwoClasses):
 class Pairs(NamedTuple):
     """Labels and predictions, of which some are counted in a confusion matrix and some wait.
 
-    How large the matrix must be is in the data. To look there is to wait for the device, so it is done once for many
+    The size of the matrix depends on the data, and reading them waits for the device; so that is done once for many
     batches, and when the metric is read.
     """
 
     counted: Tensor | None
     waiting: tuple[Tensor, ...]  # each (2, n): labels, predictions
-    size: int  # how many pairs wait
+    size: int  # number of pairs that wait
 
     def and_also(self, more: Pairs) -> Pairs:
-        """Return what both hold."""
+        """Return what both hold.
+
+        >>> one = Pairs(None, (torch.tensor([[0, 1], [0, 0]]),), 2)
+        >>> one.and_also(one).matrix()
+        tensor([[2, 0],
+                [2, 0]])
+        """
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
         if found.size > _MAX_PAIRS:
@@ -174,7 +191,12 @@ class Pairs(NamedTuple):
         return found
 
     def matrix(self) -> Tensor:
-        """Return how often (row) a label is taken for (column) a class."""
+        """Return how often (row) a label is taken for (column) a class.
+
+        >>> Pairs(None, (torch.tensor([[0, 1, 1], [0, 1, 0]]),), 3).matrix()
+        tensor([[1, 0],
+                [1, 1]])
+        """
         if not self.size:
             return torch.zeros(0, 0, dtype=torch.int64) if self.counted is None else self.counted
         pairs = _joined(self.waiting).long()
@@ -182,12 +204,14 @@ class Pairs(NamedTuple):
         if low < 0:
             raise ArgumentError(f"pcc: labels and predictions must be classes 0, 1, 2, ...; got {int(low)}")
         classes = int(high) + 1
-        fresh = torch.bincount(pairs[0] * classes + pairs[1], minlength=classes**2).reshape(classes, classes)
-        return _sum(self.counted, fresh)
+        counted = torch.bincount(pairs[0] * classes + pairs[1], minlength=classes**2).reshape(
+            classes, classes
+        )
+        return _sum(self.counted, counted)
 
 
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    return torch.cat([part.to(parts[0].device) for part in parts], 1) if len(parts) > 1 else parts[0]
+def _joined(pairs: Sequence[Tensor]) -> Tensor:
+    return torch.cat([each.to(pairs[0].device) for each in pairs], 1) if len(pairs) > 1 else pairs[0]
 
 
 def _sum(one: Tensor | None, other: Tensor) -> Tensor:
@@ -203,7 +227,11 @@ def _sum(one: Tensor | None, other: Tensor) -> Tensor:
 
 
 def multiclass_correlation(matrix: Tensor) -> float:
-    """Correlation of label and prediction, from how often each is taken for each; nan when one does not vary."""
+    """Correlation of label and prediction, from how often each is taken for each; nan when one does not vary.
+
+    >>> multiclass_correlation(torch.tensor([[2, 0], [0, 2]]))  # rows are labels, columns predictions
+    1.0
+    """
     matrix = matrix.double()
     labels, preds, count = matrix.sum(1), matrix.sum(0), matrix.sum()
     along = (matrix.diagonal() * count - labels * preds).sum()
@@ -211,7 +239,7 @@ def multiclass_correlation(matrix: Tensor) -> float:
 
 
 @metrics.register("pcc")
-class PCC(EvalMetric):
+class PCC(EvalMetric[Pairs]):
     """Correlation coefficient of any number of classes; for two it is `MCC` with ``average='micro'``.
 
     Parameters
@@ -253,28 +281,29 @@ class PCC(EvalMetric):
         """Return the pairs of both."""
         return total.and_also(more)
 
-    def value(self, total: Pairs, count: float) -> float:
+    def value(self, total: Pairs | float, count: float) -> float:
         """Return the correlation coefficient."""
-        return multiclass_correlation(total.matrix()) if count else float("nan")
+        return multiclass_correlation(total.matrix()) if isinstance(total, Pairs) else float("nan")
 
     def state_dict(self) -> dict[str, Any]:
         """Return the confusion matrices, for `load_state_dict`."""
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _all_counted(getattr(self, name)))
-        self._kept = (_all_counted(self._kept[0]), self._kept[1])
+        self._earlier = (_all_counted(self._earlier[0]), self._earlier[1])
         return super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with what `state_dict` returned."""
+        """Continue with what `state_dict` returned."""
         super().load_state_dict(state)
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _as_pairs(getattr(self, name)))
-        self._kept = (_as_pairs(self._kept[0]), self._kept[1])
+        self._earlier = (_as_pairs(self._earlier[0]), self._earlier[1])
 
 
-def _all_counted(total: Total) -> Total:
+def _all_counted(total: Pairs | float) -> Pairs | float:
     return Pairs(total.matrix(), (), 0) if isinstance(total, Pairs) else total
 
 
-def _as_pairs(total: Total) -> Total:
+def _as_pairs(total: Pairs | tuple[Tensor, tuple[()], int] | float) -> Pairs | float:
+    """Return the class of a sum again, which a file does not hold; the 0.0 of an empty one as it is."""
     return Pairs(*total) if isinstance(total, tuple) else total

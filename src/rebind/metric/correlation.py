@@ -14,7 +14,11 @@ __all__ = ["PearsonCorrelation"]
 
 
 def moments(label: Tensor, pred: Tensor) -> Tensor:
-    """Count, means of label and prediction, sums of their squared and multiplied deviations from the means."""
+    """Count, means of label and prediction, sums of their squared and multiplied deviations from the means.
+
+    >>> moments(torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0])).tolist()
+    [2.0, 2.0, 2.0, 2.0, 0.0, 0.0]
+    """
     both = torch.stack((label.reshape(-1), pred.reshape(-1))).double()
     count = both.new_full((1,), both.shape[1])
     if not both.shape[1]:
@@ -26,18 +30,29 @@ def moments(label: Tensor, pred: Tensor) -> Tensor:
 
 
 def merged_moments(one: Tensor, other: Tensor) -> Tensor:
-    """Moments of the values of both, without the loss of digits that sums of squares suffer (Chan et al., 1979)."""
+    """Moments of the values of both, without the cancellation of sums of squares (Chan et al., 1979).
+
+    >>> one, other = torch.tensor([1.0, 2.0]), torch.tensor([3.0])
+    >>> whole = torch.cat((one, other))
+    >>> bool(torch.allclose(merged_moments(moments(one, one), moments(other, other)), moments(whole, whole)))
+    True
+    """
     count = (one[0] + other[0]).clamp_min(1)
-    apart = other[1:3] - one[1:3]
-    means = one[1:3] + apart * (other[0] / count)
-    between = torch.stack((apart[0] * apart[0], apart[1] * apart[1], apart[0] * apart[1]))
+    shift = other[1:3] - one[1:3]
+    means = one[1:3] + shift * (other[0] / count)
+    between = torch.stack((shift[0] * shift[0], shift[1] * shift[1], shift[0] * shift[1]))
     return torch.cat(
         ((one[0] + other[0])[None], means, one[3:] + other[3:] + between * (one[0] * other[0] / count))
     )
 
 
 def correlation(found: Tensor) -> Tensor:
-    """Pearson's correlation coefficient from moments; nan when one side does not vary."""
+    """Pearson's correlation coefficient from moments; nan when one side does not vary.
+
+    >>> values = torch.tensor([1.0, 2.0, 3.0])
+    >>> round(float(correlation(moments(values, -values))), 6)
+    -1.0
+    """
     return (found[5] / (found[3].sqrt() * found[4].sqrt())).clamp(-1, 1)
 
 
@@ -51,7 +66,7 @@ class PearsonCorrelation(AveragedMetric):
         As for `EvalMetric`.
     average
         ``'macro'`` for the mean of the coefficients of the batches, ``'micro'`` for that of all samples. (In 1.9.1
-        ``'micro'`` knows no windows: `reset_local` does not empty it, and the figure of an epoch is 0.)
+        ``'micro'`` has no windows: `reset_local` does not empty it, and the value of an epoch is 0.)
 
     Examples
     --------
@@ -75,13 +90,14 @@ class PearsonCorrelation(AveragedMetric):
         return (correlation(found) if self.average == "macro" else found), 1
 
     def merge(self, total: Tensor, more: Tensor) -> Tensor:
-        """Return the sum of coefficients, or the moments of both parts."""
+        """Return the sum of coefficients, or the moments of both."""
         return (
             super().merge(total, more) if self.average == "macro" else merged_moments(*together(total, more))
         )
 
-    def value(self, total: Tensor, count: float) -> float:
+    def value(self, total: Tensor | float, count: float) -> float:
         """Return the mean of the coefficients, or that of all samples."""
         if not count or self.average == "macro":
             return super().value(total, count)
+        assert isinstance(total, Tensor)  # moments, read to the CPU
         return float(correlation(total))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from .arrays import (
     Array,
     Arrays,
     Count,
-    Total,
+    Sum,
     add,
     as_pairs,
     as_tensor,
@@ -28,24 +28,24 @@ from .state import restore, snapshot
 __all__ = ["AveragedMetric", "EvalMetric", "averaging_constructor", "constructor"]
 
 _SUMS = ("sum_metric", "num_inst", "global_sum_metric", "global_num_inst")
-# What stays as the constructor made it.
+# What the constructor sets and no update changes; `_earlier` is saved apart.
 _SETTINGS = frozenset(
-    ("name", "output_names", "label_names", "_kwargs", "_has_global_stats", "_kept", *_SUMS)
+    ("name", "output_names", "label_names", "_kwargs", "_has_global_stats", "_earlier", *_SUMS)
 )
 
 
-class EvalMetric:
+class EvalMetric(Generic[Sum]):
     """A value that sums up over batches.
 
-    A subclass says what it measures in one of two ways. `measure` is a pure function of a label and a prediction
-    (tensors) that returns a sum and how many it is the sum of; the base does the rest. The sum may be a tensor of
-    several numbers, which `value` makes one figure of, and `merge` may join two of them in another way than by adding.
+    A subclass defines what it measures in one of two ways. `measure` is a pure function of a label and a prediction
+    (tensors) that returns a sum and how many samples it is over; the base does the rest. The sum may be a tensor of
+    several numbers, which `value` turns into one, and `merge` may join two of them in another way than by adding.
     Or, as in MXNet, `update` adds to `sum_metric` and `num_inst` (and to `global_sum_metric` and `global_num_inst`,
     with ``has_global_stats=True``).
 
-    There are two windows: the local one, which `reset_local` empties (`Speedometer` does so each time it speaks),
-    and the global one since `reset`, which the figures of an epoch come from. A metric that only keeps the local
-    sums, or only overrides `reset`, has right global ones too: what `reset_local` empties is kept (1.9.1 loses it).
+    There are two windows: the local one, which `reset_local` empties (`Speedometer` does so each time it logs),
+    and the global one since `reset`, which the values of an epoch come from. A metric that only updates the local
+    sums, or only overrides `reset`, has right global ones too: `reset_local` saves what it empties (1.9.1 loses it).
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class EvalMetric:
     ('zero-one', 0.5)
     """
 
-    # Sums of batches are 0-d tensors on the device, plain numbers in metrics that are written that way.
-    sum_metric: Total
+    # A sum is 0.0 until something is added. Sums stay tensors on their device, so that no update waits for it.
+    sum_metric: Sum | float
     num_inst: Count
-    global_sum_metric: Total
+    global_sum_metric: Sum | float
     global_num_inst: Count
-    _kept: tuple[Total, Count]
+    _earlier: tuple[Sum | float, Count]  # what earlier local windows held
 
     def __init__(
         self,
@@ -101,22 +101,34 @@ class EvalMetric:
         settings = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
         return f"{type(self).__name__}({settings})"
 
-    def measure(self, label: Tensor, pred: Tensor) -> tuple[Total, Count]:
-        """Return a sum over the samples, and how many they are."""
+    def measure(self, label: Tensor, pred: Tensor) -> tuple[Sum, Count]:
+        """Return a sum over the samples, and their number.
+
+        >>> import rebind as mx
+        >>> mx.metric.create("acc").measure(torch.tensor([1, 0]), torch.tensor([1, 1]))
+        (tensor(1), 2)
+        """
         raise NotImplementedError(
             f"{type(self).__name__} must define measure(label, pred) or update(labels, preds)"
         )
 
-    def merge(self, total: Total, more: Total) -> Total:
-        """Return two sums, neither of them empty, as one."""
-        return add(total, more)
+    def merge(self, total: Sum, more: Sum) -> Sum:
+        """Return two sums, neither of them empty, as one.
 
-    def value(self, total: Total, count: float) -> float:
-        """Return what is reported for a sum over `count` samples: the mean, if a subclass says nothing else.
+        >>> EvalMetric("sum").merge(torch.tensor(1), torch.tensor(2))
+        tensor(3)
+        """
+        return add(total, more)  # type: ignore[arg-type, return-value]  # a metric of other sums overrides this
+
+    def value(self, total: Sum | float, count: float) -> float:
+        """Return what is reported for a sum over `count` samples: the mean, unless a subclass overrides this.
 
         `total` is a number, or a tensor on the CPU where `measure` returns several numbers.
+
+        >>> EvalMetric("mean").value(6.0, 4)
+        1.5
         """
-        return total / count if count else float("nan")
+        return total / count if count else float("nan")  # type: ignore[operator]  # as in `merge`
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Add a batch.
@@ -125,6 +137,15 @@ class EvalMetric:
         ----------
         labels, preds
             Lists of arrays, one for each output, or a single array each.
+
+        Examples
+        --------
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.get()
+        ('mae', 2.0)
         """
         with torch.no_grad():
             for label, pred in as_pairs(labels, preds):
@@ -138,65 +159,103 @@ class EvalMetric:
         ----------
         label, pred
             Dicts from name to array.
+
+        Examples
+        --------
+        >>> import numpy, rebind as mx
+        >>> metric = mx.metric.MAE(output_names=["out"])
+        >>> metric.update_dict(
+        ...     {"y": numpy.array([1.0])}, {"out": numpy.array([3.0]), "other": numpy.array([0.0])}
+        ... )
+        >>> metric.get()
+        ('mae', 2.0)
         """
         labels = pick(label, self.label_names, f"{self.name}: label_names")
         preds = pick(pred, self.output_names, f"{self.name}: output_names")
         self.update(labels, preds)
 
-    def _add(self, total: Total, count: Count) -> None:
+    def _add(self, total: Sum | float, count: Count) -> None:
         self.sum_metric = self._join(self.sum_metric, total)
         self.num_inst = add(self.num_inst, count)
         whole = self._join(self.global_sum_metric, total)
         # A subclass may add to either in place, so they must not be one tensor.
         is_shared = whole is self.sum_metric and isinstance(whole, Tensor)
-        self.global_sum_metric = whole.clone() if is_shared else whole
+        self.global_sum_metric = whole.clone() if is_shared else whole  # type: ignore[assignment, union-attr]  # a tensor
         self.global_num_inst = add(self.global_num_inst, count)
 
-    def _join(self, total: Total, more: Total) -> Total:
+    def _join(self, total: Sum | float, more: Sum | float) -> Sum | float:
         # An empty sum has no type yet: 0.0 + int64 would make a float32 tensor, which miscounts above 2**24.
         if is_empty(total):
             return more
-        return total if is_empty(more) else self.merge(total, more)
+        return total if is_empty(more) else self.merge(total, more)  # type: ignore[arg-type]  # neither is empty
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget everything.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.reset()
+        >>> metric.get_global()
+        ('mae', nan)
+        """
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
-        self._forget_kept()
+        self._forget_earlier()
 
     def reset_local(self) -> None:
-        """Begin a new local window; the global one continues."""
-        kept = self._kept_sums()
-        kept = (self._join(kept[0], self.sum_metric), add(kept[1], self.num_inst))
+        """Begin a new local window; the global one continues.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.reset_local()
+        >>> metric.get(), metric.get_global()
+        (('mae', nan), ('mae', 2.0))
+        """
+        total, count = self._earlier_sums()
+        earlier = self._join(total, self.sum_metric), add(count, self.num_inst)
         if type(self).reset is EvalMetric.reset or self._has_global_stats:
             self.num_inst = 0
             self.sum_metric = 0.0
-        else:  # an old metric, which may keep more than the two sums and knows only this way to empty them
+        else:  # an old metric, which may hold more than the two sums and empties them in `reset` alone
             self.reset()
-        self._kept = kept
+        self._earlier = earlier
 
-    def _forget_kept(self) -> None:
-        self._kept = (0.0, 0)
+    def _forget_earlier(self) -> None:
+        self._earlier = (0.0, 0)
 
-    def _kept_sums(self) -> tuple[Total, Count]:
+    def _earlier_sums(self) -> tuple[Sum | float, Count]:
         """Return what earlier local windows held; nothing where a subclass does not call our `reset`."""
-        return getattr(self, "_kept", (0.0, 0))
+        return getattr(self, "_earlier", (0.0, 0))
 
-    def get(self) -> tuple[Any, Any]:
+    def get(self) -> tuple[str | list[str], float | list[float]]:
         """Return the name and the value of the local window; nan when it is empty."""
         return self.name, self.value(read(self.sum_metric), number(self.num_inst))
 
-    def get_global(self) -> tuple[Any, Any]:
-        """Return the name and the value since the last `reset`."""
+    def get_global(self) -> tuple[str | list[str], float | list[float]]:
+        """Return the name and the value since the last `reset`.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.reset_local()
+        >>> metric.update(numpy.array([0.0]), numpy.array([4.0]))
+        >>> metric.get(), metric.get_global()
+        (('mae', 4.0), ('mae', 3.0))
+        """
         if self._has_global_stats and number(self.global_num_inst):
             total, count = self.global_sum_metric, self.global_num_inst
         else:
-            kept_sum, kept_count = self._kept_sums()
-            if not number(kept_count):
+            total, count = self._earlier_sums()
+            if not number(count):
                 return self.get()
-            total, count = self._join(kept_sum, self.sum_metric), add(kept_count, self.num_inst)
+            total, count = self._join(total, self.sum_metric), add(count, self.num_inst)
         local = self.sum_metric, self.num_inst
         # A subclass may have its own get(); it reads these two.
         self.sum_metric, self.num_inst = total, count
@@ -206,7 +265,15 @@ class EvalMetric:
             self.sum_metric, self.num_inst = local
 
     def get_name_value(self) -> list[tuple[str, float]]:
-        """Return pairs of name and value of the local window."""
+        """Return pairs of name and value of the local window.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.get_name_value()
+        [('mae', 2.0)]
+        """
         return _pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
@@ -214,7 +281,12 @@ class EvalMetric:
         return _pairs(*self.get_global())
 
     def get_config(self) -> dict[str, Any]:
-        """Return the settings that make another metric like this one."""
+        """Return the settings that make another metric like this one.
+
+        >>> import rebind as mx
+        >>> mx.metric.Accuracy(axis=2).get_config()
+        {'axis': 2, 'metric': 'Accuracy', 'name': 'accuracy', 'output_names': None, 'label_names': None}
+        """
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -224,10 +296,19 @@ class EvalMetric:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the sums, and what else a subclass keeps in its attributes, for `load_state_dict`.
+        """Return the sums, and a subclass's own attributes, for `load_state_dict`.
 
-        Attributes that are numbers, texts, arrays, other metrics, or lists and dicts of these are kept. A metric that
-        keeps something else defines `state_dict` and `load_state_dict` itself.
+        Attributes that are numbers, strings, arrays, other metrics, or lists and dicts of these are saved. A metric
+        with others defines `state_dict` and `load_state_dict` itself.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> other = create("mae")
+        >>> other.load_state_dict(metric.state_dict())
+        >>> other.get()
+        ('mae', 2.0)
         """
         own = {
             name: value
@@ -236,32 +317,32 @@ class EvalMetric:
         }
         sums = {name: getattr(self, name, 0) for name in _SUMS}
         return {
-            **snapshot({**sums, "kept": list(self._kept_sums())}, self.name),
+            **snapshot({**sums, "kept": list(self._earlier_sums())}, self.name),  # the name in files
             "own": snapshot(own, self.name),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with sums that `state_dict` returned."""
+        """Continue with the sums that `state_dict` returned."""
         for name in _SUMS:
             setattr(self, name, restore(state[name], getattr(self, name, None)))
-        self._kept = tuple(restore(state["kept"]))
+        self._earlier = tuple(restore(state["kept"]))
         for name, value in state["own"].items():
             setattr(self, name, restore(value, getattr(self, name, None)))
 
 
 def _forgetting(reset: Callable[[EvalMetric], None]) -> Callable[[EvalMetric], None]:
-    """Return a `reset` that forgets what `reset_local` kept, too."""
+    """Return a `reset` that also forgets what `reset_local` saved."""
 
     @functools.wraps(reset)
     def forget(self: EvalMetric) -> None:
         reset(self)
-        self._forget_kept()
+        self._forget_earlier()
 
     return forget
 
 
 def constructor(default: str) -> Callable[..., None]:
-    """Return the constructor of a metric that has no settings but the names, with a name of its own by default.
+    """Return a constructor that takes names only; `default` is the default name.
 
     >>> class Count(EvalMetric):
     ...     __init__ = constructor("count")
@@ -283,21 +364,21 @@ def constructor(default: str) -> Callable[..., None]:
     return __init__
 
 
-class AveragedMetric(EvalMetric):
+class AveragedMetric(EvalMetric[Tensor]):
     """Base of metrics with the setting `average`, which `averaging_constructor` sets."""
 
     average: str
 
 
 def averaging_constructor(default: str) -> Callable[..., None]:
-    """Return the constructor of a metric with the setting `average`, with a name of its own by default.
+    """Return a constructor that takes names and the setting `average`; `default` is the default name.
 
-    With ``'macro'`` the metric is the mean of the figures of the batches, with ``'micro'`` that of all samples.
+    With ``'macro'`` the metric is the mean of the values of the batches, with ``'micro'`` that of all samples.
 
-    >>> class Figure(AveragedMetric):
-    ...     __init__ = averaging_constructor("figure")
-    >>> Figure(average="micro")
-    Figure(average='micro')
+    >>> class Spread(AveragedMetric):
+    ...     __init__ = averaging_constructor("spread")
+    >>> Spread(average="micro")
+    Spread(average='micro')
     """
 
     def __init__(

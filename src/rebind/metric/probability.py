@@ -15,11 +15,15 @@ from .eval_metric import EvalMetric
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 
-_LEAST = 1e-10  # perplexity counts no probability as less: the largest surprise of one sample is log(1e10)
+_MIN_PROBABILITY = 1e-10  # as in MXNet: no sample of a perplexity adds more than log(1e10)
 
 
-def surprise(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tensor, int]:
-    """Sum of ``-log(p + eps)`` over the probabilities `p` of the labels, number of samples."""
+def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tensor, int]:
+    """Sum of ``-log(p + eps)`` over the probabilities `p` of the labels, number of samples.
+
+    >>> negative_log_likelihood(torch.tensor([0]), torch.tensor([[1.0, 0.0]]), eps=0, who="ce")
+    (tensor(-0., dtype=torch.float64), 1)
+    """
     same_length(label, pred, who)
     likely = pred.gather(1, label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long())
     return -(likely + eps).log().sum(dtype=torch.float64), label.numel()
@@ -28,7 +32,11 @@ def surprise(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tens
 def log_perplexity(
     label: Tensor, pred: Tensor, *, ignore_label: int | None = None, axis: int = -1
 ) -> tuple[Tensor, Count]:
-    """Sum of ``-log p`` over the labels that are not `ignore_label`, number of those."""
+    """Sum of ``-log p`` over the labels that are not `ignore_label`, number of those.
+
+    >>> log_perplexity(torch.tensor([0, -1]), torch.tensor([[1.0, 0.0]] * 2), ignore_label=-1)
+    (tensor(0., dtype=torch.float64), tensor(1))
+    """
     scores = pred.movedim(axis, -1)
     if label.numel() * scores.shape[-1] != scores.numel():
         raise ShapeError(
@@ -39,7 +47,7 @@ def log_perplexity(
     rows = scores.reshape(-1, scores.shape[-1])
     # An ignored label (often -1, for padding) need not be a class.
     likely = rows.gather(1, wanted.clamp(0, rows.shape[1] - 1).unsqueeze(1)).squeeze(1)
-    loss = -likely.clamp_min(_LEAST).log()
+    loss = -likely.clamp_min(_MIN_PROBABILITY).log()
     if ignore_label is None:
         return loss.sum(dtype=torch.float64), label.numel()
     counted = wanted != ignore_label
@@ -47,7 +55,7 @@ def log_perplexity(
 
 
 def _constructor(default: str) -> Callable[..., None]:
-    """Return the constructor of a metric with the setting `eps`, with a name of its own by default."""
+    """Return a constructor that takes names and the setting `eps`; `default` is the default name."""
 
     def __init__(
         self: CrossEntropy,
@@ -63,7 +71,7 @@ def _constructor(default: str) -> Callable[..., None]:
 
 
 @metrics.register("ce", "CrossEntropy", "cross-entropy")
-class CrossEntropy(EvalMetric):
+class CrossEntropy(EvalMetric[Tensor]):
     """Mean of ``-log p`` over the predicted probabilities of the labels.
 
     Parameters
@@ -88,7 +96,7 @@ class CrossEntropy(EvalMetric):
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
         """Return the sum of ``-log p``, and the number of samples."""
-        return surprise(label, pred, eps=self.eps, who=self.name)
+        return negative_log_likelihood(label, pred, eps=self.eps, who=self.name)
 
 
 @metrics.register("nll_loss", "NegativeLogLikelihood", "nll-loss")
@@ -105,8 +113,8 @@ class NegativeLogLikelihood(CrossEntropy):
 
 
 @metrics.register("perplexity")
-class Perplexity(EvalMetric):
-    """Exponential of the mean surprise ``-log p``: how many equally likely choices a model has left.
+class Perplexity(EvalMetric[Tensor]):
+    """Exponential of the mean of ``-log p``: the number of equally likely choices that a model has left.
 
     Parameters
     ----------
@@ -144,7 +152,8 @@ class Perplexity(EvalMetric):
         """Return the sum of ``-log p`` over the samples that count, and their number."""
         return log_perplexity(label, pred, ignore_label=self.ignore_label, axis=self.axis)
 
-    def value(self, total: float, count: float) -> float:
+    def value(self, total: Tensor | float, count: float) -> float:
         """Return the exponential of the mean."""
+        # math.exp raises an error above 709; nan, the mean of nothing, stays nan.
         mean = super().value(total, count)
         return math.exp(mean) if mean < 709 else float("inf") if mean == mean else mean

@@ -14,7 +14,11 @@ __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "Torch"]
 
 
 def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
-    """Return ``label - pred``, where an array with one axis counts as a column."""
+    """Return ``label - pred``, where an array with one axis counts as a column.
+
+    >>> difference(torch.tensor([1.0, 2.0]), torch.tensor([[0.5], [2.5]]), "mae").tolist()
+    [[0.5], [-0.5]]
+    """
     label, pred = (each.unsqueeze(1) if each.ndim == 1 else each for each in (label, pred))
     try:
         return label - pred
@@ -26,22 +30,34 @@ def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
 
 
 def absolute_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-    """Mean of ``|label - pred|``, and 1: every batch counts the same, as in MXNet."""
+    """Mean of ``|label - pred|``, and 1: every batch counts the same, as in MXNet.
+
+    >>> absolute_error(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 2.0]))
+    (tensor(0.5000, dtype=torch.float64), 1)
+    """
     return difference(label, pred, "mae").abs().mean(dtype=torch.float64), 1
 
 
 def squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-    """Mean of ``(label - pred)²``, and 1: every batch counts the same, as in MXNet."""
+    """Mean of ``(label - pred)²``, and 1: every batch counts the same, as in MXNet.
+
+    >>> squared_error(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    (tensor(2.5000, dtype=torch.float64), 1)
+    """
     return difference(label, pred, "mse").square().mean(dtype=torch.float64), 1
 
 
 def root_squared_error(label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-    """Root of the mean of ``(label - pred)²``, and 1: the metric is the mean of roots, as in MXNet."""
+    """Root of the mean of ``(label - pred)²``, and 1: the metric is the mean of roots, as in MXNet.
+
+    >>> root_squared_error(torch.tensor([4.0]), torch.tensor([1.0]))
+    (tensor(3., dtype=torch.float64), 1)
+    """
     return squared_error(label, pred)[0].sqrt(), 1
 
 
 @metrics.register("mae")
-class MAE(EvalMetric):
+class MAE(EvalMetric[Tensor]):
     """Mean absolute error, averaged over batches.
 
     Examples
@@ -61,7 +77,7 @@ class MAE(EvalMetric):
 
 
 @metrics.register("mse")
-class MSE(EvalMetric):
+class MSE(EvalMetric[Tensor]):
     """Mean squared error, averaged over batches.
 
     Examples
@@ -82,7 +98,7 @@ class MSE(EvalMetric):
 
 
 @metrics.register("rmse")
-class RMSE(EvalMetric):
+class RMSE(EvalMetric[Tensor]):
     """Root of the mean squared error of each batch, averaged over batches.
 
     Examples
@@ -102,8 +118,8 @@ class RMSE(EvalMetric):
 
 
 @metrics.register("loss")
-class Loss(EvalMetric):
-    """Mean of the outputs themselves, for networks whose output is a loss; labels are not looked at.
+class Loss(EvalMetric[Tensor]):
+    """Mean of the outputs themselves, for networks whose output is a loss; labels are ignored.
 
     Examples
     --------
@@ -117,7 +133,7 @@ class Loss(EvalMetric):
     __init__ = constructor("loss")
 
     def update(self, labels: Arrays | None, preds: Arrays) -> None:
-        """Add a batch; its labels do not count."""
+        """Add a batch; its labels are ignored."""
         for pred in as_list(preds):
             tensor = as_tensor(pred).detach()
             self._add(tensor.sum(dtype=torch.float64), tensor.numel())

@@ -1,4 +1,4 @@
-"""What a metric has added up, as data that can be written to a file and is exactly what it was when it is read."""
+"""Saving what a metric has added up, as data that a file can hold, and restoring it exactly."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ _METRIC = "state_dict of a metric"
 
 
 class _NotData(Exception):
-    """Something that cannot be written to a file as data."""
+    """A value that a file cannot hold as data."""
 
 
 def snapshot(values: Mapping[str, Any], who: str) -> dict[str, Any]:
-    """Return copies of values that later changes do not reach, tensors on the CPU.
+    """Return deep copies of values, tensors on the CPU.
 
-    What is no data is left out, with a warning that names `who` and the value; functions without one.
+    What a file cannot hold is left out, with a warning that names `who` and the value; functions silently.
+
+    >>> total = numpy.zeros(2)
+    >>> saved = snapshot({"total": total}, "mine")
+    >>> total += 1
+    >>> saved
+    {'total': array([0., 0.])}
     """
     found = {}
     for name, value in values.items():
@@ -34,7 +40,7 @@ def snapshot(values: Mapping[str, Any], who: str) -> dict[str, Any]:
         except _NotData as error:
             if not callable(value):
                 warnings.warn(
-                    f"{who}: {name} must be numbers, arrays, or lists and dicts of these to be kept; got {error}, "
+                    f"{who}: {name} must be numbers, arrays, or lists and dicts of these to be saved; got {error}, "
                     "which is left out. Define state_dict and load_state_dict in the metric.",
                     stacklevel=3,
                 )
@@ -61,12 +67,17 @@ def _copied(value: Any) -> Any:
 
 
 def restore(value: Any, current: Any = None) -> Any:
-    """Return what `snapshot` was given; `current` is what has replaced it, for its kind and device."""
+    """Return what `snapshot` was given; `current` is what has replaced it, for its kind and device.
+
+    >>> import collections
+    >>> restore({"a": 1}, collections.Counter())
+    Counter({'a': 1})
+    """
     if isinstance(value, Mapping) and _METRIC in value:
         current.load_state_dict(value[_METRIC])
         return current
     if isinstance(value, Mapping):
-        # Into a copy of what is there, which may be more than a dict: a defaultdict, a Counter.
+        # Into a copy of the present value, which may be more than a dict: a defaultdict, a Counter.
         found = copy.copy(current) if isinstance(current, dict) else {}
         before = dict(found)
         found.clear()
