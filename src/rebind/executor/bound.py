@@ -80,11 +80,12 @@ class Slot:
         assert self.grad is not None
         if self.request == "add":
             return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
-        old = self.grad.storage.tensor
-        if old is not None and not self.grad.is_shared:
+        storage = self.grad.storage
+        old = storage.tensor
+        if old is not None and not storage.shared:
             if self.stand_in is None:
                 self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            self.grad.exchange(self.stand_in)
+            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
         return None
 
     def take_gradient(self, found: Tensor | None) -> None:
@@ -126,6 +127,8 @@ class BoundArrays:
         The arguments by name. Two variables may share a name, and then share the slot.
     order
         The slots in the order of ``list_arguments()``.
+    wanted
+        The slots of arguments that get gradients.
     aux
         The auxiliary states by name.
     """
@@ -146,6 +149,7 @@ class BoundArrays:
             for node in graph.arguments
         }
         self.order = [self.slots[node.name] for node in graph.arguments]
+        self._find_wanted()
         self.aux: dict[str, NDArray | None] = {node.name: aux.get(node.name) for node in graph.auxiliary}
 
     # Arrays that are there, and what follows from them.
@@ -161,11 +165,6 @@ class BoundArrays:
         names = [name for name, slot in self.slots.items() if slot.array is None]
         names += [name for name, state in self.aux.items() if state is None]
         return ", ".join(map(repr, names))
-
-    @property
-    def wanted(self) -> list[Slot]:
-        """The arguments that get gradients."""
-        return [slot for slot in self.slots.values() if slot.grad is not None]
 
     @property
     def present(self) -> dict[str, NDArray]:
@@ -224,6 +223,11 @@ class BoundArrays:
                 slot.grad = None
             elif slot.grad is None:
                 slot.grad = slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
+        self._find_wanted()
+
+    def _find_wanted(self) -> None:
+        # Asked for in every step, and changed by `make_gradients` only.
+        self.wanted = [slot for slot in self.slots.values() if slot.grad is not None]
 
     def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
         """Copy arguments in, in the types that were bound; all are checked before the first is copied.

@@ -180,6 +180,9 @@ class Optimizer(Algorithm[State]):
         >>> weight.tensor, state[1].tensor
         (tensor([0.5000, 0.5000], dtype=torch.float16), tensor([0.5000, 0.5000]))
         """
+        if not self.multi_precision:
+            self.update(index, weight, grad, state)
+            return
         indices, weights, grads, states = in_lists(index, weight, grad, state)
         # Masters take the weights' positions in one ordinary update; then the weights are rounded from them.
         low = [k for k, each in enumerate(weights) if self._has_master(each)]
