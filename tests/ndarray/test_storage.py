@@ -498,3 +498,22 @@ def test_two_kinds_cannot_have_one_number():
     with pytest.raises(ValueError, match="storage type 'other': 91 is taken"):
         storage_types.add_storage_type("other", 91)
     assert isinstance(nd.ones((1,)).storage, DenseStorage)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("kvstore", ["local", None])
+def test_a_module_trains_it(devices, kvstore):
+    if devices == 2 and kvstore is None:
+        kvstore = "device"  # without a store the devices' weights would differ
+    x, w = mx.sym.var("x"), mx.sym.var("w", stype="shuffled", init=mx.init.Uniform())
+    net = mx.sym.FullyConnected(x, w, no_bias=True, num_hidden=3, name="fc")
+    random = np.random.RandomState(0)
+    data = mx.io.NDArrayIter(random.rand(8, 2).astype("float32"), np.arange(8) % 3, 4, data_name="x")
+    context = [mx.cpu(i) for i in range(devices)]
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"), data_names=["x"], context=context)
+    start = nd.ones((3, 2))
+    module.fit(
+        data, num_epoch=2, kvstore=kvstore, arg_params={"w": start}, optimizer_params={"learning_rate": 0.5}
+    )
+    trained = module.get_params()[0]["w"]
+    assert trained.stype == "shuffled" and not np.array_equal(trained.asnumpy(), start.asnumpy())

@@ -9,8 +9,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from ...device import cpu
 from ...errors import ParameterError, ShapeError
 from ...ndarray import NDArray, array
+from ...ndarray.base import wrap
+from ...ndarray.storage import DenseStorage, convert
 from ...shapes import Shape
 from .protocols import ArrayLike, InputDesc
 
@@ -196,17 +199,18 @@ def join(arrays: Sequence[NDArray], axis: int) -> NDArray:
 
 
 def mean(arrays: Sequence[NDArray]) -> NDArray:
-    """Return the mean over the devices, as a new array on the CPU of the arrays' own type.
+    """Return the mean over the devices, as a new array on the CPU of the arrays' own type and storage type.
 
     >>> import rebind as mx
     >>> mean([mx.nd.array([1, 2]), mx.nd.array([3, 4])]).asnumpy()
     array([2., 3.], dtype=float32)
     """
-    first = arrays[0].tensor.detach()
+    first = arrays[0].storage
     if len(arrays) == 1:
-        return NDArray(first.to("cpu", copy=True))
+        return wrap(first.to(torch.device("cpu"), copy=True), cpu())
     # In double precision: the mean of equal float16 values is that value, however many devices there are.
-    total = first.to("cpu", torch.float64)
+    total = arrays[0].tensor.detach().to("cpu", torch.float64)
     for other in arrays[1:]:
         total = total + other.tensor.detach().to("cpu", torch.float64)
-    return NDArray((total / len(arrays)).to(first.dtype))
+    average = DenseStorage((total / len(arrays)).to(first.dtype))
+    return wrap(convert(average, first.stype), cpu())
