@@ -18,6 +18,8 @@ DRAWS: dict[str, tuple[Callable[[draws.Source], Tensor], stats.rv_continuous]] =
     "uniform64": (lambda source: draws.uniform((COUNT,), source, dtype=torch.float64), stats.uniform(0, 1)),
     "normal": (lambda source: draws.normal((COUNT,), source, mean=1.0, std=2.0), stats.norm(1, 2)),
     "normal64": (lambda source: draws.normal((COUNT,), source, dtype=torch.float64), stats.norm(0, 1)),
+    "exponential": (lambda source: draws.exponential((COUNT,), source), stats.expon()),
+    "gamma": (lambda source: draws.gamma(torch.full((COUNT,), 2.5), source), stats.gamma(2.5)),
 }
 each_draw = pytest.mark.parametrize("name", DRAWS)
 
@@ -26,23 +28,6 @@ def seeded(number: int) -> draws.Source:
     source = draws.derive(torch.tensor(number), 1)
     assert source is not None
     return source
-
-
-# From the known-answer tests of the authors' library, Random123: key, counter, words.
-KNOWN_ANSWERS = [
-    ((0, 0), (0, 0), (0x6B20_0159, 0x99BA_4EFE)),
-    ((0xFFFF_FFFF, 0xFFFF_FFFF), (0xFFFF_FFFF, 0xFFFF_FFFF), (0x1CB9_96FC, 0xBB00_2BE7)),
-    ((0x1319_8A2E, 0x0370_7344), (0x243F_6A88, 0x85A3_08D3), (0xC492_3A9C, 0x483D_F7A0)),
-]
-
-
-@pytest.mark.parametrize(("key", "counter", "words"), KNOWN_ANSWERS)
-def test_the_cipher(key: tuple[int, int], counter: tuple[int, int], words: tuple[int, int]) -> None:
-    def word(number: int) -> Tensor:
-        return torch.tensor(number, dtype=torch.int64).to(torch.int32)
-
-    found = draws._threefry(draws.Seed(*map(word, key)), *map(word, counter))
-    assert tuple(int(each) & 0xFFFF_FFFF for each in found) == words
 
 
 @each_draw
@@ -80,6 +65,38 @@ def test_integers(low: int, high: int) -> None:
     counts = torch.bincount(drawn - low, minlength=high - low)
     assert drawn.dtype is torch.int32 and len(counts) == high - low
     assert high - low == 1 or stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_what_is_drawn_for_each_element_of_an_array(seeded: bool) -> None:
+    source = draws.derive(torch.tensor(1), 0) if seeded else torch.Generator().manual_seed(1)
+    rates = torch.tensor([[0.0], [4.0]]).expand(2, COUNT)
+    counts = draws.poisson(rates, source)
+    assert counts[0].eq(0).all() and abs(counts[1].mean() - 4) < 0.1 and abs(counts[1].var() - 4) < 0.2
+    chosen = draws.multinomial(torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 3.0]]), COUNT, source)
+    assert chosen[0].eq(1).all() and abs(chosen[1].float().mean() - 1.5) < 0.05
+    order = draws.permutation(100, source)
+    assert order.sort().values.tolist() == list(range(100)) and order.tolist() != list(range(100))
+
+
+def test_a_compiler_draws_the_same() -> None:
+    def step(seed: Tensor) -> list[Tensor]:
+        sources = [draws.derive(seed, number) for number in range(8)]
+        return [
+            draws.uniform((5,), sources[0], low=-1.0, high=3.0),
+            draws.normal((5,), sources[1], dtype=torch.float64),
+            draws.exponential((5,), sources[2]),
+            draws.bernoulli((5,), 0.5, sources[3], dtype=torch.float16),
+            draws.integers(-3, 3, (5,), sources[4], dtype=torch.int32),
+            draws.gamma(torch.ones(5), sources[5]),
+            draws.multinomial(torch.ones(2, 3), 5, sources[6]),
+            draws.permutation(5, draws.derive(sources[7], 1)),
+        ]
+
+    compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+    for number in (3, -7):
+        for found, wanted in zip(compiled(torch.tensor(number)), step(torch.tensor(number)), strict=True):
+            assert found.dtype is wanted.dtype and torch.equal(found, wanted)
 
 
 def test_a_seed_must_be_derived_before_use() -> None:

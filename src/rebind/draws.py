@@ -5,82 +5,65 @@ traces a step, the order in which operators run is its own, and a generator cann
 draws from a `Seed` of its own, derived from one seed that is an input of the step: the same seed gives the same
 numbers, whatever the compiler does.
 
-The numbers of a seed are those of Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, Parallel Random
-Numbers: As Easy as 1, 2, 3, 2011), which JAX uses too: element ``i`` is the counter ``i``, encrypted with the seed as
-the key. All elements are computed at once, in additions, rotations and exclusive ors of int32 that any compiler fuses.
+To a compiler a draw from a seed is one opaque operator. Behind it the seed, with the numbers of the uses that lead to
+this draw, is mixed by NumPy's `SeedSequence` into the seed of a generator of torch's own, so that both ways draw with
+the same code. A cipher in traced arithmetic (Threefry, as in JAX) would fuse with what uses the numbers, but inductor
+takes half a minute to write one such draw.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Seed", "Source", "bernoulli", "derive", "integers", "normal", "uniform"]
+__all__ = [
+    "Seed",
+    "Source",
+    "bernoulli",
+    "derive",
+    "exponential",
+    "gamma",
+    "integers",
+    "multinomial",
+    "normal",
+    "permutation",
+    "poisson",
+    "uniform",
+]
 
 
 class Seed(NamedTuple):
-    """What random numbers follow from: two int32 tensors without axes, the key of the cipher."""
+    """What random numbers follow from: the seed of a step, and the uses that it was derived for, one after the other.
 
-    low: Tensor
-    high: Tensor
+    It is on the CPU, for draws on any device: reading it there makes no device wait.
+    """
+
+    path: Tensor  # of int64, (1 + uses,)
 
 
 #: Where random numbers come from: a generator; a seed as it enters a step, an int64 tensor without axes; or what
 #: `derive` makes of that for one use. None is torch's own generator.
 Source: TypeAlias = torch.Generator | Seed | Tensor
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD1_1BDA
-#: How many random bits a type's fraction holds.
-_BITS = {torch.float64: 53, torch.float32: 24, torch.bfloat16: 24, torch.float16: 24}
-
 
 def derive(source: Source | None, number: int) -> Source | None:
-    """Return a source of its own for the use `number`, at least 0; a generator is itself, since drawing advances it.
+    """Return a source of its own for the use `number`; a generator is itself, since drawing advances it.
 
     >>> first, second = (derive(torch.tensor(7), number) for number in (1, 2))
-    >>> bool(first.low == second.low)
+    >>> first
+    Seed(path=tensor([7, 1]))
+    >>> bool(uniform((), first) == uniform((), second))
     False
     """
     if source is None or isinstance(source, torch.Generator):
         return source
-    if isinstance(source, Tensor):
-        source = Seed((source % 2**31).to(torch.int32), ((source >> 31) % 2**31).to(torch.int32))
-    # Elements of arrays count in the first word, and uses in the second, so that none of them meet.
-    return Seed(*_threefry(source, torch.zeros_like(source.low), torch.full_like(source.low, number + 1)))
-
-
-def _threefry(key: Seed, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two words of 32 random bits for each pair of counters; overflow of int32 wraps around, as it is to."""
-    keys = (key.low, key.high, key.low ^ key.high ^ _PARITY)
-    first, second = first + keys[0], second + keys[1]
-    for block in range(5):
-        for bits in _ROTATIONS[block % 2]:
-            first = first + second
-            second = ((second << bits) | _shifted(second, 32 - bits)) ^ first
-        first = first + keys[(block + 1) % 3]
-        second = second + keys[(block + 2) % 3] + (block + 1)
-    return first, second
-
-
-def _shifted(word: Tensor, bits: int) -> Tensor:
-    """Return the bits shifted to the right, with zeros from the left: torch's own shift copies the sign."""
-    return (word >> bits) & ((1 << (32 - bits)) - 1)
-
-
-def _fractions(seed: Seed, shape: Sequence[int], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return numbers from [0, 1) with all the bits that the type holds, in float64 or float32."""
-    count = math.prod(shape)
-    key = Seed(seed.low.to(device), seed.high.to(device))
-    elements = torch.arange(count, dtype=torch.int32, device=device).reshape(tuple(shape))
-    first, second = _threefry(key, elements, torch.zeros_like(elements))
-    if _BITS[dtype] == 53:
-        return (_shifted(first, 5).double() * 2.0**26 + _shifted(second, 6).double()) * 2.0**-53
-    return _shifted(first, 8).float() * 2.0**-24
+    path = source.path if isinstance(source, Seed) else source.reshape(1)
+    return Seed(torch.cat([path, torch.tensor([number])]))
 
 
 def uniform(
@@ -99,11 +82,7 @@ def uniform(
     >>> torch.equal(uniform((4,), derive(torch.tensor(1), 0)), uniform((4,), derive(torch.tensor(1), 0)))
     True
     """
-    if not isinstance(source, Seed):
-        return torch.empty(tuple(shape), dtype=dtype, device=device).uniform_(
-            low, high, generator=_generator(source)
-        )
-    return (_fractions(source, shape, torch.device(device), dtype) * (high - low) + low).to(dtype)
+    return _fill("uniform", source, shape, dtype, device, [low, high])
 
 
 def normal(
@@ -115,19 +94,27 @@ def normal(
     mean: float = 0.0,
     std: float = 1.0,
 ) -> Tensor:
-    """Return numbers of a normal distribution; from a seed by the method of Box and Muller (1958).
+    """Return numbers of a normal distribution.
 
     >>> round(normal((1000,), derive(torch.tensor(1), 0), mean=5.0, std=0.1).mean().item(), 1)
     5.0
     """
-    if not isinstance(source, Seed):
-        return torch.empty(tuple(shape), dtype=dtype, device=device).normal_(
-            mean, std, generator=_generator(source)
-        )
-    wide = torch.float64 if dtype is torch.float64 else torch.float32
-    radius, angle = (uniform(shape, derive(source, number), dtype=wide, device=device) for number in (1, 2))
-    drawn = (-2.0 * torch.log1p(-radius)).sqrt() * torch.cos(2.0 * math.pi * angle)
-    return (drawn * std + mean).to(dtype)
+    return _fill("normal", source, shape, dtype, device, [mean, std])
+
+
+def exponential(
+    shape: Sequence[int],
+    source: Source | None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+) -> Tensor:
+    """Return numbers of the exponential distribution with rate 1.
+
+    >>> round(exponential((10_000,), derive(torch.tensor(1), 0)).mean().item(), 1)
+    1.0
+    """
+    return _fill("exponential", source, shape, dtype, device)
 
 
 def bernoulli(
@@ -143,10 +130,7 @@ def bernoulli(
     >>> bernoulli((4,), 1.0, derive(torch.tensor(1), 0))
     tensor([1., 1., 1., 1.])
     """
-    if not isinstance(source, Seed):
-        out = torch.empty(tuple(shape), dtype=dtype, device=device)
-        return out.bernoulli_(probability, generator=_generator(source))
-    return (uniform(shape, source, device=device) < probability).to(dtype)
+    return _fill("bernoulli", source, shape, dtype, device, [probability])
 
 
 def integers(
@@ -163,15 +147,119 @@ def integers(
     >>> integers(3, 4, (2,), derive(torch.tensor(1), 0))
     tensor([3, 3])
     """
-    if not isinstance(source, Seed):
-        generator = _generator(source)
-        return torch.randint(low, high, tuple(shape), generator=generator, dtype=dtype, device=device)
-    # A fraction has 53 bits: one number is more likely than another by less than one in 2**53 / (high - low).
-    share = _fractions(source, shape, torch.device(device), torch.float64)
-    return ((share * (high - low)).floor() + low).to(dtype)
+    return _fill("integers", source, shape, dtype, device, [low, high])
 
 
-def _generator(source: Source | None) -> torch.Generator | None:
+def gamma(alpha: Tensor, source: Source | None) -> Tensor:
+    """Return numbers of gamma distributions with scale 1, one for each of the shape parameters `alpha`.
+
+    >>> round(gamma(torch.full((10_000,), 4.0), derive(torch.tensor(1), 0)).mean().item())
+    4
+    """
+    return _each("gamma", source, alpha)
+
+
+def poisson(rate: Tensor, source: Source | None) -> Tensor:
+    """Return numbers of Poisson distributions, one for each of the rates.
+
+    >>> poisson(torch.zeros(2), derive(torch.tensor(1), 0))
+    tensor([0., 0.])
+    """
+    return _each("poisson", source, rate)
+
+
+def multinomial(weights: Tensor, count: int, source: Source | None) -> Tensor:
+    """Return `count` indices for each row of `weights`, ``(..., count)`` of int64, drawn with replacement.
+
+    >>> multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, derive(torch.tensor(1), 0))
+    tensor([1, 1])
+    """
+    return _each("multinomial", source, weights, count)
+
+
+def permutation(count: int, source: Source | None, *, device: torch.device | str = "cpu") -> Tensor:
+    """Return the numbers below `count` in random order.
+
+    >>> permutation(3, derive(torch.tensor(1), 0)).sort().values
+    tensor([0, 1, 2])
+    """
+    if isinstance(source, Seed):  # the order in which as many things come that come at random times
+        return uniform((count,), source, dtype=torch.float64, device=device).argsort()
+    return torch.randperm(count, generator=_generator(source), device=device)
+
+
+def _whole(out: Tensor, low: float, high: float, generator: torch.Generator | None) -> Tensor:
+    return out.random_(int(low), int(high), generator=generator)
+
+
+# How each kind of number is drawn with a generator. Some kinds fill an array, and some draw for each element of one.
+_FILLS: dict[str, Callable[..., Tensor]] = {
+    "uniform": Tensor.uniform_, "normal": Tensor.normal_, "bernoulli": Tensor.bernoulli_,
+    "exponential": Tensor.exponential_, "integers": _whole,
+}  # fmt: skip
+_DRAWS: dict[str, Callable[..., Tensor]] = {
+    "gamma": torch._standard_gamma,
+    "poisson": torch.poisson,
+    "multinomial": functools.partial(torch.multinomial, replacement=True),
+}
+
+
+def _fill(
+    kind: str,
+    source: Source | None,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    device: torch.device | str,
+    numbers: Sequence[float] = (),
+) -> Tensor:
+    """Return an array of numbers of one distribution."""
+    if isinstance(source, Seed):
+        return _seeded_fill(source.path, kind, list(shape), dtype, torch.device(device), list(numbers))
+    out = torch.empty(tuple(shape), dtype=dtype, device=device)
+    return _FILLS[kind](out, *numbers, generator=_generator(source))
+
+
+def _each(kind: str, source: Source | None, given: Tensor, *counts: int) -> Tensor:
+    """Return numbers that follow from the elements of an array."""
+    if isinstance(source, Seed):
+        return _seeded_each(source.path, kind, given.detach(), list(counts))
+    return _DRAWS[kind](given, *counts, generator=_generator(source))
+
+
+def _generator(source: torch.Generator | Tensor | None) -> torch.Generator | None:
     if isinstance(source, Tensor):
         raise TypeError("a seed is used through derive(), so that no two operators draw the same numbers")
-    return source if isinstance(source, torch.Generator) else None
+    return source
+
+
+def _seeded(path: Tensor, device: torch.device) -> torch.Generator:
+    """Return a generator whose numbers follow from a seed and its uses, and from nothing else."""
+    # SeedSequence takes numbers without sign.
+    words = np.random.SeedSequence([number % 2**64 for number in path.tolist()])
+    return torch.Generator(device).manual_seed(int(words.generate_state(1, np.uint64)[0]))
+
+
+@torch.library.custom_op("rebind::fill_from_seed", mutates_args=())
+def _seeded_fill(
+    path: Tensor, kind: str, shape: list[int], dtype: torch.dtype, device: torch.device, numbers: list[float]
+) -> Tensor:
+    return _fill(kind, _seeded(path, device), shape, dtype, device, numbers)
+
+
+@_seeded_fill.register_fake
+def _(
+    path: Tensor, kind: str, shape: list[int], dtype: torch.dtype, device: torch.device, numbers: list[float]
+) -> Tensor:
+    return torch.empty(tuple(shape), dtype=dtype, device=device)
+
+
+@torch.library.custom_op("rebind::draw_from_seed", mutates_args=())
+def _seeded_each(path: Tensor, kind: str, given: Tensor, counts: list[int]) -> Tensor:
+    return _each(kind, _seeded(path, given.device), given, *counts)
+
+
+@_seeded_each.register_fake
+def _(path: Tensor, kind: str, given: Tensor, counts: list[int]) -> Tensor:
+    if kind == "multinomial":
+        return given.new_empty((*given.shape[:-1], *counts), dtype=torch.int64)
+    return torch.empty_like(given)

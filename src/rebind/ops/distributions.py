@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from .. import draws
-from ..draws import Seed, Source
-from ..errors import ArgumentError, ShapeError
+from ..draws import Source
+from ..errors import ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
@@ -36,16 +36,6 @@ Draw: TypeAlias = Callable[..., Tensor]
 Check: TypeAlias = Callable[[Params], "str | None"]
 
 
-def _generator(kind: str, source: Generator) -> torch.Generator | None:
-    """Return the generator for a distribution whose method takes an unknown number of draws: no seed serves it."""
-    if source is None or isinstance(source, torch.Generator):
-        return source
-    raise ArgumentError(
-        f"random {kind}: draws from a generator only, which there is none of where a compiler traces; "
-        f"got {type(source).__name__}. Draw outside of the compiled step."
-    )
-
-
 def _uniform(generator: Generator, low: Tensor, high: Tensor) -> Tensor:
     # Scaled here rather than in the draw: each element has bounds of its own.
     return low + (high - low) * draws.uniform(low.shape, generator, dtype=low.dtype, device=low.device)
@@ -56,21 +46,15 @@ def _normal(generator: Generator, mean: Tensor, deviation: Tensor) -> Tensor:
 
 
 def _exponential(generator: Generator, rate: Tensor) -> Tensor:
-    if isinstance(generator, Seed):  # by the inverse of the distribution function
-        return (
-            -torch.log1p(-draws.uniform(rate.shape, generator, dtype=rate.dtype, device=rate.device)) / rate
-        )
-    return torch.empty_like(rate).exponential_(generator=_generator("exponential", generator)) / rate
+    return draws.exponential(rate.shape, generator, dtype=rate.dtype, device=rate.device) / rate
 
 
 def _gamma(generator: Generator, alpha: Tensor, beta: Tensor) -> Tensor:
-    return (
-        torch._standard_gamma(alpha, generator=_generator("gamma", generator)) * beta
-    )  # beta is a scale here, not a rate
+    return draws.gamma(alpha, generator) * beta  # beta is a scale here, not a rate
 
 
 def _poisson(generator: Generator, rate: Tensor) -> Tensor:
-    return torch.poisson(rate, generator=_generator("poisson", generator))
+    return draws.poisson(rate, generator)
 
 
 def _negative_binomial(generator: Generator, k: Tensor, p: Tensor) -> Tensor:

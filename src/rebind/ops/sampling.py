@@ -65,7 +65,7 @@ def sample_multinomial(
     shape: Sizes = (),
     get_prob: bool = False,
     dtype: torch.dtype = torch.int32,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Draws of `shape` of positions along the last axis of `data`, whose elements are their probabilities.
 
@@ -87,7 +87,7 @@ def sample_multinomial(
     if count == 0:
         raise ParameterError(f"shape must hold no 0; got {shape}")
     # A draw has no gradient; that of its probability comes from `gather` below.
-    chosen = torch.multinomial(data.detach(), count, replacement=True, generator=generator)
+    chosen = draws.multinomial(data.detach(), count, generator)
     target = (*data.shape[:-1], *shape) or (1,)
     positions = chosen.reshape(target).to(dtype)
     if not get_prob:
@@ -96,13 +96,13 @@ def sample_multinomial(
 
 
 @operator("_shuffle", "shuffle", same_shape=True)
-def shuffle(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+def shuffle(data: Tensor, *, generator: Source | None = None) -> Tensor:
     """`data` with its slices along the first axis in random order.
 
     >>> shuffle(torch.tensor([1, 2, 3])).sort().values
     tensor([1, 2, 3])
     """
-    order = torch.randperm(data.shape[0], generator=generator, device=data.device)
+    order = draws.permutation(data.shape[0], generator, device=data.device)
     return torch.index_select(data, 0, order)
 
 
@@ -116,7 +116,7 @@ def sample_unique_zipfian(
     *,
     range_max: Annotated[int, AtLeast(1)],
     shape: Sizes | None = None,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
     device: torch.device | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Different integers below `range_max`, by the approximately log-uniform (Zipfian) distribution.
@@ -147,10 +147,10 @@ def sample_unique_zipfian(
     number = torch.arange(range_max, dtype=torch.float64, device=device)
     rate = (torch.log1p(1 / (number + 1)) / math.log(range_max + 1)).to(torch.float32)
     # Waiting times of a Poisson process are exponential.
-    first = torch.empty(rows, range_max, device=device).exponential_(generator=generator) / rate
+    first = draws.exponential((rows, range_max), generator, device=device or "cpu") / rate
     times, drawn = torch.topk(first, count, dim=1, largest=False, sorted=True)
     repeated = ((times[:, -1:] - times) * rate[drawn]).sum(1)
-    return drawn, torch.poisson(repeated, generator=generator).to(torch.int64) + count
+    return drawn, draws.poisson(repeated, generator).to(torch.int64) + count
 
 
 @sample_unique_zipfian.check

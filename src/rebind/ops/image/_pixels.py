@@ -7,6 +7,8 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
+from ... import draws
+from ...draws import Source
 from ...errors import ShapeError
 from ...params import AtLeast
 
@@ -45,8 +47,8 @@ def store(values: Tensor, dtype: torch.dtype) -> Tensor:
     return values.to(dtype)
 
 
-def draw(low: float, high: float, data: Tensor, generator: torch.Generator | None) -> Tensor:
+def draw(low: float, high: float, data: Tensor, generator: Source | None) -> Tensor:
     """Return one number from the uniform distribution on ``[low, high)``, as an array without axes."""
     # A tensor, not a number: a draw that the host reads would wait for the device.
-    drawn = torch.rand((), generator=generator, dtype=data.dtype, device=data.device)
+    drawn = draws.uniform((), generator, dtype=data.dtype, device=data.device)
     return low + (high - low) * drawn

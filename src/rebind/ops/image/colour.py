@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ... import draws
+from ...draws import Source
 from ...params import Params
 from ..spec import operator
 from ._pixels import Factor, check_colours, compute, draw, store
@@ -89,7 +91,7 @@ def _lit(data: Tensor, alpha: Tensor) -> Tensor:
 
 @operator("_image_random_brightness", same_shape=True)
 def random_brightness(
-    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
+    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: Source | None = None
 ) -> Tensor:
     """`data` multiplied by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
@@ -107,7 +109,7 @@ def random_brightness(
 
 @operator("_image_random_contrast", same_shape=True)
 def random_contrast(
-    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
+    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: Source | None = None
 ) -> Tensor:
     """`data` scaled about its mean brightness by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
@@ -128,7 +130,7 @@ def random_contrast(
 
 @operator("_image_random_saturation", same_shape=True)
 def random_saturation(
-    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
+    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: Source | None = None
 ) -> Tensor:
     """Pixels scaled about their own grey by a factor drawn uniformly from ``[min_factor, max_factor)``.
 
@@ -151,7 +153,7 @@ def random_saturation(
 
 @operator("_image_random_hue", same_shape=True)
 def random_hue(
-    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: torch.Generator | None = None
+    data: Tensor, *, min_factor: Factor, max_factor: Factor, generator: Source | None = None
 ) -> Tensor:
     """Hues rotated by a fraction of the circle drawn uniformly from ``[min_factor, max_factor)``.
 
@@ -178,7 +180,7 @@ def random_color_jitter(
     contrast: float,
     saturation: float,
     hue: float,
-    generator: torch.Generator | None = None,
+    generator: Source | None = None,
 ) -> Tensor:
     """Brightness, contrast, saturation and hue changed at random, in random order.
 
@@ -203,11 +205,11 @@ def random_color_jitter(
     # A rotation is drawn around 0, the factors of the others around 1.
     low = torch.tensor([-hue if kind == 3 else 1 - amounts[kind] for kind in kinds], dtype=dtype)
     wide = torch.tensor([2 * amounts[kind] for kind in kinds], dtype=dtype)
-    drawn = torch.rand(len(kinds), generator=generator, dtype=dtype, device=device)
+    drawn = draws.uniform((len(kinds),), generator, dtype=dtype, device=device)
     factors = low.to(device) + wide.to(device) * drawn
     # The order is drawn on the device and not known here: each step computes all changes, and `where` selects the one
     # whose turn it is.
-    order = torch.randperm(len(kinds), generator=generator, device=device)
+    order = draws.permutation(len(kinds), generator, device=device)
     turns, factors = torch.tensor(kinds, device=device)[order], factors[order]
     out = data
     for turn, factor in zip(turns, factors, strict=True):
@@ -254,9 +256,7 @@ def _(p: Params) -> str | None:
 
 
 @operator("_image_random_lighting", same_shape=True)
-def random_lighting(
-    data: Tensor, *, alpha_std: float = 0.05, generator: torch.Generator | None = None
-) -> Tensor:
+def random_lighting(data: Tensor, *, alpha_std: float = 0.05, generator: Source | None = None) -> Tensor:
     """`adjust_lighting` with numbers drawn from the normal distribution with standard deviation `alpha_std`.
 
     Shapes
@@ -269,5 +269,5 @@ def random_lighting(
     check_colours(data)
     values = compute(data)
     # One draw for the image, not one for each pixel.
-    drawn = torch.randn(3, generator=generator, dtype=values.dtype, device=data.device)
+    drawn = draws.normal((3,), generator, dtype=values.dtype, device=data.device)
     return store(_lit(values, drawn * alpha_std), data.dtype)

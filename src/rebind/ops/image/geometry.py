@@ -7,6 +7,8 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
+from ... import draws
+from ...draws import Source
 from ...errors import ShapeError
 from ...params import AtLeast, Between, Params
 from ..spec import Operator, operator
@@ -102,10 +104,10 @@ def _declare_flips(side: str, axis: int, what: str, example: str = "") -> tuple[
         check_axes(data)
         return data.flip(axis)
 
-    def random_flip(data: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+    def random_flip(data: Tensor, *, generator: Source | None = None) -> Tensor:
         check_axes(data, batch=False)
         # Both are computed and one selected, so that the device need not report what was drawn.
-        turn = torch.rand((), generator=generator, device=data.device) < 0.5
+        turn = draws.uniform((), generator, device=data.device) < 0.5
         return torch.where(turn, data.flip(axis), data)
 
     shapes = "\n\nShapes\n------\ndata, out : (H, W, C)"
