@@ -253,6 +253,7 @@ def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, trainin
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inductor imports what torch itself deprecates
 @all_cases
 @each_mode
 def test_inductor_compiles_a_whole_step(name: str, training: bool) -> None:
