@@ -1,20 +1,28 @@
-"""What a symbol is bound with, as checks are given it: lists or dicts, of arrays of any kind."""
+"""The arrays that a check binds a symbol with: given in a list or a dict, of any kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..errors import NameLookupError, ParameterError, near_names
-from ..executor import Executor
+from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
-from .defaults import as_numpy
+from .defaults import ArrayLike, as_numpy
 
-__all__ = ["by_name", "dense_only", "must_be_known", "on_device", "parsed", "put_state", "requests_of"]
+__all__ = [
+    "ArraysLike", "by_name", "dense_only", "must_be_known", "on_device", "parsed", "put_state", "requests_of",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+#: Arrays by name, or in the order of the symbol's arguments, outputs or auxiliary states.
+ArraysLike: TypeAlias = "Mapping[str, ArrayLike] | Sequence[ArrayLike]"
 
 
 def must_be_known(who: str, given: Iterable[str], names: Sequence[str]) -> None:
@@ -29,7 +37,7 @@ def must_be_known(who: str, given: Iterable[str], names: Sequence[str]) -> None:
             raise NameLookupError(f"{who}: no {name!r}{near_names(name, names)} Names: {', '.join(names)}.")
 
 
-def by_name(who: str, values: Any, names: Sequence[str]) -> dict[str, Any]:
+def by_name(who: str, values: Mapping[str, T] | Sequence[T], names: Sequence[str]) -> dict[str, T]:
     """Return the values by name, from a list in the order of `names` or from a dict that has them all.
 
     >>> by_name("check: location", [1, 2], ["data", "weight"])
@@ -46,7 +54,7 @@ def by_name(who: str, values: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: values[name] for name in names}
 
 
-def on_device(values: Mapping[str, Any], ctx: Device, dtype: Any) -> dict[str, NDArray]:
+def on_device(values: Mapping[str, ArrayLike], ctx: Device, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return copies on a device in one type, or each in its own with ``dtype="asnumpy"``.
 
     >>> import rebind as mx
@@ -61,17 +69,28 @@ def on_device(values: Mapping[str, Any], ctx: Device, dtype: Any) -> dict[str, N
 
 
 def parsed(
-    who: str, sym: Symbol, location: Any, aux_states: Any, ctx: Device | None, dtype: Any
+    who: str,
+    sym: Symbol,
+    location: ArraysLike,
+    aux_states: ArraysLike | None,
+    ctx: Device | None,
+    dtype: DTypeLike,
 ) -> tuple[Device, dict[str, NDArray], dict[str, NDArray]]:
-    """Return the device, and arguments and auxiliary states by name as arrays on it."""
+    """Return the device, and arguments and auxiliary states by name as arrays on it.
+
+    >>> import rebind as mx
+    >>> device, args, aux = parsed("check", mx.sym.var("x") * 2, [[1.0, 2.0]], None, mx.cpu(1), "float64")
+    >>> device, args["x"].asnumpy(), aux
+    (cpu(1), array([1., 2.]), {})
+    """
     device = as_device(ctx, f"{who}: ctx")
     args = by_name(f"{who}: location", location, sym.list_arguments())
     aux = by_name(f"{who}: aux_states", aux_states or {}, sym.list_auxiliary_states())
     return device, on_device(args, device, dtype), on_device(aux, device, dtype)
 
 
-def requests_of(who: str, grad_req: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the gradient request of each name, from one word, a list, or a dict of those that are not null.
+def requests_of(who: str, grad_req: GradReqs, names: Sequence[str]) -> dict[str, str]:
+    """Return the gradient request of each name, from one for all, a list, or a dict of those that are not null.
 
     >>> requests_of("check: grad_req", {"weight": "add"}, ["data", "weight"])
     {'data': 'null', 'weight': 'add'}
@@ -85,17 +104,29 @@ def requests_of(who: str, grad_req: Any, names: Sequence[str]) -> dict[str, str]
 
 
 def dense_only(who: str, stypes: Mapping[str, str] | None) -> None:
-    """Raise a ParameterError for a kind of storage that is not dense."""
+    """Raise a ParameterError for a storage type other than dense.
+
+    >>> dense_only("check", {"weight": "csr"})
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: check: the storage type of 'weight' must be 'default'; got 'csr'. ...
+    """
     for name, stype in (stypes or {}).items():
         if stype != "default":
             raise ParameterError(
-                f"{who}: storage of the gradient of {name!r} must be 'default'; got {stype!r}. "
-                "Sparse storage is not there yet."
+                f"{who}: the storage type of {name!r} must be 'default'; got {stype!r}. "
+                "Sparse storage is not supported yet."
             )
 
 
 def put_state(executor: Executor, name: str, value: np.ndarray) -> None:
-    """Write a value into an auxiliary state of an executor."""
+    """Write a value into an auxiliary state of an executor.
+
+    >>> import rebind as mx
+    >>> exe = mx.sym.BatchNorm(mx.sym.var("x"), name="bn").simple_bind(mx.cpu(), x=(4, 2))
+    >>> put_state(exe, "bn_moving_mean", np.array([1.0, 2.0]))
+    >>> exe.aux_dict["bn_moving_mean"].asnumpy()
+    array([1., 2.], dtype=float32)
+    """
     must_be_known("aux_states", [name], list(executor.aux_dict))
     state = executor.aux_dict[name]
     assert state is not None  # it is bound

@@ -1,16 +1,16 @@
-"""Comparing arrays, and what is to raise or to be tried again."""
+"""Comparing arrays, checking that a call raises, and retrying tests of random numbers."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..errors import ParameterError, ShapeError
 from ..ndarray import NDArray
-from .defaults import as_numpy, get_etol, get_tols
+from .defaults import ArrayLike, as_numpy, get_etol, get_tols
 
 __all__ = [
     "almost_equal",
@@ -27,9 +27,19 @@ __all__ = [
     "same_array",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same shape and elements."""
+#: An array or number, None, or nested tuples of them: the states of an optimizer.
+NestedArrays: TypeAlias = "NDArray | np.ndarray | float | Sequence[NestedArrays] | None"
+
+
+def same(a: ArrayLike, b: ArrayLike) -> bool:
+    """Return whether two arrays have the same shape and elements.
+
+    >>> same(np.array([1, 2]), [1, 2]), same(np.ones((1, 2)), np.ones(2))
+    (True, False)
+    """
     return np.array_equal(as_numpy(a), as_numpy(b))
 
 
@@ -50,18 +60,20 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
 def _violations(
     a: np.ndarray, b: np.ndarray, rtol: float, atol: float, equal_nan: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each difference fits into ``atol + rtol * |b|``, and whether it does not.
+    """Return each difference as a multiple of the tolerance ``atol + rtol * |b|``, and whether it is too large.
 
-    NaN counts as infinitely far off, unless it stands on both sides and `equal_nan` is set.
+    NaN counts as infinitely far off, unless it is on both sides and `equal_nan` is set.
     """
     wide = np.result_type(a, b, np.float64)
-    # Whole numbers are compared as such first: float64 cannot hold every int64.
+    # Integers are compared as such first: float64 cannot represent every int64.
     equal = a == b
     x, y = np.broadcast_arrays(a.astype(wide), b.astype(wide))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         off = np.abs(x - y)
         limit = atol + rtol * np.abs(y)
         ratio = np.where(off == 0, 1.0, off) / limit
+        # `~(off <= limit)` is true for NaN, where `off > limit` is not. The last term is for large integers that
+        # differ although their float64 values do not: without a tolerance they count as off.
         bad = ~(off <= limit) | ~np.isfinite(y) | ~np.isfinite(x) | ((off == 0) & (limit == 0))
     right = equal | (equal_nan & np.isnan(x) & np.isnan(y))
     bad = bad & ~right
@@ -70,9 +82,9 @@ def _violations(
 
 
 def find_max_violation(
-    a: Any, b: Any, rtol: float | None = None, atol: float | None = None
+    a: ArrayLike, b: ArrayLike, rtol: float | None = None, atol: float | None = None
 ) -> tuple[tuple[int, ...], float]:
-    """Return where the difference is worst, and how many times it is what the tolerance allows.
+    """Return the position of the worst difference, and its ratio to the tolerance.
 
     >>> find_max_violation(np.array([1.0, 2.0]), np.array([1.0, 4.0]), rtol=0.25, atol=0)
     ((1,), 2.0)
@@ -88,6 +100,7 @@ def find_max_violation(
 
 def _must_broadcast(a: np.ndarray, b: np.ndarray, names: Sequence[str], use_broadcast: bool) -> None:
     try:
+        # Asked for its ValueError only, hence `or True`.
         fits = a.shape == b.shape or (use_broadcast and bool(np.broadcast_shapes(a.shape, b.shape) or True))
     except ValueError:
         fits = False
@@ -98,8 +111,8 @@ def _must_broadcast(a: np.ndarray, b: np.ndarray, names: Sequence[str], use_broa
 
 
 def almost_equal(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: float | None = None,
     atol: float | None = None,
     equal_nan: bool = False,
@@ -118,8 +131,8 @@ def almost_equal(
 
 
 def assert_almost_equal(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: float | None = None,
     atol: float | None = None,
     names: Sequence[str] = ("a", "b"),
@@ -132,7 +145,7 @@ def assert_almost_equal(
     Parameters
     ----------
     a, b
-        Arrays or numbers; `b` is what is right.
+        Arrays or numbers; `b` is the reference.
     rtol, atol
         Tolerances; those of the coarser of the two types if None.
     names
@@ -140,15 +153,15 @@ def assert_almost_equal(
     equal_nan
         Whether NaN equals NaN.
     use_broadcast
-        Whether shapes that broadcast to each other will do.
+        Whether shapes may differ as long as they broadcast to each other.
     mismatches
         How many of the worst positions the message shows. The second number, at which MXNet stops counting, has no
-        use here: all are counted.
+        effect here: all are counted.
 
     Raises
     ------
     AssertionError
-        It names the worst positions and what is there.
+        It lists the worst positions and their values.
 
     Examples
     --------
@@ -162,8 +175,8 @@ def assert_almost_equal(
 
 
 def assert_almost_equal_with_err(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: float | None = None,
     atol: float | None = None,
     etol: float | None = None,
@@ -171,13 +184,16 @@ def assert_almost_equal_with_err(
     equal_nan: bool = False,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Check as `assert_almost_equal` does, but let a share `etol` of the elements be off."""
+    """Check as `assert_almost_equal` does, but let a share `etol` of the elements be off.
+
+    >>> assert_almost_equal_with_err(np.array([1.0, 2.0]), np.array([1.0, 3.0]), etol=0.5)
+    """
     _assert_close(a, b, rtol, atol, get_etol(etol), names, equal_nan, True, mismatches[0])
 
 
 def _assert_close(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: float | None,
     atol: float | None,
     etol: float,
@@ -198,6 +214,7 @@ def _assert_close(
         f"by more than rtol={rtol:g}, atol={atol:g}"
     ]
     x, y = np.broadcast_arrays(x, y)
+    # Stable, so that of equally bad positions the first ones are shown; `count` keeps the good ones out.
     worst = np.argsort(-np.where(bad, ratio, -1.0), axis=None, kind="stable")[: min(shown, count)]
     for flat in worst:
         position = tuple(int(i) for i in np.unravel_index(flat, bad.shape))
@@ -210,14 +227,20 @@ def _assert_close(
     raise AssertionError("\n".join(lines))
 
 
-def almost_equal_ignore_nan(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
-    """Return whether two arrays are almost equal wherever neither is NaN."""
+def almost_equal_ignore_nan(
+    a: ArrayLike, b: ArrayLike, rtol: float | None = None, atol: float | None = None
+) -> bool:
+    """Return whether two arrays are almost equal wherever neither is NaN.
+
+    >>> almost_equal_ignore_nan(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
+    True
+    """
     return almost_equal(*_without_nan(a, b), *get_tols(a, b, rtol, atol))
 
 
 def assert_almost_equal_ignore_nan(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: float | None = None,
     atol: float | None = None,
     names: Sequence[str] = ("a", "b"),
@@ -229,7 +252,7 @@ def assert_almost_equal_ignore_nan(
     assert_almost_equal(*_without_nan(a, b), *get_tols(a, b, rtol, atol), names=names)
 
 
-def _without_nan(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+def _without_nan(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x, y = as_numpy(a), as_numpy(b)
     _must_broadcast(x, y, ("a", "b"), True)
     x, y = np.broadcast_arrays(x, y)
@@ -237,26 +260,41 @@ def _without_nan(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.where(missing, 0, x), np.where(missing, 0, y)
 
 
-def assert_allclose(a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True) -> None:
-    """Check that two arrays are close, with NumPy's defaults instead of those of the types."""
+def assert_allclose(
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
+) -> None:
+    """Check that two arrays are close, with NumPy's defaults instead of those of the types.
+
+    >>> assert_allclose(np.array([1.0, np.nan]), np.array([1.0 + 1e-8, np.nan]))
+    """
     assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
-def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:
-    """Check that two arrays, or nested tuples of arrays and None, are almost equal."""
+def compare_ndarray_tuple(
+    t1: NestedArrays, t2: NestedArrays, rtol: float | None = None, atol: float | None = None
+) -> None:
+    """Check that two arrays, or nested tuples of arrays and None, are almost equal.
+
+    >>> compare_ndarray_tuple((np.ones(2), None), (np.ones(2), None))
+    >>> compare_ndarray_tuple((np.ones(2), None), (None, None))
+    Traceback (most recent call last):
+    AssertionError: one of the two is None: array([1., 1.]) and None
+    """
     if t1 is None or t2 is None:
         if t1 is not t2:
             raise AssertionError(f"one of the two is None: {t1!r} and {t2!r}")
-    elif isinstance(t1, (tuple, list)) or isinstance(t2, (tuple, list)):
-        if not (isinstance(t1, (tuple, list)) and isinstance(t2, (tuple, list))) or len(t1) != len(t2):
-            raise AssertionError(f"the two are built differently: {t1!r} and {t2!r}")
+    elif isinstance(t1, Sequence) or isinstance(t2, Sequence):
+        if not (isinstance(t1, Sequence) and isinstance(t2, Sequence)) or len(t1) != len(t2):
+            raise AssertionError(f"the two are nested differently: {t1!r} and {t2!r}")
         for first, second in zip(t1, t2, strict=True):
             compare_ndarray_tuple(first, second, rtol, atol)
     else:
         assert_almost_equal(t1, t2, rtol, atol)
 
 
-def assert_exception(f: Callable, exception_type: type[BaseException], *args: Any, **kwargs: Any) -> None:
+def assert_exception(
+    f: Callable[P, object], exception_type: type[BaseException], *args: P.args, **kwargs: P.kwargs
+) -> None:
     """Check that ``f(*args, **kwargs)`` raises an `exception_type`; another error passes through.
 
     >>> assert_exception(int, ValueError, "ten")
@@ -270,10 +308,10 @@ def assert_exception(f: Callable, exception_type: type[BaseException], *args: An
     )
 
 
-def retry(n: int) -> Callable[[Callable], Callable]:
+def retry(n: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Run a test up to `n` times until it passes: for tests of random numbers, which fail now and then.
 
-    Only AssertionError is tried again; that of the last time passes through.
+    Only AssertionError is retried; that of the last attempt passes through.
 
     >>> @retry(3)
     ... def test():
@@ -283,9 +321,9 @@ def retry(n: int) -> Callable[[Callable], Callable]:
     if n < 1:
         raise ParameterError(f"retry: n must be >= 1; got {n}")
 
-    def decorate(test: Callable) -> Callable:
+    def decorate(test: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(test)
-        def tried(*args: Any, **kwargs: Any) -> Any:
+        def tried(*args: P.args, **kwargs: P.kwargs) -> T:
             for _ in range(n - 1):
                 try:
                     return test(*args, **kwargs)

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..dtypes import DTypeLike
 from ..errors import NameLookupError, ParameterError, near_names
-from ..executor import Executor
+from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from .binding import must_be_known, put_state
 from .compare import assert_almost_equal
-from .defaults import as_numpy, dtype_name, element_type, get_rtol
+from .defaults import ArrayLike, as_numpy, dtype_name, element_type, get_rtol
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["check_consistency"]
+
+#: A tolerance: a number, a number for each type, or None for those of the types.
+Tolerance: TypeAlias = "float | Mapping[DTypeLike, float] | None"
 
 
 def check_consistency(
     sym: Symbol | Sequence[Symbol],
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
-    grad_req: Any = "write",
-    arg_params: Mapping[str, Any] | None = None,
-    aux_params: Mapping[str, Any] | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    grad_req: GradReqs = "write",
+    arg_params: Mapping[str, ArrayLike] | None = None,
+    aux_params: Mapping[str, ArrayLike] | None = None,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
     raise_on_err: bool = True,
-    ground_truth: Mapping[str, Any] | None = None,
+    ground_truth: Mapping[str, NDArray] | None = None,
     equal_nan: bool = False,
     use_uniform: bool = False,
-    rand_type: Any = np.float64,
+    rand_type: npt.DTypeLike = np.float64,
 ) -> dict[str, NDArray]:
     """Check that a symbol gives the same outputs and gradients on several devices and in several types.
 
     Parameters
     ----------
     sym
-        The symbol, or one for each place of `ctx_list` with the same names of arguments.
+        The symbol, or one for each entry of `ctx_list`, with the same names of arguments.
     ctx_list
-        In each position a dict with ``'ctx'``, the shapes of the inputs by name, and optionally ``'type_dict'``, types
+        For each run a dict with ``'ctx'``, the shapes of the inputs by name, and optionally ``'type_dict'``, types
         by name.
     scale
         The standard deviation of the random arguments (or the bound, with `use_uniform`).
     grad_req
-        ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict. With ``'null'`` only outputs are compared.
+        ``'write'``, ``'add'`` or ``'null'``: one for all, a list or a dict. With ``'null'`` only outputs are compared.
     arg_params, aux_params
         Values by name instead of random ones (arguments) or of what binding gives (auxiliary states).
     rtol, atol
@@ -53,7 +60,7 @@ def check_consistency(
     raise_on_err
         Whether a difference raises; otherwise it is printed.
     ground_truth
-        What is right, by name of output and of argument; the results in the finest type if None.
+        The reference, by name of output and of argument; the results in the finest type if None.
     equal_nan
         Whether NaN equals NaN.
     use_uniform
@@ -64,7 +71,7 @@ def check_consistency(
     Returns
     -------
     dict
-        What was taken for right: the outputs by name, and the gradients by name of argument.
+        The reference: the outputs by name, and the gradients by name of argument.
 
     Examples
     --------
@@ -80,7 +87,8 @@ def check_consistency(
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     if len(symbols) != len(ctx_list) or len(ctx_list) < (1 if ground_truth else 2):
         raise ParameterError(
-            f"{who}: needs two or more places, and a symbol for each; got {len(ctx_list)} and {len(symbols)}"
+            f"{who}: ctx_list must have two or more entries, and a symbol for each; "
+            f"got {len(ctx_list)} and {len(symbols)}"
         )
     names = symbols[0].list_arguments()
     if any(other.list_arguments() != names for other in symbols):
@@ -88,14 +96,15 @@ def check_consistency(
     executors = []
     for one, setting in zip(symbols, ctx_list, strict=True):
         if "ctx" not in setting:
-            raise ParameterError(f"{who}: each place of ctx_list must have 'ctx'; got {dict(setting)!r}")
+            raise ParameterError(f"{who}: each entry of ctx_list must have 'ctx'; got {dict(setting)!r}")
         executors.append(one.simple_bind(grad_req=grad_req, **setting))
-    _fill_alike(executors, scale, arg_params or {}, aux_params or {}, use_uniform, rand_type)
+    _fill_equal(executors, scale, arg_params or {}, aux_params or {}, use_uniform, rand_type)
 
     results = _results_of(executors)
     finest = max(range(len(executors)), key=lambda i: _fineness(executors[i].outputs[0]))
     truth = results[finest] if ground_truth is None else dict(ground_truth)
     for name in truth:
+        # The runs may differ in what they have: gradients exist only where one was asked for.
         if not any(name in found for found in results):
             raise NameLookupError(f"{who}: ground_truth has {name!r}{near_names(name, results[0])}")
     for number, found in enumerate(results):
@@ -118,13 +127,13 @@ def check_consistency(
     return truth
 
 
-def _fill_alike(
+def _fill_equal(
     executors: Sequence[Executor],
     scale: float,
-    arg_params: Mapping[str, Any],
-    aux_params: Mapping[str, Any],
+    arg_params: Mapping[str, ArrayLike],
+    aux_params: Mapping[str, ArrayLike],
     use_uniform: bool,
-    rand_type: Any,
+    rand_type: npt.DTypeLike,
 ) -> None:
     """Give all executors the same arguments, gradients to add to and auxiliary states."""
     must_be_known("check_consistency: arg_params", arg_params, list(executors[0].arg_dict))
@@ -139,10 +148,10 @@ def _fill_alike(
             executor.arg_dict[name][:] = value
             grad = executor.grad_dict.get(name)
             if grad is not None:
-                grad[:] = 0
-    for name, value in aux_params.items():
+                grad[:] = 0  # grad_req='add' adds to it
+    for name, state in aux_params.items():
         for executor in executors:
-            put_state(executor, name, as_numpy(value))
+            put_state(executor, name, as_numpy(state))
 
 
 def _results_of(executors: Sequence[Executor]) -> list[dict[str, NDArray]]:
@@ -157,16 +166,18 @@ def _results_of(executors: Sequence[Executor]) -> list[dict[str, NDArray]]:
         )
         grads = {name: grad for name, grad in executor.grad_dict.items() if grad is not None}
         if grads:
-            executor.backward([array(head, out.device, out.dtype) for head, out in zip(head_grads, outputs)])
+            executor.backward([array(grad, out.device, out.dtype) for grad, out in zip(head_grads, outputs)])
         results.append({**found, **grads})
     return results
 
 
 def _fineness(output: NDArray) -> float:
-    return -get_rtol(dtype=element_type(output)) or -1.0  # whole numbers are no reference for others
+    return (
+        -get_rtol(dtype=element_type(output)) or -1.0
+    )  # integers have a tolerance of 0, but are no reference for other types
 
 
-def _tolerance_for(tolerance: Any, value: Any, right: Any) -> float | None:
+def _tolerance_for(tolerance: Tolerance, value: ArrayLike, right: ArrayLike) -> float | None:
     if not isinstance(tolerance, Mapping):
         return tolerance
     table = {dtype_name(kind): number for kind, number in tolerance.items()}

@@ -1,18 +1,22 @@
-"""Data made up for tests."""
+"""Data for tests: random arrays and shapes, small patterns, an endless iterator."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from ..device import Device
+from ..dtypes import DTypeLike
 from ..errors import ParameterError, ShapeError
 from ..io import DataBatch, DataIter
 from ..ndarray import NDArray, array
 from .defaults import default_dtype
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "DummyIter",
@@ -32,8 +36,11 @@ __all__ = [
     "random_uniform_arrays",
 ]
 
+T = TypeVar("T")
+Summable = TypeVar("Summable", np.ndarray, NDArray)
 
-def random_arrays(*shapes: tuple[int, ...]) -> Any:
+
+def random_arrays(*shapes: tuple[int, ...]) -> np.ndarray | list[np.ndarray]:
     """Return a float32 array of normal numbers for each shape; a single array for a single shape.
 
     >>> [values.shape for values in random_arrays((2, 3), (4,))]
@@ -44,14 +51,23 @@ def random_arrays(*shapes: tuple[int, ...]) -> Any:
 
 
 def random_uniform_arrays(
-    *shapes: tuple[int, ...], low: float = 0.0, high: float = 1.0, dtype: Any = np.float32
+    *shapes: tuple[int, ...], low: float = 0.0, high: float = 1.0, dtype: npt.DTypeLike = np.float32
 ) -> list[np.ndarray]:
-    """Return an array of numbers from [low, high) for each shape, always in a list."""
+    """Return an array of numbers from [low, high) for each shape, always in a list.
+
+    >>> [values] = random_uniform_arrays((2, 3), low=5, high=6)
+    >>> values.shape, values.dtype, bool((values >= 5).all())
+    ((2, 3), dtype('float32'), True)
+    """
     return [np.asarray(np.random.uniform(low, high, shape), dtype) for shape in shapes]
 
 
-def random_sample(population: Sequence, k: int) -> list:
-    """Return `k` different members of `population`, in random order."""
+def random_sample(population: Sequence[T], k: int) -> list[T]:
+    """Return `k` different members of `population`, in random order.
+
+    >>> sorted(random_sample("abc", 3))
+    ['a', 'b', 'c']
+    """
     if not 0 <= k <= len(population):
         raise ParameterError(f"random_sample: k must be in 0..{len(population)}; got {k}")
     return [population[i] for i in np.random.permutation(len(population))[:k]]
@@ -61,23 +77,23 @@ def rand_ndarray(
     shape: Sequence[int],
     stype: str = "default",
     density: float | None = None,
-    dtype: Any = None,
-    modifier_func: Callable[[Any], Any] | None = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Callable[..., float] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
     ctx: Device | None = None,
 ) -> NDArray:
     """Return an array of normal numbers.
 
-    As in MXNet `density`, `modifier_func`, `shuffle_csr_indices` and `distribution` say how sparse arrays are filled:
-    a dense one has no use for them.
+    `density`, `modifier_func`, `shuffle_csr_indices` and `distribution` are MXNet's, for filling sparse arrays: they
+    have no effect on a dense one.
 
     Parameters
     ----------
     shape
         The shape.
     stype
-        The kind of storage; ``'row_sparse'`` and ``'csr'`` are not there yet.
+        The storage type; ``'row_sparse'`` and ``'csr'`` are not supported yet.
     dtype
         The type of the elements, float32 if None.
     ctx
@@ -92,7 +108,7 @@ def rand_ndarray(
     """
     if stype in ("row_sparse", "csr"):
         raise ParameterError(
-            f"rand_ndarray: stype must be 'default'; got {stype!r}. Sparse storage is not there yet."
+            f"rand_ndarray: stype must be 'default'; got {stype!r}. Sparse storage is not supported yet."
         )
     if stype != "default":
         raise ParameterError(f"rand_ndarray: stype must be 'default', 'row_sparse' or 'csr'; got {stype!r}")
@@ -100,14 +116,22 @@ def rand_ndarray(
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
-    """Return a random shape with two axes, of at most `dim0` and `dim1`."""
+    """Return a random shape with two axes, of at most `dim0` and `dim1`.
+
+    >>> rand_shape_2d(1, 1)
+    (1, 1)
+    """
     return _rand_shape((dim0, dim1), allow_zero_size)
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """Return a random shape with three axes, of at most `dim0`, `dim1` and `dim2`."""
+    """Return a random shape with three axes, of at most `dim0`, `dim1` and `dim2`.
+
+    >>> rand_shape_3d(1, 1, 1)
+    (1, 1, 1)
+    """
     return _rand_shape((dim0, dim1, dim2), allow_zero_size)
 
 
@@ -128,7 +152,11 @@ def _rand_shape(most: tuple[int, ...], allow_zero_size: bool) -> tuple[int, ...]
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """Return a random point of whole numbers with ``x_low <= x < x_high`` and ``y_low <= y < y_high``."""
+    """Return a random point of integers with ``x_low <= x < x_high`` and ``y_low <= y < y_high``.
+
+    >>> rand_coord_2d(2, 3, 5, 6)
+    (2, 5)
+    """
     if x_low >= x_high or y_low >= y_high:
         raise ParameterError(
             f"rand_coord_2d: low must be < high; got x {x_low}..{x_high}, y {y_low}..{y_high}"
@@ -136,12 +164,16 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
     return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
 
 
-def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
-    """Return ``[0, 1, ..., size - 1]``."""
+def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
+    """Return ``[0, 1, ..., size - 1]``.
+
+    >>> create_vector(3).asnumpy()
+    array([0, 1, 2])
+    """
     return array(np.arange(size), dtype=dtype)
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """Return an array whose every element is the number of its row.
 
     >>> create_2d_tensor(2, 3).asnumpy()
@@ -152,8 +184,11 @@ def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
 
 
 def np_reduce(
-    dat: np.ndarray, axis: int | Sequence[int] | None, keepdims: bool, numpy_reduce_func: Callable
-) -> Any:
+    dat: np.ndarray,
+    axis: int | Sequence[int] | None,
+    keepdims: bool,
+    numpy_reduce_func: Callable[..., np.ndarray],
+) -> np.ndarray:
     """Reduce over several axes with a NumPy function that takes one.
 
     >>> np_reduce(np.ones((2, 3, 4)), (0, 2), True, np.sum).tolist()
@@ -162,14 +197,14 @@ def np_reduce(
     axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, numbers.Integral) else axis
     chosen = sorted({int(which) % dat.ndim for which in axes})  # type: ignore[union-attr]
     found = dat
-    for which in reversed(chosen):
+    for which in reversed(chosen):  # from the last, so that the axes before it keep their numbers
         found = numpy_reduce_func(found, axis=which)
     if keepdims:
         found = found.reshape([1 if i in chosen else size for i, size in enumerate(dat.shape)])
     return found
 
 
-def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
+def collapse_sum_like(a: Summable, shape: Sequence[int]) -> Summable:
     """Sum `a` down to `shape`, which must broadcast to that of `a`: the gradient of broadcasting.
 
     >>> collapse_sum_like(np.ones((2, 3)), (1, 3))
@@ -183,30 +218,36 @@ def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
     return summed.reshape(tuple(shape))
 
 
-def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
-    """Return an array of `function` of each element; a copy when `function` is None."""
+def assign_each(the_input: np.ndarray, function: Callable[..., float] | None) -> np.ndarray:
+    """Return an array of `function` of each element; a copy when `function` is None.
+
+    >>> assign_each(np.array([1, -2]), abs)
+    array([1, 2])
+    """
     found = np.array(the_input)
     if function is not None:
-        for place in np.ndindex(found.shape):
-            found[place] = function(the_input[place])
+        for index in np.ndindex(found.shape):
+            found[index] = function(the_input[index])
     return found
 
 
-def assign_each2(
-    input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None
-) -> np.ndarray:
-    """Return an array of `function` of each pair of elements; a copy of `input1` when `function` is None."""
+def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Callable[..., float] | None) -> np.ndarray:
+    """Return an array of `function` of each pair of elements; a copy of `input1` when `function` is None.
+
+    >>> assign_each2(np.array([1, 5]), np.array([3, 4]), max)
+    array([3, 5])
+    """
     if np.shape(input1) != np.shape(input2):
         raise ShapeError(f"assign_each2: input2 must have shape {np.shape(input1)}; got {np.shape(input2)}")
     found = np.array(input1)
     if function is not None:
-        for place in np.ndindex(found.shape):
-            found[place] = function(input1[place], input2[place])
+        for index in np.ndindex(found.shape):
+            found[index] = function(input1[index], input2[index])
     return found
 
 
 class DummyIter(DataIter):
-    """Gives the first batch of another iterator again and again: for measuring without the time of loading.
+    """Yields the first batch of another iterator forever: for measuring without the time of loading.
 
     Parameters
     ----------
@@ -229,5 +270,5 @@ class DummyIter(DataIter):
         self.the_batch = next(iter(real_iter))
 
     def next(self) -> DataBatch:
-        """Return the batch; there is no end."""
+        """Return the batch; it never raises StopIteration."""
         return self.the_batch

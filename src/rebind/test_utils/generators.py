@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ..errors import ParameterError
-from .defaults import as_numpy
+from .defaults import ArrayLike, as_numpy
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_check", "verify_generator"]
+
+#: Draws so many samples.
+Generator: TypeAlias = Callable[[int], ArrayLike]
+#: Intervals ``(low, high)``, or single values.
+Buckets: TypeAlias = "Sequence[tuple[float, float]] | Sequence[float]"
 
 
 def gen_buckets_probs_with_ppf(
@@ -38,17 +47,17 @@ def gen_buckets_probs_with_ppf(
 
 
 def chi_square_check(
-    generator: Callable[[int], Any], buckets: Sequence[Any], probs: Sequence[float], nsamples: int = 1000000
+    generator: Generator, buckets: Buckets, probs: Sequence[float], nsamples: int = 1000000
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return how probable samples as far off as a generator's are, by the chi-square test.
+    """Return the p-value of a generator's samples, by the chi-square test.
 
-    A sample outside of all buckets, when these have all of the probability, makes the answer 0; when they do not, what
-    is outside is one more bucket. Needs scipy.
+    Where the buckets have all of the probability, a sample outside of them makes the p-value 0; otherwise what is
+    outside is one more bucket. Needs scipy.
 
     Parameters
     ----------
     generator
-        Returns so many samples.
+        Returns as many samples as it is called with.
     buckets
         Intervals ``(low, high)`` without gaps and in order, for continuous distributions; or values.
     probs
@@ -59,7 +68,13 @@ def chi_square_check(
     Returns
     -------
     tuple
-        The p-value, how many samples there are in each bucket, and how many there should be.
+        The p-value, and for each bucket the number of samples and the expected number.
+
+    Examples
+    --------
+    >>> p, counts, expected = chi_square_check(lambda n: np.arange(n) % 2, [0, 1], [0.5, 0.5], nsamples=100)
+    >>> p, counts.tolist(), expected.tolist()
+    (1.0, [50, 50], [50.0, 50.0])
     """
     if len(buckets) != len(probs) or not buckets:
         raise ParameterError(
@@ -69,6 +84,7 @@ def chi_square_check(
     rest = 1.0 - chances.sum()
     if (chances <= 0).any() or rest < -1e-6:
         raise ParameterError(f"chi_square_check: probs must be > 0 and sum to 1 at most; got {list(probs)}")
+    # Before anything is drawn: a missing package should not cost a million samples first.
     stats = _scipy_stats("chi_square_check")
     samples = as_numpy(generator(nsamples)).reshape(-1)
     if samples.size != nsamples:
@@ -84,13 +100,16 @@ def chi_square_check(
     if rest >= 1e-6:
         observed, wanted = np.append(observed, outside), np.append(wanted, rest * nsamples)
     if len(wanted) < 2:
-        raise ParameterError("chi_square_check: one bucket with all of the probability tells nothing")
+        raise ParameterError(
+            "chi_square_check: there must be two buckets or more; got one with all of the probability"
+        )
+    # Pearson's statistic, with one degree of freedom less than there are buckets.
     statistic = float(((observed - wanted) ** 2 / wanted).sum())
     return float(stats.chi2.sf(statistic, len(wanted) - 1)), seen, expected
 
 
-def _count(samples: np.ndarray, buckets: Sequence[Any]) -> np.ndarray:
-    if not isinstance(buckets[0], (tuple, list)):
+def _count(samples: np.ndarray, buckets: Buckets) -> np.ndarray:
+    if not _are_intervals(buckets):
         return np.array([int((samples == value).sum()) for value in buckets])
     if any(this[1] != after[0] for this, after in itertools.pairwise(buckets)):
         raise ParameterError(f"chi_square_check: intervals must follow each other; got {list(buckets)}")
@@ -100,8 +119,12 @@ def _count(samples: np.ndarray, buckets: Sequence[Any]) -> np.ndarray:
     return np.histogram(samples[(samples >= edges[0]) & (samples <= edges[-1])], _finite(edges, samples))[0]
 
 
+def _are_intervals(buckets: Buckets) -> TypeIs[Sequence[tuple[float, float]]]:
+    return isinstance(buckets[0], (tuple, list))
+
+
 def _finite(edges: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Return the edges with infinite ones moved to the samples, as `np.histogram` wants them."""
+    """Return the edges with infinite ones replaced by finite ones just outside the samples, for `np.histogram`."""
     found = edges.copy()
     inner = np.concatenate([edges[np.isfinite(edges)], samples[np.isfinite(samples)]])
     found[np.isneginf(edges)] = inner.min() - 1
@@ -109,7 +132,7 @@ def _finite(edges: np.ndarray, samples: np.ndarray) -> np.ndarray:
     return found
 
 
-def _scipy_stats(who: str) -> Any:
+def _scipy_stats(who: str) -> ModuleType:
     try:
         from scipy import stats
     except ImportError:
@@ -118,8 +141,8 @@ def _scipy_stats(who: str) -> Any:
 
 
 def verify_generator(
-    generator: Callable[[int], Any],
-    buckets: Sequence[Any],
+    generator: Generator,
+    buckets: Buckets,
     probs: Sequence[float],
     nsamples: int = 1000000,
     nrepeat: int = 5,
@@ -142,7 +165,12 @@ def verify_generator(
     Raises
     ------
     AssertionError
-        It tells the p-values and the counts of the last test.
+        The message has the p-values and the counts of the last test.
+
+    Examples
+    --------
+    >>> verify_generator(lambda n: np.arange(n) % 2, [0, 1], [0.5, 0.5], nsamples=100, nrepeat=2)
+    [1.0, 1.0]
     """
     tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     values = [p for p, _, _ in tests]
@@ -157,7 +185,7 @@ def verify_generator(
     return values
 
 
-def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000) -> bool:
+def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
     """Return whether the mean of a generator's samples is within three standard errors of `mu`.
 
     >>> bool(mean_check(lambda n: np.tile([0.0, 2.0], n // 2), mu=1, sigma=1, nsamples=100))
@@ -167,8 +195,13 @@ def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsample
     return bool(abs(samples.mean() - mu) < 3 * sigma / np.sqrt(nsamples))
 
 
-def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
-    """Return whether the variance of normal samples is within three standard errors of ``sigma ** 2``."""
+def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:
+    """Return whether the variance of normal samples is within three standard errors of ``sigma ** 2``.
+
+    >>> var_check(lambda n: np.random.normal(scale=2, size=n), sigma=5, nsamples=1000)
+    False
+    """
     samples = as_numpy(generator(nsamples)).astype(np.float64)
+    # The standard error of the variance of normal samples; other distributions have another one.
     error = sigma**2 * np.sqrt(2 / (nsamples - 1))
     return bool(abs(samples.var(ddof=1) - sigma**2) < 3 * error)

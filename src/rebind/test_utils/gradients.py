@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from .. import dtypes
 from ..device import Device
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError
 from ..executor import Executor
 from ..ndarray import array
 from ..symbol import Symbol
-from .binding import dense_only, must_be_known, on_device, parsed, put_state
+from .binding import ArraysLike, dense_only, must_be_known, on_device, parsed, put_state
 from .compare import assert_almost_equal
-from .defaults import RTOLS, STEPS, as_numpy, get_atol, get_rtol
+from .defaults import RTOLS, STEPS, ArrayLike, as_numpy, get_atol, get_rtol
 
 __all__ = ["check_numeric_gradient", "numeric_grad"]
+
+#: The arguments whose gradients are checked: names, or names with the request for each.
+GradNodes: TypeAlias = "Sequence[str] | Mapping[str, str]"
 
 
 def numeric_grad(
     executor: Executor,
-    location: Mapping[str, Any],
-    aux_states: Mapping[str, Any] | None = None,
+    location: Mapping[str, ArrayLike],
+    aux_states: Mapping[str, ArrayLike] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, np.ndarray]:
     """Return the gradients of the sum of an executor's outputs, by central differences.
 
     Parameters
     ----------
     executor
-        A bound executor; it holds its arguments again at the end.
+        A bound executor; its arguments are restored at the end.
     location
         The arguments by name: those that gradients are computed for, at the values they have.
     aux_states
-        The auxiliary states by name, put back before every pass.
+        The auxiliary states by name, restored before every pass.
     eps
         The distance of the two points of a difference.
     use_forward_train
@@ -59,8 +63,8 @@ def numeric_grad(
 
 def _differences(
     executor: Executor,
-    location: Mapping[str, Any],
-    aux_states: Mapping[str, Any],
+    location: Mapping[str, ArrayLike],
+    aux_states: Mapping[str, ArrayLike],
     eps: float,
     is_train: bool,
     projections: Sequence[np.ndarray],
@@ -68,8 +72,9 @@ def _differences(
     """Return the gradients of ``sum(output * projection)`` by central differences."""
 
     def value(name: str, point: np.ndarray) -> float:
-        for state, kept in aux_states.items():
-            put_state(executor, state, kept)
+        # Each pass of training updates auxiliary states, and so would change the function between the two points.
+        for state, initial in aux_states.items():
+            put_state(executor, state, as_numpy(initial))
         outputs = executor.forward(is_train, **{name: point})
         return sum(
             float(np.sum(output.asnumpy().astype(np.float64) * projection))
@@ -92,20 +97,20 @@ def _differences(
 
 def check_numeric_gradient(
     sym: Symbol,
-    location: Any,
-    aux_states: Any = None,
+    location: ArraysLike,
+    aux_states: ArraysLike | None = None,
     numeric_eps: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    grad_nodes: Any = None,
+    grad_nodes: GradNodes | None = None,
     use_forward_train: bool = True,
     ctx: Device | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> None:
     """Check the gradients that `backward` computes against finite differences.
 
-    The outputs are multiplied by random numbers and summed; of this sum gradients are taken. Unlike MXNet, the
+    The gradients are those of the sum of the outputs, weighted with random numbers. Unlike MXNet, the
     differences are always computed in float64, so that a check of float32 is not blurred by its own reference, and a
     symbol may have several outputs.
 
@@ -120,7 +125,7 @@ def check_numeric_gradient(
     numeric_eps
         The distance of the two points of a difference; by default ``2 ** -14``.
     rtol, atol
-        Tolerances; those of `dtype` if None, but in float64 an `atol` of 1e-8: differences are not more exact.
+        Tolerances; those of `dtype` if None, but in float64 an `atol` of 1e-8, the accuracy of the differences.
     grad_nodes
         The arguments that are checked (all if None): a list, or a dict from name to ``'write'``, ``'add'`` or
         ``'null'``.
@@ -129,14 +134,14 @@ def check_numeric_gradient(
     ctx
         The device, the default one if None.
     grad_stype_dict
-        The kinds of storage of the gradients; only ``'default'``.
+        The storage types of the gradients; only ``'default'``.
     dtype
         The type that `backward` is run in.
 
     Raises
     ------
     AssertionError
-        It names the argument and the worst places.
+        It names the argument and lists the worst positions.
 
     Examples
     --------
@@ -155,7 +160,7 @@ def check_numeric_gradient(
         raise ParameterError(f"{who}: dtype must be one of {', '.join(RTOLS)}; got {dtype!r}")
     requests = _checked_nodes(who, grad_nodes, sym.list_arguments())
     device, args, aux = parsed(who, sym, location, aux_states, ctx, dtype)
-    # Through `dtype` first: the differences are of the function at the points where `backward` is.
+    # Rounded to `dtype` first, so that differences and `backward` are taken at the same points.
     exact_args, exact_aux = on_device(args, device, np.float64), on_device(aux, device, np.float64)
 
     chosen = [name for name, request in requests.items() if request != "absent"]
@@ -165,7 +170,7 @@ def check_numeric_gradient(
     wanted = {name: "null" if request == "absent" else request for name, request in requests.items()}
     executor = sym.bind(device, args, grads, wanted, aux)
     outputs = executor.forward(is_train=True)
-    # Away from 0, so that no output is left out; in `dtype`, so that both sides see the same numbers.
+    # Away from 0, so that every output counts; in `dtype`, so that both sides see the same numbers.
     head_grads = [array(np.random.uniform(0.1, 1.1, out.shape), device, out.dtype) for out in outputs]
     executor.backward(head_grads)
 
@@ -174,7 +179,7 @@ def check_numeric_gradient(
     exact = sym.bind(device, exact_args, grad_req="null", aux_states=exact_aux)
     step = STEPS["float64"] if numeric_eps is None else numeric_eps
     numeric = _differences(
-        exact, points, states, step, use_forward_train, [as_numpy(head) for head in head_grads]
+        exact, points, states, step, use_forward_train, [as_numpy(grad) for grad in head_grads]
     )
 
     rtol = get_rtol(rtol, dtype)
@@ -185,7 +190,7 @@ def check_numeric_gradient(
         assert_almost_equal(right, grads[name], rtol, atol, labels, use_broadcast=False)
 
 
-def _checked_nodes(who: str, grad_nodes: Any, names: Sequence[str]) -> dict[str, str]:
+def _checked_nodes(who: str, grad_nodes: GradNodes | None, names: Sequence[str]) -> dict[str, str]:
     """Return the request for each argument, ``'absent'`` for one that is not checked."""
     if grad_nodes is None:
         return dict.fromkeys(names, "write")

@@ -1,15 +1,20 @@
-"""Checking that two optimizers do the same."""
+"""Checking that two optimizers make the same updates."""
 
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ..dtypes import DTypeLike
 from ..errors import ParameterError
 from ..optimizer import Optimizer
 from .binding import dense_only
 from .compare import compare_ndarray_tuple
 from .data import rand_ndarray
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 __all__ = ["compare_optimizer"]
 
@@ -17,8 +22,8 @@ __all__ = ["compare_optimizer"]
 def compare_optimizer(
     opt1: Optimizer,
     opt2: Optimizer,
-    shape: Any,
-    dtype: Any,
+    shape: Sequence[int] | Sequence[Sequence[int]],
+    dtype: DTypeLike,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,
@@ -37,13 +42,13 @@ def compare_optimizer(
     dtype
         The type of weights and gradients.
     w_stype, g_stype
-        The kinds of storage of weights and gradients; only ``'default'``.
+        The storage types of weights and gradients; only ``'default'``.
     rtol, atol
         Tolerances.
     compare_states
         Whether states are compared too.
     ntensors
-        How many weights there are; several are given to an optimizer together if it takes them so.
+        How many weights there are; an optimizer that takes lists is given all of them in one call.
 
     Examples
     --------
@@ -51,8 +56,7 @@ def compare_optimizer(
     >>> compare_optimizer(mx.optimizer.SGD(), mx.optimizer.SGD(momentum=0), (2, 3), "float32")
     """
     dense_only("compare_optimizer", {"weight": w_stype, "gradient": g_stype})
-    several = bool(shape) and not isinstance(shape[0], numbers.Integral)
-    shapes = list(shape) if several else [tuple(shape)] * ntensors
+    shapes = list(shape) if _are_shapes(shape) else [shape] * ntensors
     if len(shapes) != ntensors:
         raise ParameterError(f"compare_optimizer: ntensors must be the number of shapes; got {ntensors}")
     start = [rand_ndarray(one, dtype=dtype) for one in shapes]
@@ -71,3 +75,8 @@ def compare_optimizer(
     if compare_states:
         compare_ndarray_tuple(made[0][1], made[1][1], rtol, atol)
     compare_ndarray_tuple(made[0][0], made[1][0], rtol, atol)
+
+
+def _are_shapes(shape: Sequence[int] | Sequence[Sequence[int]]) -> TypeIs[Sequence[Sequence[int]]]:
+    """Return whether the argument is several shapes rather than one."""
+    return bool(shape) and not isinstance(shape[0], numbers.Integral)

@@ -1,32 +1,33 @@
-"""How long a pass through a symbol takes."""
+"""Measuring the time of a forward or backward pass of a symbol."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ..device import Device, as_device
 from ..errors import ParameterError
+from ..executor import GradReqs
 from ..ndarray import array
+from ..shapes import Shape
 from ..symbol import Symbol
-from .defaults import as_numpy
+from .defaults import ArrayLike, as_numpy
 
 __all__ = ["check_speed"]
 
 
 def check_speed(
     sym: Symbol,
-    location: Mapping[str, Any] | None = None,
+    location: Mapping[str, ArrayLike] | None = None,
     ctx: Device | None = None,
     N: int = 20,
-    grad_req: Any = None,
+    grad_req: GradReqs | None = None,
     typ: str = "whole",
-    **kwargs: Any,
+    **kwargs: Shape,
 ) -> float:
-    """Return the seconds that one pass through a symbol takes, after one to warm up.
+    """Return the seconds that one pass of a symbol takes, after one to warm up.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def check_speed(
         if typ == "whole":
             executor.backward(head_grads)
         for output in executor.outputs:
-            output.wait_to_read()
+            output.wait_to_read()  # a GPU computes in the background: without it only the launches were measured
 
     once()
     start = time.perf_counter()

@@ -1,11 +1,10 @@
-"""What a test runs in: devices, environment variables, the error stream."""
+"""The surroundings of a test: devices, environment variables, the error stream."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from ..device import num_gpus
 from ..errors import ArgumentError
@@ -14,37 +13,53 @@ __all__ = ["discard_stderr", "environment", "getenv", "list_gpus", "setenv"]
 
 
 def list_gpus() -> range:
-    """Return the numbers of the GPUs."""
+    """Return the device numbers of the GPUs, which ``mx.gpu`` takes.
+
+    >>> len(list_gpus()) == num_gpus()
+    True
+    """
     return range(num_gpus())
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Set an environment variable, or with None take it away."""
+    """Set an environment variable, or remove it with None.
+
+    >>> setenv("REBIND_EXAMPLE", "1")
+    >>> getenv("REBIND_EXAMPLE")
+    '1'
+    >>> setenv("REBIND_EXAMPLE", None)
+    """
     _put_environment({name: value})
 
 
 def getenv(name: str) -> str | None:
-    """Return an environment variable; None when it is not set."""
+    """Return an environment variable; None when it is not set.
+
+    >>> print(getenv("REBIND_UNSET"))
+    None
+    """
     return os.environ.get(name)
 
 
 @contextmanager
-def environment(*args: Any) -> Iterator[None]:
-    """Set environment variables in the ``with`` block: a name and a value, or a dict; None takes one away.
+def environment(*args: str | Mapping[str, str | None] | None) -> Iterator[None]:
+    """Set environment variables in the ``with`` block: a name and a value, or a dict; None removes one.
 
     >>> with environment("REBIND_PROGRESS", "off"):
     ...     os.environ["REBIND_PROGRESS"]
     'off'
     """
     if len(args) == 1 and isinstance(args[0], Mapping):
-        wanted = dict(args[0])
+        pairs: list[tuple[object, object]] = list(args[0].items())
     elif len(args) == 2:
-        wanted = {args[0]: args[1]}
+        pairs = [args]
     else:
         raise ArgumentError(f"environment: takes a name and a value, or a dict; got {args!r}")
-    for name, value in wanted.items():
+    wanted: dict[str, str | None] = {}
+    for name, value in pairs:
         if not isinstance(name, str) or not (value is None or isinstance(value, str)):
-            raise ArgumentError(f"environment: names and values must be texts; got {name!r}: {value!r}")
+            raise ArgumentError(f"environment: names and values must be strings; got {name!r}: {value!r}")
+        wanted[name] = value
     before = {name: os.environ.get(name) for name in wanted}
     try:
         _put_environment(wanted)
@@ -63,12 +78,17 @@ def _put_environment(values: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def discard_stderr() -> Iterator[None]:
-    """Throw away what is written to standard error in the ``with`` block, by libraries too."""
-    kept = os.dup(2)
+    """Throw away what is written to standard error in the ``with`` block, by libraries too.
+
+    >>> with discard_stderr():
+    ...     _ = os.write(2, b"noise of a library")
+    """
+    # The file descriptor, not `sys.stderr`: C++ libraries write to it directly.
+    saved = os.dup(2)
     try:
         with open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..errors import ParameterError
-from ..executor import Executor
+from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
-from .binding import by_name, dense_only, parsed, requests_of
+from .binding import ArraysLike, by_name, dense_only, parsed, requests_of
 from .compare import assert_almost_equal
-from .defaults import as_numpy
+from .defaults import ArrayLike, as_numpy
 
 __all__ = ["check_symbolic_backward", "check_symbolic_forward", "same_symbol_structure", "simple_forward"]
+
+#: As `ArraysLike`; None where there is no gradient, or none is checked.
+OptionalArrays: TypeAlias = "Mapping[str, ArrayLike | None] | Sequence[ArrayLike | None]"
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
@@ -32,7 +36,9 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     return first == second
 
 
-def simple_forward(sym: Symbol, ctx: Device | None = None, is_train: bool = False, **inputs: Any) -> Any:
+def simple_forward(
+    sym: Symbol, ctx: Device | None = None, is_train: bool = False, **inputs: ArrayLike
+) -> np.ndarray | list[np.ndarray]:
     """Return the outputs of a symbol as NumPy arrays; a single one when there is one output.
 
     Parameters
@@ -62,14 +68,14 @@ def simple_forward(sym: Symbol, ctx: Device | None = None, is_train: bool = Fals
 
 def check_symbolic_forward(
     sym: Symbol,
-    location: Any,
-    expected: Any,
+    location: ArraysLike,
+    expected: ArraysLike,
     rtol: float | None = None,
     atol: float | None = None,
-    aux_states: Any = None,
+    aux_states: ArraysLike | None = None,
     ctx: Device | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> list[NDArray]:
     """Check the outputs of a symbol, and return them.
 
@@ -95,7 +101,7 @@ def check_symbolic_forward(
     Raises
     ------
     AssertionError
-        It names the output and the worst places.
+        It names the output and lists the worst positions.
 
     Examples
     --------
@@ -114,17 +120,17 @@ def check_symbolic_forward(
 
 def check_symbolic_backward(
     sym: Symbol,
-    location: Any,
-    out_grads: Any,
-    expected: Any,
+    location: ArraysLike,
+    out_grads: OptionalArrays | None,
+    expected: OptionalArrays,
     rtol: float | None = None,
     atol: float | None = None,
-    aux_states: Any = None,
-    grad_req: Any = "write",
+    aux_states: ArraysLike | None = None,
+    grad_req: GradReqs = "write",
     ctx: Device | None = None,
     grad_stypes: Mapping[str, str] | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray | None]:
     """Check the gradients of a symbol's arguments, and return them.
 
@@ -135,21 +141,21 @@ def check_symbolic_backward(
     location
         Its arguments: a list in their order, or a dict.
     out_grads
-        The gradients of its outputs: a list in their order, a dict, or None for a symbol that is a loss.
+        The head gradients: a list in their order, a dict, or None for a symbol that is a loss.
     expected
         The gradients: a list in the order of the arguments, or a dict with those that are checked.
     grad_req
-        ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict. With ``'add'`` the arrays hold random numbers
-        before, with ``'null'`` they must keep them.
+        ``'write'``, ``'add'`` or ``'null'``: one for all, a list or a dict. The gradients begin as random numbers:
+        ``'add'`` must add to them, ``'null'`` leave them as they are.
     grad_stypes
-        The kinds of storage of the gradients; only ``'default'``.
+        The storage types of the gradients; only ``'default'``.
     rtol, atol, aux_states, ctx, equal_nan, dtype
         As for `check_symbolic_forward`.
 
     Raises
     ------
     AssertionError
-        It names the argument and the worst places.
+        It names the argument and lists the worst positions.
 
     Examples
     --------
@@ -166,18 +172,18 @@ def check_symbolic_backward(
         by_name(f"{who}: expected", wanted, names)
     else:
         wanted = by_name(f"{who}: expected", expected, names)
-    chosen = [name for name in names if wanted[name] is not None]
-    if not chosen:
+    checked = {name: grad for name in names if (grad := wanted[name]) is not None}
+    if not checked:
         raise ParameterError(f"{who}: expected must have the gradient of one argument or more; got none")
     requests = requests_of(f"{who}: grad_req", grad_req, names)
-    before = {name: np.random.normal(size=args[name].shape) for name in chosen}
-    grads = {name: array(before[name], device, args[name].dtype) for name in chosen}
-    before = {name: grads[name].asnumpy() for name in chosen}
+    before = {name: np.random.normal(size=args[name].shape) for name in checked}
+    grads = {name: array(before[name], device, args[name].dtype) for name in checked}
+    before = {name: grads[name].asnumpy() for name in checked}  # as rounded to the type of the gradient
     executor = sym.bind(device, args, grads, requests, aux)
     executor.forward(is_train=True)
     executor.backward(None if out_grads is None else _head_grads(who, executor, out_grads))
-    for name in chosen:
-        right = as_numpy(wanted[name])
+    for name in checked:
+        right = as_numpy(checked[name])
         if requests[name] == "add":
             right = right + before[name]
         elif requests[name] == "null":
@@ -187,8 +193,8 @@ def check_symbolic_backward(
     return dict(grads)
 
 
-def _head_grads(who: str, executor: Executor, out_grads: Any) -> list[NDArray | None]:
-    """Return the gradients of the outputs, each in the type and on the device of its output."""
+def _head_grads(who: str, executor: Executor, out_grads: OptionalArrays) -> list[NDArray | None]:
+    """Return the head gradients, each in the type and on the device of its output."""
     named = by_name(f"{who}: out_grads", out_grads, list(executor.output_dict))
     return [
         None if grad is None else array(as_numpy(grad), output.device, output.dtype)
