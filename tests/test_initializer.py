@@ -196,7 +196,7 @@ def test_constant_array_broadcasts():
         (
             lambda: init.FusedRNN(None, 3, 1, "gru")._init_weight("x", array(np.zeros(90))),
             ArgumentError,
-            "'x' needs an initializer of its parts",
+            "'x' needs an initializer for its gates",
         ),
         (lambda: init.Load([1]), FormatError, "must be a dict from name to array"),
         (

@@ -58,7 +58,7 @@ def test_resize_of_nothing():
         def next(self):
             raise StopIteration
 
-    with pytest.raises(ParameterError, match="gives no batches"):
+    with pytest.raises(ParameterError, match="has no batches"):
         next(ResizeIter(Empty(), 3))
     with pytest.raises(ParameterError, match="size must be >= 0"):
         ResizeIter(numbers(), -1)

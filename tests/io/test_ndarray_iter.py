@@ -138,10 +138,10 @@ def test_place_is_kept(mode, shuffle, consumed):
         (
             lambda: NDArrayIter(np.zeros(4), np.zeros(3)),
             ShapeError,
-            "same number of rows; got {'data': 4, 'softm",
+            "same number of samples; got {'data': 4, 'softm",
         ),
-        (lambda: NDArrayIter(np.zeros((0, 2))), ShapeError, "at least one row"),
-        (lambda: NDArrayIter({"x": np.float64(1)}), ShapeError, "'x' must have rows"),
+        (lambda: NDArrayIter(np.zeros((0, 2))), ShapeError, "at least one sample"),
+        (lambda: NDArrayIter({"x": np.float64(1)}), ShapeError, "'x' must have samples"),
         (lambda: NDArrayIter(np.zeros(4), batch_size=0), ParameterError, "batch_size must be >= 1; got 0"),
         (
             lambda: NDArrayIter(np.zeros(4), last_batch_handle="keep"),
@@ -151,7 +151,7 @@ def test_place_is_kept(mode, shuffle, consumed):
         (
             lambda: NDArrayIter(np.zeros(4)).load_state_dict(NDArrayIter(np.zeros(5)).state_dict()),
             ParameterError,
-            "num_data must be that of the saved place, 5; got 4",
+            "num_data must be that of the saved position, 5; got 4",
         ),
         (lambda: DataBatch(array(np.zeros(4))), ArgumentError, "data must be a list of arrays; got NDArray"),
         (lambda: DataDesc("x", (2, -1)), ShapeError, "DataDesc 'x': shape"),

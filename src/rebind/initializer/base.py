@@ -1,4 +1,4 @@
-"""The base of initializers: what a parameter's name says, and the registry."""
+"""The base of initializers: which method fills a parameter, by its name; and the registry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,8 @@ __all__ = [
     "register",
 ]
 
-# What a name's end says, and the method that fills such a parameter; the first match counts.
+# The end of a name, and the method that fills such a parameter; the first match counts. MXNet's names: `min` and `max`
+# are the ranges of quantized layers, the `moving_` and `running_` ones the statistics of normalization.
 NAME_RULES = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
@@ -41,7 +42,8 @@ NAME_RULES = (
     ("moving_inv_var", "_init_zero"),
     ("moving_avg", "_init_zero"),
 )
-# For names given as plain strings, as old scripts do: these count before the others.
+# For names given as plain strings, as old scripts do: patterns for the start of a name, which count before the others.
+# `stn_loc` is the layer of a spatial transformer that predicts the affine map, which begins as the identity.
 OLD_NAME_RULES = (
     (r"upsampling", "_init_bilinear"),
     (r"stn_loc.*weight$", "_init_zero"),
@@ -49,17 +51,21 @@ OLD_NAME_RULES = (
 )
 
 
+#: Returns what is logged of an array.
+PrintFunc: TypeAlias = "Callable[[NDArray], object]"
+
+
 class InitDesc(str):
-    """The name of a parameter, with what is known about it.
+    """The name of a parameter, with the attributes of its variable.
 
     Parameters
     ----------
     name
         The name.
     attrs
-        Attributes of its variable; ``__init__`` is an initializer that wins over all others.
+        Attributes of its variable; ``__init__`` is an initializer that takes precedence over all others.
     global_init
-        The initializer that one made of others, `FusedRNN`, falls back to; by default the one that is called first.
+        The initializer that `FusedRNN` falls back to; by default the one that is called first.
 
     Examples
     --------
@@ -106,15 +112,19 @@ class Initializer:
     [0.5, 0.5]
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         self._kwargs = kwargs
         self._verbose = False
-        self._print_func: Callable[[NDArray], Any] | None = None
+        self._print_func: PrintFunc | None = None
 
-    def set_verbosity(
-        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
-    ) -> Initializer:
-        """Log each parameter that is filled, with ``print_func(array)``: by default norm / sqrt(size)."""
+    def set_verbosity(self, verbose: bool = False, print_func: PrintFunc | None = None) -> Initializer:
+        """Log each parameter that is filled, with ``print_func(array)``: by default norm / sqrt(size).
+
+        >>> from rebind.initializer import One
+        >>> _ = One().set_verbosity(
+        ...     True, lambda array: array.shape
+        ... )  # Initialized fc_weight as weight: (2, 3)
+        """
         self._verbose = verbose
         self._print_func = print_func
         return self
@@ -159,6 +169,7 @@ class Initializer:
             desc.global_init = self  # type: ignore[attr-defined]
         own = desc.attrs.get("__init__")  # type: ignore[attr-defined]
         if own:
+            # As a weight, whatever the name ends in: so MXNet has it, and so a bias can have an initializer of its own.
             create(own)._init_weight(desc, arr)
             self._log(desc, own, arr)
             return
@@ -167,9 +178,10 @@ class Initializer:
         self._log(desc, kind, arr)
 
     def _log(self, desc: str, how: str, arr: NDArray) -> None:
-        speaker = self if self._verbose else getattr(desc, "global_init", None)
-        if speaker is not None and speaker._verbose:
-            show = speaker._print_func or _norm
+        # Verbosity is set on the initializer that the module was given: those that it calls log as it does.
+        chosen = self if self._verbose else getattr(desc, "global_init", None)
+        if chosen is not None and chosen._verbose:
+            show = chosen._print_func or _norm
             logging.info("Initialized %s as %s: %s", desc, how, show(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
@@ -191,7 +203,7 @@ class Initializer:
         arr[:] = 1.0
 
     def _init_loc_bias(self, name: str, arr: NDArray) -> None:
-        """Fill with the affine map that leaves a picture as it is."""
+        """Fill with the identity as an affine map: the picture is left as it is."""
         if arr.shape != (6,):
             raise ShapeError(
                 f"{name}: the bias of a spatial transformer must have shape (6,); got {arr.shape}"
@@ -210,7 +222,7 @@ class Initializer:
 
 
 def _method_for(name: str, is_old: bool) -> tuple[str, str]:
-    """Return the method that fills a parameter, and the kind of it."""
+    """Return the method that fills a parameter, and a word for the log."""
     if is_old:
         for pattern, method in OLD_NAME_RULES:
             if re.match(pattern, name):
@@ -226,14 +238,15 @@ def _norm(arr: NDArray) -> float:
     return (tensor.norm() / math.sqrt(tensor.numel())).item()
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: object) -> object:
+    """Return a setting in a form that JSON has, for `json.dumps`."""
     if isinstance(value, NDArray):
         return value.asnumpy().tolist()
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, Initializer):
         return value.dumps()
-    raise ArgumentError(f"initializer: a setting must be a number, a text or an array; got {value!r}")
+    raise ArgumentError(f"initializer: a setting must be a number, a string or an array; got {value!r}")
 
 
 initializers: Registry[type[Initializer]] = Registry("initializer", Initializer)
@@ -251,7 +264,7 @@ def register(klass: type[Initializer]) -> type[Initializer]:
 
 
 def alias(*aliases: str) -> Callable[[type[Initializer]], type[Initializer]]:
-    """Register an initializer under further names; a decorator.
+    """Register an initializer under additional names; a decorator.
 
     >>> @alias("a_quarter")
     ... @register
@@ -262,20 +275,20 @@ def alias(*aliases: str) -> Callable[[type[Initializer]], type[Initializer]]:
     return initializers.alias(*aliases)
 
 
-def create(initializer: Any, **kwargs: Any) -> Any:
+def create(initializer: str | Initializer, **kwargs: object) -> Initializer:
     """Return an initializer from a name, from what `dumps` returned, or as it is.
 
     Parameters
     ----------
     initializer
-        A name in any case, JSON text ``["name", {settings}]``, or an `Initializer`.
+        A name in any case, a JSON string ``["name", {settings}]``, or an `Initializer`.
     **kwargs
         Settings, with a name.
 
     Examples
     --------
-    >>> create('["normal", {"sigma": 0.5}]').sigma
-    0.5
+    >>> create("Uniform", scale=0.1), create('["normal", {"sigma": 0.5}]')
+    (Uniform(scale=0.1), Normal(sigma=0.5))
     """
     return initializers.create(initializer, **kwargs)
 
@@ -288,6 +301,7 @@ def bilinear(shape: Sequence[int], name: str) -> np.ndarray:
     """
     if len(shape) != 4:
         raise ShapeError(f"Bilinear: {str(name)!r} must have 4 axes; got shape {tuple(shape)}")
+    # Long, Shelhamer and Darrell (2015) begin the upsampling layers of FCN, of stride `factor`, with this kernel.
     factor = math.ceil(shape[3] / 2)
     centre = (2 * factor - 1 - factor % 2) / (2 * factor)
     rows, columns = (1 - np.abs(np.arange(size) / factor - centre) for size in shape[2:])

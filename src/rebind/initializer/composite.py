@@ -1,4 +1,4 @@
-"""Initializers that are made of others, or of arrays that were saved."""
+"""Initializers that choose another one by name, or copy arrays that were saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ndarray import NDArray, load
 
 __all__ = ["Load", "Mixed"]
 
-#: Fills an array that is a parameter of this name: an `Initializer`, or what else is called so.
+#: Fills the parameter of a name: an `Initializer`, or any function with this signature.
 Filler: TypeAlias = Callable[[str, NDArray], None]
 
 
@@ -24,7 +24,7 @@ class Mixed:
     patterns
         Regular expressions.
     initializers
-        As many initializers.
+        An initializer for each pattern.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Mixed:
     >>> from rebind.ndarray import array
     >>> bias = array(np.ones(2))
     >>> from rebind.initializer import Uniform, Zero
-    >>> Mixed(["bias", ".*"], [Zero(), Uniform(0.1)])("fc_bias", bias)
+    >>> Mixed([".*bias", ".*"], [Zero(), Uniform(0.1)])("fc_bias", bias)
     >>> bias.asnumpy().tolist()
     [0.0, 0.0]
     """
@@ -48,7 +48,7 @@ class Mixed:
     def __call__(self, name: str, arr: NDArray) -> None:
         """Fill `arr`, a parameter called `name`, in place."""
         for pattern, initializer in self.map:
-            if pattern.match(name):
+            if pattern.match(name):  # at the start of the name, as in MXNet: 'bias' does not match 'fc_bias'
                 initializer(name, arr)
                 return
         raise NameLookupError(
@@ -62,9 +62,9 @@ class Load:
     Parameters
     ----------
     param
-        A path, or a dict from name to array; ``arg:`` and ``aux:`` at the start of a name are left out.
+        A path, or a dict from name to array; ``arg:`` and ``aux:`` at the start of a name are removed.
     default_init
-        The initializer of parameters that are not there.
+        The initializer of parameters that `param` lacks.
     verbose
         Whether to log where each parameter comes from.
 
@@ -86,6 +86,7 @@ class Load:
             raise FormatError(
                 f"Load: param must be a dict from name to array, or a file with one; got {type(found).__name__}"
             )
+        # Files of parameters mark arguments and auxiliary states so; a parameter is looked up by its plain name.
         self.param = {re.sub("^(arg|aux):", "", name): each for name, each in found.items()}
         self.default_init = default_init
         self.verbose = verbose

@@ -78,7 +78,7 @@ class Constant(Initializer):
 
 @register
 class Bilinear(Initializer):
-    """Fills the weights of a Deconvolution so that it enlarges pictures bilinearly.
+    """Fills the weights of a Deconvolution so that it upsamples bilinearly.
 
     >>> from rebind.ndarray import zeros
     >>> weight = zeros((1, 1, 1, 4))
@@ -101,7 +101,7 @@ class LSTMBias(Initializer):
     Parameters
     ----------
     forget_bias
-        The value; 1 lets a cell remember at first.
+        The value; with 1 a cell remembers at first (Jozefowicz, Zaremba and Sutskever, 2015).
 
     Examples
     --------
@@ -117,7 +117,7 @@ class LSTMBias(Initializer):
         self.forget_bias = forget_bias
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        hidden = arr.shape[0] // 4  # gates stand in the order input, forget, cell, output
+        hidden = arr.shape[0] // 4  # the gates are in the order input, forget, cell, output
         value = np.zeros(arr.shape)
         value[hidden : 2 * hidden] = self.forget_bias
         arr[:] = value

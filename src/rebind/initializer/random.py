@@ -17,14 +17,14 @@ __all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]
 
 
 def _fill(arr: NDArray, draw: Callable[[Tensor, torch.Generator], Tensor]) -> None:
-    """Fill an array with random numbers of its device's generator.
+    """Fill an array with random numbers from its device's generator, which `mx.random.seed` seeds.
 
-    Numbers for low precision are drawn in float32: half types have too few values near the bounds.
+    Numbers for low precision are drawn in float32: 16-bit types have too few values near the bounds.
     """
     target = arr.tensor
     low = target.dtype not in (torch.float32, torch.float64)
     numbers = torch.empty(target.shape, dtype=torch.float32 if low else target.dtype, device=target.device)
-    with torch.no_grad():
+    with torch.no_grad():  # the weight may be marked for gradients already
         target.copy_(draw(numbers, generator(arr.context)))
 
 
@@ -38,12 +38,12 @@ def _normal(sigma: float) -> Callable[[Tensor, torch.Generator], Tensor]:
 
 @register
 class Uniform(Initializer):
-    """Fills weights with random numbers, equally likely, from ``-scale`` to ``scale``.
+    """Fills weights with uniform random numbers from ``-scale`` to ``scale``.
 
     Parameters
     ----------
     scale
-        The bound.
+        The largest absolute value.
 
     Examples
     --------
@@ -96,9 +96,9 @@ class Orthogonal(Initializer):
     Parameters
     ----------
     scale
-        The length of each of them.
+        The norm of each of them.
     rand_type
-        ``'uniform'`` or ``'normal'``: the numbers that the matrix is made from.
+        ``'uniform'`` or ``'normal'``: the distribution that the matrix is made from.
 
     Examples
     --------
@@ -124,9 +124,10 @@ class Orthogonal(Initializer):
 
         def orthogonal(numbers: Tensor, random: torch.Generator) -> Tensor:
             matrix = draw(numbers, random).reshape(numbers.shape[0], -1)
+            # The thin SVD: the factor with the shape of the matrix has orthonormal columns, or rows if they are fewer.
             left, _, right = torch.linalg.svd(matrix, full_matrices=False)
-            found = left if left.shape == matrix.shape else right
-            return self.scale * found.reshape(numbers.shape)
+            factor = left if left.shape == matrix.shape else right
+            return self.scale * factor.reshape(numbers.shape)
 
         _fill(arr, orthogonal)
 
@@ -176,6 +177,7 @@ class Xavier(Initializer):
                 f"{type(self).__name__}: {str(name)!r} must have at least 2 axes; got shape {arr.shape}. "
                 "Give a vector another initializer, such as mx.init.Zero()."
             )
+        # (outputs, inputs, *kernel), the layout of Convolution: a unit has so many inputs at each position of the kernel.
         area = math.prod(arr.shape[2:])
         fan_in, fan_out = arr.shape[1] * area, arr.shape[0] * area
         n = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]
@@ -197,4 +199,5 @@ class MSRAPrelu(Xavier):
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
+        # `dumps` must name this class's own settings, from which `create` makes it again.
         self._kwargs = {"factor_type": factor_type, "slope": slope}

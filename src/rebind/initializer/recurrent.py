@@ -1,8 +1,6 @@
-"""The initializer of the parameters of recurrent layers, which are one vector."""
+"""The initializer of recurrent layers, whose parameters are one vector."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, zeros
@@ -10,7 +8,7 @@ from .base import InitDesc, Initializer, create, register
 
 __all__ = ["FusedRNN"]
 
-# The gates of a recurrent cell in the order of the rows of its weights, as parts of names.
+# The gates of a recurrent cell in the order of the rows of its weights (cuDNN's), as they are in names.
 _GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
 
@@ -18,14 +16,15 @@ _GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o")
 class FusedRNN(Initializer):
     """Fills the vector of all parameters of the operator `RNN`, gate by gate, with another initializer.
 
-    That is asked for names such as ``l0_i2h_f_weight`` (layer 0, input to hidden, forget gate) and ``r1_h2h_o_bias``
+    It is called with names such as ``l0_i2h_f_weight`` (layer 0, input to hidden, forget gate) and ``r1_h2h_o_bias``
     (layer 1 of the second direction, hidden to hidden, output gate). Give it to the variable:
     ``sym.var("lstm_parameters", init=FusedRNN(Xavier(), 200, 2, "lstm"))``.
 
     Parameters
     ----------
     init
-        The initializer of the parts, or what `create` makes one from; None for the one that the module was given.
+        The initializer of each gate's weights and biases, or what `create` takes; None for the one that the module was
+        given.
     num_hidden, num_layers, mode, bidirectional
         As the operator has them (`num_hidden` is its ``state_size``).
     forget_bias
@@ -44,7 +43,7 @@ class FusedRNN(Initializer):
 
     def __init__(
         self,
-        init: Any,
+        init: str | Initializer | None,
         num_hidden: int,
         num_layers: int,
         mode: str,
@@ -75,27 +74,29 @@ class FusedRNN(Initializer):
         self._forget_bias = forget_bias
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        everywhere = getattr(name, "global_init", None)
-        initializer = everywhere if self._init is None else self._init
+        fallback = getattr(name, "global_init", None)
+        initializer = fallback if self._init is None else self._init
         if initializer is None:
             raise ArgumentError(
-                f"FusedRNN: {str(name)!r} needs an initializer of its parts; got init=None, and no module's. "
+                f"FusedRNN: {str(name)!r} needs an initializer for its gates; got init=None, and no module's. "
                 "Set init, for example to mx.init.Xavier()."
             )
         start = 0
-        for part, shape in self._parts(str(name), arr):
+        for gate, shape in self._gates(str(name), arr):
             values = zeros(shape, ctx=arr.context, dtype=arr.dtype)
-            if self._mode == "lstm" and part.endswith("_f_bias"):
+            if self._mode == "lstm" and gate.endswith("_f_bias"):
                 values[:] = self._forget_bias
             else:
-                initializer(InitDesc(part, global_init=everywhere), values)
+                initializer(InitDesc(gate, global_init=fallback), values)
             arr[start : start + values.size] = values.reshape((-1,))
             start += values.size
 
-    def _parts(self, name: str, arr: NDArray) -> list[tuple[str, tuple[int, ...]]]:
-        """Return names and shapes of the parts, in the order of the vector: all weights, then all biases."""
+    def _gates(self, name: str, arr: NDArray) -> list[tuple[str, tuple[int, ...]]]:
+        """Return names and shapes in the order of the vector: the weights of all gates, then the biases."""
         hidden, gates = self._num_hidden, _GATES[self._mode]
         sides = ("l", "r") if self._bidirectional else ("l",)
+        # The number of inputs is not given: it follows from the size. Of each row of the first layer there are `inputs`
+        # weights, `hidden` recurrent ones and two biases; later layers read the outputs of all directions instead.
         rows = len(gates) * hidden * len(sides)
         later = (self._num_layers - 1) * rows * (len(sides) * hidden + hidden + 2)
         inputs, rest = divmod(arr.size - later - rows * (hidden + 2), rows)

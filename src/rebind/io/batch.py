@@ -1,10 +1,10 @@
-"""A batch, and the description of one array in it."""
+"""A batch, and the description of one array of it."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ __all__ = ["DataBatch", "DataDesc"]
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """Name, shape, type and layout of an array that an iterator provides or a module is bound with.
 
-    It is a pair of name and shape, and compares as one; type and layout are attributes beside it.
+    It is a pair of name and shape, and compares as one; type and layout are further attributes.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     1
     """
 
-    dtype: Any
+    dtype: DTypeLike
     layout: str | None
 
     def __new__(
         cls, name: str, shape: Sequence[int], dtype: DTypeLike = np.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
-        """Make the pair of name and shape, with type and layout beside it."""
+        """Make the pair of name and shape, with type and layout as attributes."""
         self = super().__new__(cls, name, as_shape(shape, f"DataDesc {name!r}: shape"))
         self.dtype = dtype
         self.layout = layout
@@ -57,14 +57,22 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Return the position of ``N`` in `layout`; 0 without a layout, -1 when no axis is the batch."""
+        """Return the position of ``N`` in `layout`; 0 without a layout, -1 when no axis is the batch.
+
+        >>> DataDesc.get_batch_axis("NCHW"), DataDesc.get_batch_axis("TNC"), DataDesc.get_batch_axis("C")
+        (0, 1, -1)
+        """
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
     def get_list(
         shapes: Iterable[tuple[str, Sequence[int]]], types: Iterable[tuple[str, DTypeLike]] | None
     ) -> list[DataDesc]:
-        """Return descriptions from pairs ``(name, shape)`` and, if there are any, ``(name, type)``."""
+        """Return descriptions from pairs ``(name, shape)`` and, if there are any, ``(name, type)``.
+
+        >>> DataDesc.get_list([("data", (2, 3))], [("data", "int32")])
+        [DataDesc[data,(2, 3),int32,NCHW]]
+        """
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         shapes, type_of = list(shapes), dict(types)
@@ -86,11 +94,11 @@ class DataBatch:
     data, label
         Lists of arrays in the order of `provide_data` and `provide_label`.
     pad
-        How many rows at the end only fill the batch up.
+        How many samples at the end are padding.
     index
-        Numbers of the samples, if the iterator knows them.
+        Indices of the samples, if the iterator knows them.
     bucket_key
-        Which network the batch is for, with `BucketingModule`.
+        The bucket of a `BucketingModule` that the batch is for.
     provide_data, provide_label
         Descriptions of the arrays, for batches that differ from one to the next.
 
@@ -118,7 +126,7 @@ class DataBatch:
                     f"DataBatch: {what} must be a list of arrays; got {type(arrays).__name__}. "
                     "Put a single array in brackets."
                 )
-        self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # only MXNet's scripts that fill it later give None
+        self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # None comes from scripts of MXNet's alone, which fill it in later
         self.label = label
         self.pad = pad
         self.index = index
@@ -137,11 +145,12 @@ class DataBatch:
 def as_descs(
     descriptions: Iterable[DataDesc | tuple[str, Sequence[int]]], names: Mapping[str, str] | None = None
 ) -> list[DataDesc]:
-    """Return records from records, or pairs of name and shape, with the names that `names` has for them.
+    """Return a `DataDesc` for each description, a pair of name and shape too; `names` gives new names.
 
     >>> as_descs([("data", (4, 3))], {"data": "left"})
     [DataDesc[left,(4, 3),<class 'numpy.float32'>,NCHW]]
     """
+    # A script's own descriptions may be pairs with attributes, or plain pairs: what they lack has its default.
     return [
         DataDesc(
             (names or {}).get(item[0], item[0]),

@@ -1,9 +1,11 @@
-"""The interface of iterators, and one that changes the length of an epoch."""
+"""The interface of data iterators, and `ResizeIter`, which changes the length of an epoch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
@@ -11,15 +13,15 @@ from .batch import DataBatch, DataDesc
 
 __all__ = ["CurrentBatch", "DataIter", "ResizeIter", "State"]
 
-#: A position in the data: numbers, strings, arrays, and dicts and lists of them, which a checkpoint can hold.
+#: A position in the data: numbers, strings, arrays, and dicts and lists of them, as a checkpoint can hold.
 State: TypeAlias = "dict[str, Any]"
 
 
 class DataIter:
-    """Base of data iterators: one pass over it is an epoch, `reset` goes back to the start.
+    """Base of data iterators: one pass is an epoch, `reset` goes back to the start.
 
     A subclass gives `provide_data` and `provide_label` (lists of `DataDesc`), `reset`, and either `next` or the
-    five methods that `next` is made of. One whose position can be saved has `state_dict` and `load_state_dict` too.
+    five methods that `next` calls. One whose position can be saved has `state_dict` and `load_state_dict` too.
 
     Parameters
     ----------
@@ -58,45 +60,109 @@ class DataIter:
         return self.next()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Go back to the start.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.arange(4), batch_size=2)
+        >>> len(list(batches)), len(list(batches))
+        (2, 0)
+        >>> batches.reset()
+        >>> len(list(batches))
+        2
+        """
 
     def next(self) -> DataBatch:
-        """Return the next batch; StopIteration at the end."""
+        """Return the next batch; StopIteration at the end.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> NDArrayIter(np.arange(4), batch_size=2).next().data[0].asnumpy()
+        array([0., 1.], dtype=float32)
+        """
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), pad=self.getpad(), index=self.getindex())
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
+        """Advance to the next batch; return whether there is one.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.arange(4), batch_size=2)
+        >>> while batches.iter_next():
+        ...     print(batches.getdata()[0].asnumpy())
+        [0. 1.]
+        [2. 3.]
+        """
         raise NotImplementedError(f"{type(self).__name__} must define next(), or iter_next() and the getters")
 
-    def getdata(self) -> list[NDArray]:
-        """Return the data of the current batch."""
+    def getdata(self) -> Sequence[NDArray]:
+        """Return the data of the current batch.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter({"left": np.zeros(4), "right": np.ones(4)}, batch_size=2)
+        >>> batches.iter_next(), [array.asnumpy().tolist() for array in batches.getdata()]
+        (True, [[0.0, 0.0], [1.0, 1.0]])
+        """
         raise NotImplementedError(f"{type(self).__name__} must define getdata()")
 
-    def getlabel(self) -> list[NDArray]:
-        """Return the labels of the current batch."""
+    def getlabel(self) -> Sequence[NDArray]:
+        """Return the labels of the current batch.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.zeros((2, 3)), label=np.array([7, 8]), batch_size=2)
+        >>> batches.iter_next(), batches.getlabel()[0].asnumpy().tolist()
+        (True, [7.0, 8.0])
+        """
         raise NotImplementedError(f"{type(self).__name__} must define getlabel()")
 
-    def getindex(self) -> Any:
-        """Return the numbers of the current batch's samples, or None."""
+    def getindex(self) -> Sequence[int] | np.ndarray | None:
+        """Return the indices of the current batch's samples, or None."""
         return None
 
     def getpad(self) -> int | None:
-        """Return how many rows at the end of the current batch only fill it up."""
+        """Return how many samples at the end of the current batch are padding.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.arange(3), batch_size=2)
+        >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
+        [0, 1]
+        """
         raise NotImplementedError(f"{type(self).__name__} must define getpad()")
 
     def state_dict(self) -> State:
-        """Return the position in the data, for `load_state_dict`."""
-        raise NotImplementedError(f"{type(self).__name__} cannot tell its place in the data")
+        """Return the position in the data, for `load_state_dict`.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.arange(4), batch_size=2)
+        >>> _ = batches.next()
+        >>> batches.state_dict()["cursor"]  # what is in it is the iterator's own business
+        0
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot save its position in the data")
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
-        raise NotImplementedError(f"{type(self).__name__} cannot go to a place in the data")
+        """Go back to a position that `state_dict` returned.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = NDArrayIter(np.arange(4), batch_size=2)
+        >>> start = batches.state_dict()
+        >>> first = batches.next()
+        >>> batches.load_state_dict(start)
+        >>> batches.next().data[0].asnumpy()
+        array([0., 1.], dtype=float32)
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot go to a saved position in the data")
 
 
 class CurrentBatch(DataIter):
-    """An iterator that has its batches whole: the getters read the current one."""
+    """An iterator that makes whole batches: the getters read the current one."""
 
     current_batch: DataBatch | None = None
 
@@ -111,36 +177,50 @@ class CurrentBatch(DataIter):
             raise ArgumentError(f"{type(self).__name__}: there is no current batch. Call next() first.")
         return self.current_batch
 
-    def getdata(self) -> list[NDArray]:
-        """Return the data of the current batch."""
-        return self._current().data  # type: ignore[return-value]
+    def getdata(self) -> Sequence[NDArray]:
+        """Return the data of the current batch.
 
-    def getlabel(self) -> list[NDArray]:
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = ResizeIter(NDArrayIter(np.arange(2), batch_size=2), size=1)
+        >>> batches.iter_next(), batches.getdata()[0].shape
+        (True, (2,))
+        """
+        return self._current().data
+
+    def getlabel(self) -> Sequence[NDArray]:
         """Return the labels of the current batch."""
-        return self._current().label  # type: ignore[return-value]
+        return self._current().label  # type: ignore[return-value]  # None where a batch has no labels, as in MXNet
 
-    def getindex(self) -> Any:
-        """Return the numbers of the current batch's samples, or None."""
+    def getindex(self) -> Sequence[int] | np.ndarray | None:
+        """Return the indices of the current batch's samples, or None."""
         return self._current().index
 
     def getpad(self) -> int | None:
-        """Return how many rows at the end of the current batch only fill it up."""
+        """Return how many samples at the end of the current batch are padding.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = ResizeIter(NDArrayIter(np.arange(3), batch_size=2), size=2)
+        >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
+        [0, 1]
+        """
         return self._current().pad
 
 
 class ResizeIter(CurrentBatch):
-    """An iterator whose epoch has `size` batches, whatever the length of the one underneath.
+    """An iterator whose epoch has `size` batches, whatever the length of the iterator that it wraps.
 
-    When that one ends, it is reset and read again.
+    When that one ends, it is reset and continues from its start.
 
     Parameters
     ----------
     data_iter
-        The iterator underneath.
+        The iterator to wrap.
     size
         Batches in an epoch.
     reset_internal
-        Whether `reset` resets the iterator underneath too; otherwise the next epoch continues where this one ended.
+        Whether `reset` resets the wrapped iterator too; otherwise the next epoch continues where this one ended.
 
     Examples
     --------
@@ -160,11 +240,22 @@ class ResizeIter(CurrentBatch):
         self.cur = 0
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
+        # BucketingModule.fit reads it from the iterator that it is given.
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
     def reset(self) -> None:
-        """Begin a new epoch."""
+        """Begin a new epoch.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = ResizeIter(NDArrayIter(np.arange(3), batch_size=1), size=2, reset_internal=False)
+        >>> [batch.data[0].item() for batch in batches]
+        [0.0, 1.0]
+        >>> batches.reset()
+        >>> [batch.data[0].item() for batch in batches]
+        [2.0, 0.0]
+        """
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
@@ -177,15 +268,24 @@ class ResizeIter(CurrentBatch):
             self.current_batch = self.data_iter.next()
         except StopIteration:
             self.data_iter.reset()
+            # Once only: an iterator that is empty right after its reset would otherwise loop forever.
             try:
                 self.current_batch = self.data_iter.next()
             except StopIteration:
-                raise ParameterError("ResizeIter: the iterator underneath gives no batches") from None
+                raise ParameterError("ResizeIter: the wrapped iterator has no batches") from None
         self.cur += 1
         return True
 
     def state_dict(self) -> State:
-        """Return the position in the data, for `load_state_dict`."""
+        """Return the position in the data, for `load_state_dict`.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> batches = ResizeIter(NDArrayIter(np.arange(4), batch_size=2), size=7)
+        >>> _ = batches.next()
+        >>> sorted(batches.state_dict())
+        ['cur', 'data_iter']
+        """
         return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
 
     def load_state_dict(self, state: State) -> None:

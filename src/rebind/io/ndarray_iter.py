@@ -23,31 +23,31 @@ class SupportsArray(Protocol):
         """Return the array."""
 
 
-#: Rows: NumPy's or MXNet's array, or what reads as one (a dataset of h5py, a tensor of torch).
-RowsOf: TypeAlias = "NDArray | np.ndarray | SupportsArray"
-ArrayData: TypeAlias = "RowsOf | Sequence[RowsOf] | Mapping[str, RowsOf]"
+#: Samples along the first axis: an array of NumPy or MXNet, or what reads as one (a dataset of h5py, a tensor).
+SampleArray: TypeAlias = "NDArray | np.ndarray | SupportsArray"
+ArrayData: TypeAlias = "SampleArray | Sequence[SampleArray] | Mapping[str, SampleArray]"
 
 _HANDLES = ("pad", "discard", "roll_over")
 
 
 class NDArrayIter(DataIter):
-    """Batches of rows from arrays in memory.
+    """Batches of samples from arrays in memory.
 
-    Batches of an iterator that does not shuffle are views of its arrays; the others are gathered by one indexing
-    call an array. The order of shuffled samples is MXNet's: it comes from ``numpy.random``, whose seed decides it.
+    Without shuffling, whole batches are views of the arrays; others are gathered by one indexing call for each array.
+    The order of shuffled samples is MXNet's: it comes from ``numpy.random``, whose seed decides it.
 
     Parameters
     ----------
     data, label
         An array, a list of arrays, or a dict from name to array; NumPy (becomes float32, as in MXNet) or NDArray
-        (keeps its type). Arrays of a dict are in the order of their names.
+        (type unchanged). Arrays of a dict are in the order of their names.
     batch_size
-        Rows in a batch.
+        Samples in a batch.
     shuffle
-        Whether to shuffle the rows, again at each `reset`.
+        Whether to shuffle the samples, again at each `reset`.
     last_batch_handle
-        What to do with rows that do not fill a batch: ``'pad'`` fills up with rows from the start, ``'discard'``
-        leaves them out, ``'roll_over'`` puts them at the start of the next epoch.
+        What to do with samples that do not fill a batch: ``'pad'`` adds samples from the start, ``'discard'`` leaves
+        them out, ``'roll_over'`` puts them at the start of the next epoch.
     data_name, label_name
         Names of arrays that are not in a dict; several of them get ``_0_`` and so on in front.
     layout
@@ -56,7 +56,7 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ShapeError
-        When the arrays have different numbers of rows, or none.
+        When the arrays have different numbers of samples, or none.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.cursor = -batch_size
         self.idx = np.arange(self.num_data)
-        # Row numbers in the order of this epoch, None when it is that of the arrays; and those that the last
-        # epoch left over, which come first. The cursor is negative while they last.
+        # Sample indices in the order of this epoch, None when it is that of the arrays; and those that the last
+        # epoch left over, which come first. The cursor is negative until they are used up.
         self._order: torch.Tensor | None = None
         self._carried = torch.empty(0, dtype=torch.int64)
         self._provided = tuple(
@@ -105,31 +105,61 @@ class NDArrayIter(DataIter):
             self._shuffle()
 
     @property
-    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
-        """Descriptions of a batch's data."""
+    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+        """Descriptions of a batch's data.
+
+        >>> import numpy as np
+        >>> NDArrayIter(np.zeros((10, 3)), batch_size=4).provide_data
+        [DataDesc[data,(4, 3),<class 'numpy.float32'>,NCHW]]
+        """
         return self._provided[0]
 
     @property
-    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
-        """Descriptions of a batch's labels."""
+    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+        """Descriptions of a batch's labels.
+
+        >>> import numpy as np
+        >>> NDArrayIter(np.zeros((10, 3)), np.zeros(10), batch_size=4).provide_label[0].name
+        'softmax_label'
+        """
         return self._provided[1]
 
     @property
     def data_list(self) -> list[NDArray]:
-        """All arrays, data before labels."""
+        """All arrays, data before labels.
+
+        >>> import numpy as np
+        >>> [array.shape for array in NDArrayIter(np.zeros((10, 3)), np.zeros(10)).data_list]
+        [(10, 3), (10,)]
+        """
         return [each for _, each in self.data + self.label]
 
     @property
     def num_source(self) -> int:
-        """Number of arrays."""
+        """Number of arrays.
+
+        >>> import numpy as np
+        >>> NDArrayIter(np.zeros((10, 3)), np.zeros(10)).num_source
+        2
+        """
         return len(self.data) + len(self.label)
 
     def reset(self) -> None:
-        """Begin a new epoch; rows left over by ``'roll_over'`` come first in it."""
+        """Begin a new epoch; samples left over by ``'roll_over'`` come first in it.
+
+        >>> import numpy as np
+        >>> batches = NDArrayIter(np.arange(3), batch_size=2, last_batch_handle="roll_over")
+        >>> [batch.data[0].asnumpy().tolist() for batch in batches]
+        [[0.0, 1.0]]
+        >>> batches.reset()
+        >>> [batch.data[0].asnumpy().tolist() for batch in batches]
+        [[2.0, 0.0], [1.0, 2.0]]
+        """
+        # Only an epoch that ended short of a full batch leaves samples over; one that was broken off does not.
         if self.last_batch_handle == "roll_over" and (
             self.num_data - self.batch_size < self.cursor < self.num_data
         ):
-            self._carried = self._rows_between(self.cursor, self.num_data)
+            self._carried = self._indices_between(self.cursor, self.num_data)
         else:
             self._carried = self._carried[:0]
         self.cursor = -len(self._carried) - self.batch_size
@@ -137,7 +167,15 @@ class NDArrayIter(DataIter):
             self._shuffle()
 
     def hard_reset(self) -> None:
-        """Begin a new epoch without what the last one left over."""
+        """Begin a new epoch without what the last one left over.
+
+        >>> import numpy as np
+        >>> batches = NDArrayIter(np.arange(3), batch_size=2, last_batch_handle="roll_over")
+        >>> _ = list(batches)
+        >>> batches.hard_reset()
+        >>> batches.next().data[0].asnumpy().tolist()
+        [0.0, 1.0]
+        """
         self._carried = self._carried[:0]
         self.cursor = -self.batch_size
         if self.shuffle:
@@ -150,7 +188,13 @@ class NDArrayIter(DataIter):
         return not self._is_done()
 
     def getdata(self) -> list[NDArray]:
-        """Return the data of the current batch."""
+        """Return the data of the current batch.
+
+        >>> import numpy as np
+        >>> batches = NDArrayIter(np.arange(3), batch_size=2)
+        >>> batches.iter_next(), batches.getdata()[0].asnumpy().tolist()
+        (True, [0.0, 1.0])
+        """
         return self._take(self.data)
 
     def getlabel(self) -> list[NDArray]:
@@ -158,7 +202,13 @@ class NDArrayIter(DataIter):
         return self._take(self.label)
 
     def getpad(self) -> int:
-        """Return how many rows only fill the current batch up, or were in the last epoch already."""
+        """Return how many samples of the current batch are padding, or count to the epoch before.
+
+        >>> import numpy as np
+        >>> batches = NDArrayIter(np.arange(3), batch_size=2)
+        >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
+        [0, 1]
+        """
         if self.last_batch_handle == "pad":
             return max(0, self.cursor + self.batch_size - self.num_data)
         if self.last_batch_handle == "roll_over" and self.cursor > -self.batch_size:
@@ -187,11 +237,11 @@ class NDArrayIter(DataIter):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned, of an iterator over as many rows."""
+        """Go back to a position that `state_dict` returned, of an iterator over as many samples."""
         for name in ("num_data", "batch_size"):
             if state[name] != getattr(self, name):
                 raise ParameterError(
-                    f"NDArrayIter.load_state_dict: {name} must be that of the saved place, {state[name]}; "
+                    f"NDArrayIter.load_state_dict: {name} must be that of the saved position, {state[name]}; "
                     f"got {getattr(self, name)}"
                 )
         self.cursor = int(state["cursor"])
@@ -205,18 +255,19 @@ class NDArrayIter(DataIter):
         return self.cursor + self.batch_size > self.num_data
 
     def _shuffle(self) -> None:
-        # MXNet shuffles `idx` where it stands and applies it to the already shuffled rows; only the same
+        # MXNet shuffles `idx` in place and applies it to the already shuffled samples; only the same
         # composition gives the same order from the second epoch on.
-        self.idx = self.idx.copy()
+        self.idx = self.idx.copy()  # a saved state holds the old one
         np.random.shuffle(self.idx)
         step = torch.from_numpy(self.idx)
         self._order = step if self._order is None else self._order[step]
 
-    def _rows_between(self, start: int, stop: int) -> torch.Tensor:
-        """Return the numbers of rows `start` to `stop` of the epoch, which may reach before or behind it."""
+    def _indices_between(self, start: int, stop: int) -> torch.Tensor:
+        """Return the sample indices at `start` to `stop` of the epoch, which may reach before or beyond it."""
+        # Beyond the end the epoch begins again, for padding; before its start are the samples left over.
         positions = torch.arange(max(start, 0), stop) % self.num_data
-        rows = positions if self._order is None else self._order[positions]
-        return torch.cat([self._carried[start:], rows]) if start < 0 else rows
+        indices = positions if self._order is None else self._order[positions]
+        return torch.cat([self._carried[start:], indices]) if start < 0 else indices
 
     def _take(self, arrays: list[tuple[str, NDArray]]) -> list[NDArray]:
         if not arrays:
@@ -225,9 +276,9 @@ class NDArrayIter(DataIter):
         whole = start >= 0 and stop <= self.num_data
         if whole and self._order is None:
             return [NDArray(each.tensor[start:stop], each.context) for _, each in arrays]
-        rows = self._order[start:stop] if whole else self._rows_between(start, stop)  # type: ignore[index]
+        indices = self._order[start:stop] if whole else self._indices_between(start, stop)  # type: ignore[index]  # None has returned
         return [
-            NDArray(each.tensor.index_select(0, rows.to(each.tensor.device)), each.context)
+            NDArray(each.tensor.index_select(0, indices.to(each.tensor.device)), each.context)
             for _, each in arrays
         ]
 
@@ -244,29 +295,30 @@ def _named_arrays(
     if not isinstance(arrays, Mapping):
         names = [default_name] if len(arrays) == 1 else [f"_{i}_{default_name}" for i in range(len(arrays))]
         arrays = dict(zip(names, arrays, strict=True))
+    # By name, as in MXNet: a module looks arrays up by name, but `data_list` and batches follow this order.
     return [(name, _as_ndarray(arrays[name], f"{who} {name!r}")) for name in sorted(arrays)]
 
 
-def _as_ndarray(value: RowsOf, who: str) -> NDArray:
+def _as_ndarray(value: SampleArray, who: str) -> NDArray:
     if isinstance(value, NDArray):
         found = value
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
-        # NumPy's arrays, and what reads as one (a dataset of h5py, a tensor of torch)
+        # float32 whatever the type, as in MXNet: labels of integers too
         found = array(np.asarray(value), dtype=np.float32)
     else:
         raise ArgumentError(
             f"NDArrayIter: {who} must be a NumPy array or an NDArray; got {type(value).__name__}"
         )
     if not getattr(value, "shape", ()):
-        raise ShapeError(f"NDArrayIter: {who} must have rows; got a single number")
+        raise ShapeError(f"NDArrayIter: {who} must have samples along its first axis; got a single number")
     return found
 
 
 def _common_length(arrays: list[tuple[str, NDArray]]) -> int:
     lengths = {name: each.shape[0] for name, each in arrays}
     if len(set(lengths.values())) != 1:
-        raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows; got {lengths}")
+        raise ShapeError(f"NDArrayIter: all arrays must have the same number of samples; got {lengths}")
     length = arrays[0][1].shape[0]
     if length == 0:
-        raise ShapeError("NDArrayIter: arrays must have at least one row; got none")
+        raise ShapeError("NDArrayIter: arrays must have at least one sample; got none")
     return length

@@ -1,4 +1,4 @@
-"""Batches that are made in the background."""
+"""Batches that are made in the background, ahead of the training loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
@@ -17,12 +17,15 @@ __all__ = ["PrefetchingIter"]
 
 _DEPTH = 2  # batches that wait, each with the memory it takes
 
+#: A batch, None at the end of an epoch, or the exception that was raised instead; and the position after it.
+_Item: TypeAlias = "tuple[DataBatch | BaseException | None, State | None]"
+
 
 class PrefetchingIter(CurrentBatch):
-    """Iterators that are read ahead by a thread each, and put together to one.
+    """Reads iterators ahead, each in a thread of its own, and joins their batches.
 
     The threads start with the first batch of an epoch and end with it, with `reset`, with `close`, or when the
-    iterator is no longer used. An exception in one of them is raised by `next`.
+    iterator is garbage-collected. An exception in one of them is raised by `next`.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ class PrefetchingIter(CurrentBatch):
         rename_label: Sequence[Mapping[str, str]] | None = None,
     ) -> None:
         self.iters: list[DataIter] = (
-            [iters] if hasattr(iters, "next") else list(iters)  # type: ignore[list-item]
+            [iters] if hasattr(iters, "next") else list(iters)  # type: ignore[list-item]  # by its method: a script's own iterator need not derive from DataIter
         )
         if not self.iters:
             raise ArgumentError("PrefetchingIter: iters must hold at least one iterator; got none")
@@ -66,8 +69,16 @@ class PrefetchingIter(CurrentBatch):
         self._done = False
 
     @property
-    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]
-        """Descriptions of a batch's data, of all iterators in turn."""
+    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+        """Descriptions of a batch's data, of all iterators in turn.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> sources = [NDArrayIter(np.zeros((4, n)), batch_size=2) for n in (3, 5)]
+        >>> both = PrefetchingIter(sources, rename_data=[{"data": "left"}, {"data": "right"}])
+        >>> [(desc.name, desc.shape) for desc in both.provide_data]
+        [('left', (2, 3)), ('right', (2, 5))]
+        """
         names = self.rename_data or [{}] * self.n_iter
         return [
             desc
@@ -76,8 +87,15 @@ class PrefetchingIter(CurrentBatch):
         ]
 
     @property
-    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]
-        """Descriptions of a batch's labels, of all iterators in turn."""
+    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+        """Descriptions of a batch's labels, of all iterators in turn.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> ahead = PrefetchingIter(NDArrayIter(np.zeros(4), np.zeros(4), batch_size=2))
+        >>> [(desc.name, desc.shape) for desc in ahead.provide_label]
+        [('softmax_label', (2,))]
+        """
         names = self.rename_label or [{}] * self.n_iter
         return [
             desc
@@ -86,7 +104,16 @@ class PrefetchingIter(CurrentBatch):
         ]
 
     def reset(self) -> None:
-        """Begin a new epoch; batches that were read ahead are dropped."""
+        """Begin a new epoch; batches that were read ahead are dropped.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> ahead = PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2))
+        >>> _ = ahead.next()
+        >>> ahead.reset()
+        >>> [batch.data[0].asnumpy().tolist() for batch in ahead]
+        [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+        """
         self.close()
         for each in self.iters:
             each.reset()
@@ -94,7 +121,14 @@ class PrefetchingIter(CurrentBatch):
         self._done = False
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> ahead = PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2))
+        >>> _ = ahead.next()  # starts the thread
+        >>> ahead.close()
+        """
         if self._readers is not None:
             self._stop()
             self._readers = None
@@ -105,7 +139,7 @@ class PrefetchingIter(CurrentBatch):
             return False
         if self._readers is None:
             self._readers = [_Reader(each) for each in self.iters]
-            # A thread knows its reader only, so that this object can go when nobody else knows it.
+            # A thread refers to its reader only, so that this object can be collected, which ends the threads.
             self._stop = weakref.finalize(self, _stop_all, self._readers)
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
@@ -131,7 +165,17 @@ class PrefetchingIter(CurrentBatch):
         return True
 
     def state_dict(self) -> State:
-        """Return the position in the data behind the last batch that was handed out, not the last one read ahead."""
+        """Return the position after the last batch that was returned, not the last one that was read ahead.
+
+        >>> import numpy as np
+        >>> from rebind.io import NDArrayIter
+        >>> ahead, later = (PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2)) for _ in range(2))
+        >>> _ = ahead.next()
+        >>> later.load_state_dict(ahead.state_dict())
+        >>> [batch.data[0].asnumpy().tolist() for batch in later]
+        [[2.0, 3.0], [4.0, 5.0]]
+        >>> ahead.close()
+        """
         return {
             "iters": [
                 each.state_dict() if position is None else position
@@ -152,32 +196,34 @@ class _Reader:
     """A thread that reads one iterator ahead."""
 
     def __init__(self, source: DataIter) -> None:
-        self.items: queue.Queue[tuple[Any, Any]] = queue.Queue(_DEPTH)
+        self.items: queue.Queue[_Item] = queue.Queue(_DEPTH)
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
         self.thread.start()
 
     def _read(self, source: DataIter) -> None:
         while not self.stopped.is_set():
-            item: Any
+            item: DataBatch | BaseException | None
             try:
                 item = source.next()
             except StopIteration:
                 item = None
-            except BaseException as error:  # raised again by the one who reads
+            except BaseException as error:  # raised again by `get`, in the thread that reads
                 item = error
             self._put((item, _position(source)))
             if item is None or isinstance(item, BaseException):
                 return
 
-    def _put(self, item: tuple[Any, Any]) -> None:
+    def _put(self, item: _Item) -> None:
+        # With a timeout: a thread that waited for room without end could not be stopped.
         while not self.stopped.is_set():
             try:
                 return self.items.put(item, timeout=0.1)
             except queue.Full:
                 continue
 
-    def get(self) -> tuple[DataBatch | None, Any]:
+    def get(self) -> tuple[DataBatch | None, State | None]:
+        """Return the next batch, None at the end, and the position after it."""
         item, position = self.items.get()
         if isinstance(item, BaseException):
             raise item
@@ -185,6 +231,7 @@ class _Reader:
 
 
 def _position(source: DataIter) -> State | None:
+    # Taken in the thread, right after the batch: later the source is ahead of what was returned.
     try:
         return source.state_dict()
     except (NotImplementedError, AttributeError):
