@@ -223,20 +223,20 @@ def test_short_names_of_rebind() -> None:
     assert rebind.libinfo.__version__ == "1.9.1"
 
 
-WING = sorted(path for path in compat.TABLE if compat.wing_module(path))
+LEGACY = sorted(path for path in compat.TABLE if compat.legacy_module(path))
 
 
-def test_every_module_of_the_wing_has_an_old_path() -> None:
+def test_every_module_of_legacy_has_an_old_path() -> None:
     import rebind.legacy
 
     modules = {f"legacy.{found.name}" for found in pkgutil.iter_modules(rebind.legacy.__path__)}
-    assert modules == {compat.wing_module(path) for path in WING}
+    assert modules == {compat.legacy_module(path) for path in LEGACY}
 
 
-@pytest.mark.parametrize("path", WING)
-def test_old_paths_lead_to_the_wing(mx: Any, path: str) -> None:
+@pytest.mark.parametrize("path", LEGACY)
+def test_old_paths_lead_to_legacy(mx: Any, path: str) -> None:
     module = importlib.import_module(f"rebind.{path}")
-    assert module is importlib.import_module(f"rebind.{compat.wing_module(path)}")
+    assert module is importlib.import_module(f"rebind.{compat.legacy_module(path)}")
     found: Any = rebind
     for part in path.split("."):
         found = getattr(found, part)  # without an import too
@@ -246,7 +246,7 @@ def test_old_paths_lead_to_the_wing(mx: Any, path: str) -> None:
         assert getattr(old, name) is getattr(module, name)
 
 
-def test_pickles_of_the_wing() -> None:
+def test_pickles_of_legacy() -> None:
     """Those of today, and those from when the modules were at MXNet's paths."""
     from rebind.misc import FactorScheduler
 

@@ -1,4 +1,4 @@
-"""The import hook that gives rebind's modules to programs that say ``import mxnet``."""
+"""The import hook that gives rebind's modules to programs with ``import mxnet``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def install() -> None:
         version, file = getattr(there, "__version__", ""), getattr(there, "__file__", None)
         raise StateError(
             "install_as_mxnet: must come before the first import of mxnet; "
-            f"got mxnet {version} from {file or 'somewhere'}, imported already"
+            f"got mxnet {version} from {file or 'an unknown file'}, imported already"
         )
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        # First, so that an installed mxnet is not found instead.
         sys.meta_path.insert(0, _Finder())
 
 
@@ -42,13 +43,14 @@ class _Finder(MetaPathFinder, Loader):
         parent, _, below = fullname.partition(".")
         if parent != "mxnet" or not is_known(below):
             return None
+        # Each module is a package: whether paths lie below it is for `is_known` to decide, not for the file system.
         return ModuleSpec(fullname, self, origin="rebind", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         try:
             return module_at(spec.name.partition(".")[2])
         except AbsentModuleError as error:
-            error.name = spec.name
+            error.name = spec.name  # the path as the program wrote it, which may be one of several
             raise
 
     def exec_module(self, module: ModuleType) -> None:

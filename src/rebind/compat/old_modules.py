@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import AbsentModuleError, AbsentNameError, near_names
 from ..legacy.libinfo import MXNET_VERSION
-from .table import C_API, C_HELPERS, NAMES_TO_COME, SHARED, TABLE, Absent, Later, Row, wing_module
+from .table import C_API, C_HELPERS, NAMES_TO_COME, SHARED, TABLE, Absent, Later, Row, legacy_module
 
 __all__ = ["OldModule", "attribute", "is_known", "module_at"]
 
@@ -24,7 +24,7 @@ class OldModule(ModuleType):
     path
         MXNet's path, below ``mxnet``.
     sources
-        What holds its names here, searched in this order: modules, and namespaces such as `ndarray.linalg`.
+        What has its names, searched in this order: modules, and namespaces such as `ndarray.linalg`.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class OldModule(ModuleType):
         super().__init__(_full(path), f"MXNet's module `{_full(path)}`, as rebind has it.")
         self._path = path
         self._sources = tuple(sources)
-        self.__path__: list[str] = []  # submodules come from the finder alone
+        self.__path__: list[str] = []  # empty: submodules come from the finder alone
         if not path:
             self.__version__ = MXNET_VERSION
             self.__file__ = sys.modules["rebind"].__file__
@@ -46,11 +46,12 @@ class OldModule(ModuleType):
         if name == "__all__":
             return [other for other in dir(self) if not other.startswith("_")]
         value = self._find(name)
-        self.__dict__[name] = value  # from now on as quick as any attribute
+        self.__dict__[name] = value  # `__getattr__` is not called for it again
         return value
 
     def _find(self, name: str) -> Any:
         path = f"{self._path}.{name}".lstrip(".")
+        # Before the sources: `mx.nd.random` is a module with a row of its own, not the attribute of `rebind.ndarray`.
         if path in TABLE:
             try:
                 return module_at(path)
@@ -65,12 +66,17 @@ class OldModule(ModuleType):
             raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind yet. {NAMES_TO_COME[name]}")
         if name in C_HELPERS:
             raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind. {C_API.instead}")
+        # Python and tools look for many private names (`__wrapped__`, `_repr_html_`): no search for near ones there.
         hint = "." if name.startswith("_") else near_names(name, dir(self))
         raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
 
     @property
     def only_source(self) -> ModuleType | None:
-        """The one module of rebind that holds all names, if there is one."""
+        """The module of rebind that has all names, if it is a single one.
+
+        >>> module_at("context").only_source.__name__
+        'rebind.legacy.context'
+        """
         first, *others = self._sources
         return first if isinstance(first, ModuleType) and not others else None
 
@@ -87,12 +93,12 @@ _modules: dict[str, OldModule] = {}
 
 
 def module_at(path: str) -> OldModule:
-    """Return the module of MXNet's `path` below ``mxnet``; there is one for all of its names.
+    """Return the module of MXNet's `path` below ``mxnet``, the same one for all paths that mean it.
 
     Raises
     ------
     AbsentModuleError
-        If rebind does not have it, or not yet; it says what to use instead.
+        If rebind does not have it, or not yet; the message says what to use instead.
 
     Examples
     --------
@@ -106,14 +112,14 @@ def module_at(path: str) -> OldModule:
 
 
 def attribute(name: str) -> Any:
-    """Return what ``rebind.name`` is for a name that the package itself lacks: a module that comes when it is used.
+    """Return ``rebind.name`` for a name that the package itself lacks: a module that is imported on first use.
 
     So ``import rebind as mx`` gives `mx.engine`, `mx.base`, `mx.img` and the like too.
 
     >>> attribute("rnd").__name__, attribute("engine").__name__
     ('rebind.random', 'rebind.legacy.engine')
     """
-    if wing_module(name) is not None:
+    if legacy_module(name) is not None:
         return importlib.import_module(f"rebind.{name}")
     if name not in TABLE:
         if SHARED.get(name, "").startswith("legacy.util:"):  # MXNet has the switches of `util` at the top too
@@ -132,7 +138,7 @@ def _full(path: str) -> str:
 
 
 def _canonical(path: str) -> str:
-    """Return the path with shorter names written out: ``nd.contrib`` is ``ndarray.contrib``."""
+    """Return the path with aliases resolved: ``nd.contrib`` is ``ndarray.contrib``."""
     whole = ""
     for part in path.split("."):
         whole = f"{whole}.{part}".lstrip(".")
@@ -155,7 +161,7 @@ def _row(path: str) -> tuple[str, Row]:
 
 
 def is_known(path: str) -> bool:
-    """Whether there is something to say of MXNet's path: what it is here, or why it is absent.
+    """Return whether a path of MXNet's has a module here, or an explanation of why there is none.
 
     >>> is_known("gluon.nn"), is_known("glue")
     (True, False)

@@ -1,23 +1,33 @@
-"""MXNet's paths and names, and where each is here: data, which `old_modules` and `finder` read."""
+"""MXNet's paths and names, and what has each of them in rebind: data, which `old_modules` and `finder` read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["C_API", "C_HELPERS", "NAMES_TO_COME", "SHARED", "TABLE", "Absent", "Later", "Row", "wing_module"]
+__all__ = [
+    "C_API",
+    "C_HELPERS",
+    "NAMES_TO_COME",
+    "SHARED",
+    "TABLE",
+    "Absent",
+    "Later",
+    "Row",
+    "legacy_module",
+]
 
 
 @dataclass(frozen=True)
 class Absent:
-    """What is no part of rebind, and what to use instead; the paths below it are absent too."""
+    """A module that rebind does not have, and what to use instead; the paths below it are absent too."""
 
     instead: str
 
 
 @dataclass(frozen=True)
 class Later:
-    """A module of rebind's that is still to come: its name, and what to use as long as it is not there."""
+    """A module that rebind does not have yet: its name, and what to use until then."""
 
     module: str
     instead: str
@@ -35,8 +45,8 @@ _NUMPY = Absent(
 _TEXT = Absent("Load word vectors with NumPy or gensim, and give them to mx.sym.Embedding as its weight.")
 C_API = Absent("There is no C library underneath; PyTorch is the engine.")
 
-# MXNet's path below `mxnet`, and what it is here: modules below `rebind`, searched in this order (behind a colon an
-# attribute); or another path of this table, for a shorter name; or why it is not here. Names that are neither in those
+# MXNet's path below `mxnet`, and what it is here: modules below `rebind`, searched in this order (after a colon: an
+# attribute); or, for an alias, another path of this table; or why there is none. Names that are neither in those
 # modules nor below a path are looked up in SHARED. What begins with `legacy.` exists for old programs only: `rebind`
 # has those modules under MXNet's paths too (`import rebind.base`).
 TABLE: dict[str, Row] = {
@@ -89,7 +99,7 @@ TABLE: dict[str, Row] = {
     "kvstore.base": ("kvstore", "kvstore.base"),
     "kvstore.kvstore": "kvstore",
     "kvstore.kvstore_server": "kvstore_server",
-    "kvstore_server": Later("kvstore_server", "Training on several machines is not there yet; kvstore='device' is."),
+    "kvstore_server": Later("kvstore_server", "Training on one machine only for now: kvstore='device'."),
     "libinfo": ("legacy.libinfo",),
     "library": Absent("Write operators in Python: mx.operator.CustomOp."),
     "log": ("legacy.log",),
@@ -187,7 +197,7 @@ TABLE: dict[str, Row] = {
     "_symbol_internal": "symbol._internal",
 }  # fmt: skip
 
-# Names that MXNet's modules have from one another; `mxnet.model.cpu` and `mxnet.executor_manager.DataDesc` work.
+# Names that MXNet's modules import from one another: `mxnet.model.cpu` and `mxnet.executor_manager.DataDesc` work.
 SHARED: dict[str, str] = {
     "AttrScope": "scope:AttrScope",
     "Context": "device:Context",
@@ -232,7 +242,7 @@ SHARED: dict[str, str] = {
 _ITERATORS = "mx.io.NDArrayIter takes arrays, and `fit` any iterable of mx.io.DataBatch."
 _SPARSE = "Arrays are dense; nd.sparse has the operators for them."
 
-# Names that are still to come in modules that are there, and what to use until then.
+# Names that rebind's modules do not have yet, and what to use until then.
 NAMES_TO_COME: dict[str, str] = {
     **dict.fromkeys(
         ("CSVIter", "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
@@ -248,10 +258,10 @@ NAMES_TO_COME: dict[str, str] = {
         ("download", "get_cifar10", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte"),
         "Load the data with NumPy, scikit-learn or torchvision; mx.io.NDArrayIter takes arrays.",
     ),
-    "KVStoreServer": "Training on several machines is not there yet; kvstore='device' is.",
+    "KVStoreServer": "Training on one machine only for now: kvstore='device'.",
 }  # fmt: skip
 
-# Helpers of MXNet's for calls into its C library; programs that import them reach below the interface.
+# Helpers of MXNet's for calls into its C library; programs that import them go below the public interface.
 C_HELPERS = {
     "ExecutorHandle", "MXCallbackList", "NDArrayHandle", "SymbolHandle", "_LIB", "c2pyerror", "c_array", "c_array_buf",
     "c_handle_array", "c_str_array", "check_call", "ctypes2buffer", "ctypes2numpy_shared", "get_last_ffi_error",
@@ -259,10 +269,10 @@ C_HELPERS = {
 }  # fmt: skip
 
 
-def wing_module(path: str) -> str | None:
-    """Return which module of the wing `legacy` MXNet's `path` is; None when it is no module for old programs only.
+def legacy_module(path: str) -> str | None:
+    """Return which module of `legacy` MXNet's `path` is; None for one that does not exist for old programs only.
 
-    >>> wing_module("base"), wing_module("ndarray")
+    >>> legacy_module("base"), legacy_module("ndarray")
     ('legacy.base', None)
     """
     row = TABLE.get(path)

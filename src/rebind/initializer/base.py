@@ -118,13 +118,7 @@ class Initializer:
         self._print_func: PrintFunc | None = None
 
     def set_verbosity(self, verbose: bool = False, print_func: PrintFunc | None = None) -> Initializer:
-        """Log each parameter that is filled, with ``print_func(array)``: by default norm / sqrt(size).
-
-        >>> from rebind.initializer import One
-        >>> _ = One().set_verbosity(
-        ...     True, lambda array: array.shape
-        ... )  # Initialized fc_weight as weight: (2, 3)
-        """
+        """Log each parameter that is filled, with ``print_func(array)``: by default norm / sqrt(size)."""
         self._verbose = verbose
         self._print_func = print_func
         return self

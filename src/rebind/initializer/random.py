@@ -177,7 +177,7 @@ class Xavier(Initializer):
                 f"{type(self).__name__}: {str(name)!r} must have at least 2 axes; got shape {arr.shape}. "
                 "Give a vector another initializer, such as mx.init.Zero()."
             )
-        # (outputs, inputs, *kernel), the layout of Convolution: a unit has so many inputs at each position of the kernel.
+        # (outputs, inputs, *kernel), the layout of Convolution: so many inputs at each position of it.
         area = math.prod(arr.shape[2:])
         fan_in, fan_out = arr.shape[1] * area, arr.shape[0] * area
         n = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]

@@ -1,4 +1,4 @@
-"""The wing for old programs: modules that exist for MXNet's paths and names only. Nothing else in rebind imports them.
+"""Modules for old programs: they exist for MXNet's paths and names only, and nothing else in rebind imports them.
 
 `rebind.base`, `rebind.context`, ... and `mxnet.base`, `mxnet.context`, ... are these modules; `compat.TABLE` has a row
 for each. What rebind itself needs is elsewhere: `errors`, `device`, `executor`, ...
@@ -17,9 +17,9 @@ __all__ = ["OldPaths"]
 
 
 class OldPaths(MetaPathFinder, Loader):
-    """Imports ``rebind.base`` and the like, by MXNet's paths, as the modules of this wing.
+    """Imports ``rebind.base`` and the like, by MXNet's paths, as the modules of this package.
 
-    There is one module for both paths, so that its classes are the same, and pickles of either age load. This finder is
+    Both paths give the same module, so that its classes are the same, and pickles with either path load. This finder is
     the last one: it is asked for what no other finds.
 
     Examples
@@ -33,20 +33,24 @@ class OldPaths(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module of the wing is; None for every other."""
+        """Return a spec for a module of this package by its old path; None for every other module.
+
+        >>> OldPaths().find_spec("rebind.base").origin
+        'rebind.legacy.base'
+        """
         package, _, below = fullname.partition(".")
         if package != "rebind":
             return None
         # By name, since `compat` is large and above this module: a program that uses no old path does not load it.
-        found = importlib.import_module("rebind.compat").wing_module(below)
+        found = importlib.import_module("rebind.compat").legacy_module(below)
         return None if found is None else ModuleSpec(fullname, self, origin=f"rebind.{found}")
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the wing's module in the new one's stead, which the import system allows a loader to do."""
+        """Replace the new module in `sys.modules`, which the import system allows a loader to do."""
         assert module.__spec__ is not None and module.__spec__.origin is not None
         sys.modules[module.__name__] = importlib.import_module(module.__spec__.origin)
 
     def install(self) -> None:
-        """Become the last finder, once."""
+        """Append this finder to those of the import system, once."""
         if not any(isinstance(finder, OldPaths) for finder in sys.meta_path):
             sys.meta_path.append(self)

@@ -1,4 +1,4 @@
-"""`mx.base`: small things that scripts import from there. MXNet's access to its C library has no counterpart."""
+"""`mx.base`: types, constants and helpers that scripts import from there. MXNet's C library has no counterpart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-# What `isinstance` is asked with, since the days of two Pythons.
+# For `isinstance`, from the time when programs ran on Python 2 and 3.
 string_types = (str,)
 basestring = str
 long = int
@@ -29,11 +29,11 @@ numeric_types = (float, int, np.generic)
 mx_uint = ctypes.c_uint
 mx_int = ctypes.c_int
 mx_float = ctypes.c_float
-mx_real_t = np.float32  # the type of arrays without another
+mx_real_t = np.float32  # the type of arrays for which none is given
 
 
 def py_str(x: bytes | str) -> str:
-    """Return the text of UTF-8 bytes; a text is returned as it is.
+    """Return UTF-8 bytes as a string; a string is returned as it is.
 
     >>> py_str(b"text")
     'text'
@@ -42,7 +42,7 @@ def py_str(x: bytes | str) -> str:
 
 
 def c_str(string: str) -> ctypes.c_char_p:
-    """Return a text as C has it: UTF-8 bytes with a zero at the end.
+    """Return a string as C has it: UTF-8 bytes with a zero at the end.
 
     >>> c_str("text").value
     b'text'
@@ -53,7 +53,7 @@ def c_str(string: str) -> ctypes.c_char_p:
 
 
 def data_dir_default() -> str:
-    """Return the folder for downloaded data that holds without another: ``~/.mxnet``, as in MXNet.
+    """Return the default folder for downloaded data: ``~/.mxnet``, as in MXNet.
 
     >>> data_dir_default().endswith(".mxnet")
     True
@@ -62,7 +62,13 @@ def data_dir_default() -> str:
 
 
 def data_dir() -> str:
-    """Return the folder for downloaded data: what the environment says in ``MXNET_HOME``, or the default."""
+    """Return the folder for downloaded data: the environment variable ``MXNET_HOME``, or the default.
+
+    >>> import rebind as mx
+    >>> with mx.test_utils.environment("MXNET_HOME", "/data"):
+    ...     data_dir()
+    '/data'
+    """
     return config.get("MXNET_HOME") or data_dir_default()
 
 

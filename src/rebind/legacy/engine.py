@@ -9,13 +9,13 @@ from ..errors import ParameterError
 
 __all__ = ["bulk", "set_bulk_size"]
 
-_size = 0
+_size = 0  # remembered only, so that a script that saves and restores it gets its own number back
 
 
 def set_bulk_size(size: int) -> int:
-    """Note how many operators are to run as one, and return what was noted before.
+    """Set how many operators are to run as one, and return the previous number.
 
-    It changes nothing: a bound network is lowered as a whole, and there is no scheduler between its operators.
+    It has no effect: a bound network is lowered as a whole, and there is no scheduler between its operators.
 
     >>> before = set_bulk_size(15)
     >>> set_bulk_size(before)
@@ -30,7 +30,7 @@ def set_bulk_size(size: int) -> int:
 
 @contextmanager
 def bulk(size: int) -> Iterator[None]:
-    """Do as `set_bulk_size` within the ``with`` block.
+    """Set the number for the ``with`` block only; see `set_bulk_size`.
 
     >>> with bulk(10):
     ...     set_bulk_size(5)

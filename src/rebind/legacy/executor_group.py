@@ -1,4 +1,4 @@
-"""What programs import from `mxnet.module.executor_group`."""
+"""`mx.module.executor_group`: the names that programs import from there."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ __all__ = [
 
 
 def _merge_multi_context(outputs: Sequence[Sequence[NDArray]], major_axis: Sequence[int]) -> list[NDArray]:
-    """Return each output whole: the devices' arrays joined along its batch axis, or the first one for -1."""
+    """Return each output in one array: the devices' slices joined along its batch axis, or the first one for -1."""
     return [join(arrays, axis) for arrays, axis in zip(outputs, major_axis, strict=True)]

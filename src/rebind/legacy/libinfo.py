@@ -1,4 +1,4 @@
-"""`mx.libinfo`: the version whose interface this is. MXNet finds its C library by it; there is none here."""
+"""`mx.libinfo`: the version of MXNet whose interface rebind has. MXNet finds its C library here; rebind has none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ __version__ = MXNET_VERSION
 
 
 def find_lib_path(prefix: str = "libmxnet") -> list[str]:
-    """Raise an error: there is no such library."""
+    """Raise an error: there is no such library.
+
+    >>> find_lib_path()
+    Traceback (most recent call last):
+    rebind.errors.StateError: libinfo.find_lib_path: there is no libmxnet. ...
+    """
     raise StateError(
         f"libinfo.find_lib_path: there is no {prefix}. There is no C library underneath; PyTorch is the engine."
     )

@@ -1,4 +1,4 @@
-"""`mx.log`: loggers with one line for each record, as scripts ask for them."""
+"""`mx.log`: loggers with one line for each record, in the style of glog."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
+# Foreground colours of the ANSI escape sequences.
 _COLOURS = {DEBUG: 34, INFO: 32, WARNING: 33, ERROR: 31, CRITICAL: 35}
 
 
@@ -45,7 +46,7 @@ def get_logger(
     filemode
         How the file is opened; ``'a'`` by default.
     level
-        What is the least to be logged. The first call for a name decides.
+        The lowest level that is logged. The first call for a name decides.
 
     Examples
     --------
@@ -55,6 +56,7 @@ def get_logger(
     logger = logging.getLogger(name)
     if name is None:
         return logger
+    # One handler for a name, however often it is asked for: a second one would write every record twice.
     if not any(isinstance(handler.formatter, _Formatter) for handler in logger.handlers):
         handler: logging.Handler
         if filename:
@@ -71,6 +73,6 @@ def get_logger(
 def getLogger(
     name: str | None = None, filename: str | None = None, filemode: str | None = None, level: int = WARNING
 ) -> logging.Logger:
-    """Return `get_logger(...)`, whose older name this is; a DeprecationWarning says so, as in MXNet."""
+    """Return `get_logger(...)`, whose older name this is; it raises a DeprecationWarning, as in MXNet."""
     warnings.warn("log.getLogger is the older name of log.get_logger", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

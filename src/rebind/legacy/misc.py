@@ -1,4 +1,4 @@
-"""`mx.misc`: schedules of the learning rate as programs of 2016 import them. `mx.lr_scheduler` has the newer ones."""
+"""`mx.misc`: the learning rate schedules of MXNet's first versions. `mx.lr_scheduler` has the newer ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LearningRateScheduler(LRScheduler):
 class FactorScheduler(LearningRateScheduler):
     """Multiply the learning rate by `factor` every `step` updates: ``base_lr * factor ** (iteration // step)``.
 
-    `lr_scheduler.FactorScheduler` does so one update later and remembers how far it came; this one computes the rate
-    from the number alone.
+    `lr_scheduler.FactorScheduler` does so one update later and stores its progress; this one computes the rate from
+    the number alone.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class FactorScheduler(LearningRateScheduler):
         self.step = step
         self.factor = factor
         self.old_lr = self.base_lr
-        self.init = False
+        self.init = False  # the optimizer sets `base_lr` after construction: the first call reads it
 
     def __call__(self, iteration: int) -> float:
         """Return the learning rate for the update with this number; a change is logged."""

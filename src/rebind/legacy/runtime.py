@@ -1,4 +1,4 @@
-"""`mx.runtime`: what this installation can do, under MXNet's names of features."""
+"""`mx.runtime`: the features of this installation, by MXNet's names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 
 class Feature(NamedTuple):
-    """One feature, and whether it is there.
+    """One feature, and whether it is available.
 
     >>> Feature("CUDA", False)
     ✖ CUDA
@@ -29,7 +29,7 @@ class Feature(NamedTuple):
 
 
 def feature_list() -> list[Feature]:
-    """Return MXNet's features with what holds here, where PyTorch is the engine.
+    """Return MXNet's features, and which of them hold with PyTorch as the engine.
 
     What has no counterpart (TVM operators, TensorRT, Caffe, ...) is off; sizes of arrays are always 64 bits.
 
@@ -40,7 +40,7 @@ def feature_list() -> list[Feature]:
     mkl = torch.backends.mkl.is_available()
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     avx2 = x86 and torch.backends.cpu.get_cpu_capability().startswith("AVX")  # AVX2, AVX512: what torch uses
-    there = {
+    available = {
         "CUDA": cuda,
         "CUDNN": cuda and torch.backends.cudnn.is_available(),
         "NCCL": cuda and torch.distributed.is_available() and torch.distributed.is_nccl_available(),
@@ -69,7 +69,7 @@ def feature_list() -> list[Feature]:
         "DEBUG": False,
         "TVM_OP": False,
     }
-    return [Feature(name, bool(enabled)) for name, enabled in there.items()]
+    return [Feature(name, bool(enabled)) for name, enabled in available.items()]
 
 
 class Features(OrderedDict):
@@ -86,7 +86,11 @@ class Features(OrderedDict):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Return whether the feature is there; its name in any case."""
+        """Return whether a feature is available; its name in any case.
+
+        >>> Features().is_enabled("Caffe")
+        False
+        """
         name = feature_name.upper()
         if name not in self:
             raise NameLookupError(

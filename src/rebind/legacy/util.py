@@ -1,4 +1,4 @@
-"""`mx.util`: switches that scripts set."""
+"""`mx.util`: NumPy semantics, environment variables and GPUs, as scripts use them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def is_np_shape() -> bool:
 def set_np_shape(active: bool) -> bool:
     """Switch NumPy's shapes on or off; return what it was.
 
-    With them a number becomes an array without axes, and files are written in the version of the format that knows
-    arrays without axes or elements. In symbols a size of 0 stays what it is in MXNet 1.x: unknown.
+    With them a number becomes an array without axes, and files are written in the version of the format that has
+    arrays without axes or elements. In symbols a size of 0 still means unknown, as in MXNet 1.x.
 
     >>> before = set_np_shape(True)
     >>> set_np_shape(before)
@@ -65,6 +65,7 @@ def use_np_shape(func: F) -> F:
     >>> use_np_shape(is_np_shape)()
     True
     """
+    # A class is changed in place; its nested classes are not.
     if isinstance(func, type):
         for name, member in list(vars(func).items()):
             if callable(member) and not isinstance(member, type):
@@ -91,7 +92,11 @@ def is_np_array() -> bool:
 def np_array(active: bool = True) -> AbstractContextManager[None]:
     """Return a scope in which functions return `mx.np` arrays, or with ``active=False`` do not.
 
-    The latter is what always holds; the former is an error.
+    The latter has no effect; the former is an error.
+
+    >>> with np_array(False):
+    ...     is_np_array()
+    False
     """
     if active:
         raise _no_np_arrays("np_array")
@@ -99,12 +104,22 @@ def np_array(active: bool = True) -> AbstractContextManager[None]:
 
 
 def use_np_array(func: F) -> F:
-    """Refuse: functions on `mx.np` arrays are not part of rebind."""
+    """Refuse: functions on `mx.np` arrays are not part of rebind.
+
+    >>> use_np_array(print)
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: util.use_np_array: the arrays of mx.np are not part of rebind. ...
+    """
     raise _no_np_arrays("use_np_array")
 
 
 def use_np(func: F) -> F:
-    """Refuse: functions on `mx.np` arrays are not part of rebind."""
+    """Refuse: functions on `mx.np` arrays are not part of rebind.
+
+    >>> use_np(print)
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: util.use_np: the arrays of mx.np are not part of rebind. ...
+    """
     raise _no_np_arrays("use_np")
 
 
@@ -159,7 +174,11 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def get_gpu_count() -> int:
-    """Return how many GPUs there are."""
+    """Return how many GPUs there are.
+
+    >>> get_gpu_count() == num_gpus()
+    True
+    """
     return num_gpus()
 
 
@@ -169,7 +188,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
 
 
 def set_module(module: str | None) -> Callable[[F], F]:
-    """Return a decorator that sets what a function or class gives as its module.
+    """Return a decorator that sets the ``__module__`` of a function or class.
 
     >>> set_module("mxnet.util")(lambda: None).__module__
     'mxnet.util'

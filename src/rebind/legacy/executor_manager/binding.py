@@ -21,7 +21,7 @@ def _check_arguments(symbol: Symbol) -> None:
     Raises
     ------
     ParameterError
-        Names what comes more than once.
+        It names what appears more than once.
     """
     for kind, names in (
         ("arguments", symbol.list_arguments()),
@@ -30,7 +30,7 @@ def _check_arguments(symbol: Symbol) -> None:
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise ParameterError(
-                f"executor_manager: names of {kind} must differ; {', '.join(map(repr, twice))} stands more than once "
+                f"executor_manager: names of {kind} must differ; {', '.join(map(repr, twice))} appears more than once "
                 f"among {names}. Give the layers names (name=...)."
             )
 
@@ -64,7 +64,7 @@ def _bind_exec(
         An executor whose arrays of parameters, gradients and auxiliary states are used.
     shared_data_arrays
         Memory for inputs, by name. An input that needs as much or less uses what is there; one that needs more gets new
-        memory, which is put there, and the logger warns of it.
+        memory, which replaces it, and the logger warns.
     input_types
         The types of the inputs, by name.
     logger
@@ -97,6 +97,7 @@ def _bind_exec(
             raise ParameterError(
                 f"_bind_exec: base_exec must have all parameters; it lacks {', '.join(map(repr, missing))}"
             )
+    # Binding replaces what is too small in the caller's dict: compared afterwards, so that it can warn.
     before = dict(shared_data_arrays or {})
     executor = simple_bind(
         sym,
@@ -133,12 +134,12 @@ def _check_names(what: str, names: Collection[str], known: Sequence[str]) -> Non
 
 
 def _warn_of_new_memory(before: Mapping[str, NDArray], after: Mapping[str, NDArray], logger: Logger) -> None:
-    """Warn of inputs for which the memory that was there was not enough."""
+    """Warn of inputs for which the shared memory was too small."""
     for name, old in before.items():
         if (new := after[name]) is not old:
             logger.warning(
                 'bucketing: the input "%s" has shape %s (%s), for which the memory bound for shape %s (%s) is not '
-                "enough: it is bound anew. Let default_bucket_key be the bucket with the largest input to share its "
+                "enough: it is bound again. Let default_bucket_key be the bucket with the largest input to share its "
                 "memory.",
                 name,
                 new.shape,
@@ -152,7 +153,9 @@ def _check_auxiliary(executor: Executor, base: Executor) -> None:
     have = base.aux_dict
     for name, state in executor.aux_dict.items():
         other = have.get(name)
-        if state is not other:
+        if (
+            state is not other
+        ):  # binding shares a state where shape and type fit, and makes a new one otherwise
             assert state is not None
             got = "none" if other is None else f"{other.shape} {other.dtype.__name__}"
             raise ShapeError(

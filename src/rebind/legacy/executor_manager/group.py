@@ -43,7 +43,7 @@ class DataParallelExecutorGroup:
         An iterator or batch with `provide_data` and `provide_label`. Each array is split along the axis that its layout
         calls ``N``.
     shared_group
-        A group whose parameters, and memory for inputs, are used.
+        A group whose parameters, and memory for inputs, are shared.
 
     Examples
     --------
@@ -80,6 +80,7 @@ class DataParallelExecutorGroup:
                     f"DataParallelExecutorGroup: the network has no argument {name!r}{near_names(name, arg_names)}"
                 )
         self.aux_names = sym.list_auxiliary_states()
+        # In the order of the arguments, whatever that of `param_names`; `param_arrays` follows it.
         self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
         self.param_names = [arg_names[i] for i in self.param_idx]
         self.slices = list(slices)
@@ -104,7 +105,7 @@ class DataParallelExecutorGroup:
         self._collect_arrays(data, labels, split)
 
     def _collect_arrays(self, data: Sequence[InputDesc], labels: Sequence[InputDesc], split: Split) -> None:
-        """Gather the executors' arrays by name, in the lists that MXNet's programs reach for."""
+        """Gather the executors' arrays by name, in the lists that programs for MXNet read."""
         args = [exe.arg_dict for exe in self.train_execs]
         self._data = Inputs.of("data", data, split, args)
         self._labels = Inputs.of("label", labels, split, args)

@@ -1,4 +1,4 @@
-"""Copying the arrays of a batch to where they go, given as MXNet's functions are: lists of slices and arrays."""
+"""Copying the arrays of a batch to the devices, given as in MXNet: lists of slices and arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...executor.group.split import Split, as_ndarray
 from ...io import DataBatch
 from ...ndarray import NDArray
 
-#: For each array of a batch where it goes: an array, or for each device its slice and the array for it.
+#: The target of each array of a batch: an array, or for each device its slice and the array for it.
 Targets: TypeAlias = "Sequence[NDArray | Sequence[tuple[slice, NDArray]]]"
 
 
@@ -23,14 +23,14 @@ def _load_general(
     *,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Copy arrays to where they go, in the targets' types; nothing is copied before all of it fits.
+    """Copy arrays to their targets, in the targets' types; nothing is copied unless all of it fits.
 
     Parameters
     ----------
     data
         The arrays of a batch.
     targets
-        For each of them an array, or a list of ``(slice, array)``: the rows that go to each device.
+        For each of them an array, or a list of ``(slice, array)``: the samples of each device.
     major_axis
         For each of them the axis that is split; -1: every device gets it whole. The first axis, when it is left out.
     names
@@ -67,10 +67,10 @@ def _load_general(
 
 
 def _load_data(batch: DataBatch, targets: Targets, major_axis: Sequence[int] | None = None) -> None:
-    """Copy the data of a batch to where it goes; see `_load_general`."""
+    """Copy the data of a batch to its targets; see `_load_general`."""
     _load_general(batch.data or (), targets, major_axis)
 
 
 def _load_label(batch: DataBatch, targets: Targets, major_axis: Sequence[int] | None = None) -> None:
-    """Copy the labels of a batch to where they go; see `_load_general`."""
+    """Copy the labels of a batch to their targets; see `_load_general`."""
     _load_general(batch.label or (), targets, major_axis)

@@ -28,7 +28,8 @@ class DataParallelExecutorManager:
     ctx
         The devices.
     train_data
-        The iterator: its shapes, types and `batch_size` say what is bound; with `sym_gen` its `default_bucket_key` too.
+        The iterator, whose shapes, types and `batch_size` the network is bound for; with `sym_gen` it must have a
+        `default_bucket_key` too.
     arg_names, param_names, aux_names
         All arguments of the network, those that are parameters, and the auxiliary states.
     work_load_list
@@ -36,7 +37,7 @@ class DataParallelExecutorManager:
     logger
         Where messages go.
     sym_gen
-        A function from a bucket's key to its network. A network is bound when its first batch comes, and stays bound;
+        A function from a bucket's key to its network. A network is bound at its first batch, and stays bound;
         all share parameters, gradients, auxiliary states and the memory of inputs.
 
     Examples
@@ -84,6 +85,7 @@ class DataParallelExecutorManager:
         self.sym_gen = sym_gen
         self.execgrp = self._make_group(symbol, self.arg_names, train_data, None)
         self.curr_execgrp: DataParallelExecutorGroup | None = None
+        # Empty without `sym_gen`: `execgrp` is then the only group.
         self.execgrp_bucket: dict[Hashable, DataParallelExecutorGroup] = {}
         self._default_key: Hashable = None
         if sym_gen is not None:
@@ -111,7 +113,7 @@ class DataParallelExecutorManager:
         return self.curr_execgrp
 
     def install_monitor(self, monitor: MonitorLike) -> None:
-        """Let a monitor watch all executors, those of buckets to come too."""
+        """Let a monitor watch all executors, and those of buckets that are bound later."""
         self._monitors.append(monitor)
         for group in self._groups():
             for exe in group.train_execs:
@@ -125,7 +127,22 @@ class DataParallelExecutorManager:
     def copy_to(
         self, arg_params: MutableMapping[str, NDArray], aux_params: MutableMapping[str, NDArray]
     ) -> None:
-        """Write the mean over the devices into the given arrays, in place and in their own types."""
+        """Write the mean over the devices into the given arrays, in place and in their own types.
+
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+        >>> data = mx.io.NDArrayIter(np.ones((4, 5)), np.zeros(4), batch_size=4)
+        >>> manager = DataParallelExecutorManager(
+        ...     net, [mx.cpu(0), mx.cpu(1)], data, net.list_arguments(), ["fc_weight", "fc_bias"], []
+        ... )
+        >>> weights = {"fc_weight": mx.nd.ones((3, 5)), "fc_bias": mx.nd.ones((3,))}
+        >>> manager.set_params(weights, {})
+        >>> found = {name: mx.nd.zeros(array.shape) for name, array in weights.items()}
+        >>> manager.copy_to(found, {})
+        >>> found["fc_bias"].asnumpy()
+        array([1., 1., 1.], dtype=float32)
+        """
         params = dict(zip(self.param_names, self.param_arrays, strict=True))
         states = dict(zip(self.aux_names, self.aux_arrays, strict=True))
         missing = [name for name in params if name not in arg_params]
@@ -165,6 +182,7 @@ class DataParallelExecutorManager:
                 self.execgrp_bucket[key] = self._make_bucket(key, data_batch)
             group = self.execgrp_bucket[key]
         if self.curr_execgrp is not None and self.curr_execgrp is not group:
+            # Buckets share parameters and inputs, but each has its own memory for backward: that of one is enough.
             for exe in self.curr_execgrp.train_execs:
                 exe.release()
         group.load_data_batch(data_batch)
@@ -177,7 +195,7 @@ class DataParallelExecutorManager:
                 f"load_data_batch: the first batch of bucket {key!r} must have provide_data and provide_label, the "
                 "names and shapes of its arrays"
             )
-        with NameManager():  # automatic names start anew, so that they are the same in all buckets
+        with NameManager():  # automatic names start at 0 again, so that they are the same in all buckets
             symbol = self.sym_gen(key)
         group = self._make_group(symbol, symbol.list_arguments(), batch, self.execgrp)
         for monitor in self._monitors:
@@ -199,5 +217,21 @@ class DataParallelExecutorManager:
         labels: Labels,
         pre_sliced: bool = False,
     ) -> None:
-        """Add the batch that was loaded to a metric; with `pre_sliced`, `labels` is a list for each device."""
+        """Add the batch that was loaded to a metric; with `pre_sliced`, `labels` is a list for each device.
+
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+        >>> data = mx.io.NDArrayIter(np.ones((4, 5)), np.zeros(4), batch_size=4)
+        >>> manager = DataParallelExecutorManager(
+        ...     net, [mx.cpu(0), mx.cpu(1)], data, net.list_arguments(), ["fc_weight", "fc_bias"], []
+        ... )
+        >>> batch, accuracy = next(data), mx.metric.create("acc")
+        >>> manager.set_params({"fc_weight": mx.nd.ones((3, 5)), "fc_bias": mx.nd.array([1, 0, 0])}, {})
+        >>> manager.load_data_batch(batch)
+        >>> manager.forward()
+        >>> manager.update_metric(accuracy, batch.label)
+        >>> accuracy.get()
+        ('accuracy', 1.0)
+        """
         self._current("update_metric()").update_metric(metric, labels, pre_sliced)
