@@ -99,7 +99,7 @@ TABLE: dict[str, Row] = {
     "kvstore.base": ("kvstore", "kvstore.base"),
     "kvstore.kvstore": "kvstore",
     "kvstore.kvstore_server": "kvstore_server",
-    "kvstore_server": Later("kvstore_server", "Training on one machine only for now: kvstore='device'."),
+    "kvstore_server": Later("kvstore_server", "Training is on one machine for now: kvstore='device' has all its GPUs."),
     "libinfo": ("legacy.libinfo",),
     "library": Absent("Write operators in Python: mx.operator.CustomOp."),
     "log": ("legacy.log",),
@@ -258,7 +258,7 @@ NAMES_TO_COME: dict[str, str] = {
         ("download", "get_cifar10", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte"),
         "Load the data with NumPy, scikit-learn or torchvision; mx.io.NDArrayIter takes arrays.",
     ),
-    "KVStoreServer": "Training on one machine only for now: kvstore='device'.",
+    "KVStoreServer": "Training is on one machine for now: kvstore='device' has all its GPUs.",
 }  # fmt: skip
 
 # Helpers of MXNet's for calls into its C library; programs that import them go below the public interface.

@@ -1,4 +1,4 @@
-"""`mx.contrib.amp`: mixed precision. See `convert_symbol`, `init`, and for training `init_trainer`."""
+"""`mx.contrib.amp`: mixed precision, by `convert_symbol` or `init`; `init_trainer` scales losses for training."""
 
 from . import amp, lists, loss_scaler
 from .amp import (

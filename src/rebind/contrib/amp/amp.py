@@ -1,4 +1,4 @@
-"""Networks in mixed precision. Their training is in `training`, the lists of operators in `rules`."""
+"""Conversion of networks to mixed precision. Loss scaling is in `training`, the lists of operators in `rules`."""
 
 from __future__ import annotations
 
@@ -59,23 +59,24 @@ def convert_symbol(
     data_names: Collection[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """Return a network of float32 as one of mixed precision: the same, with casts.
+    """Return a float32 network in mixed precision: the same network with casts.
 
-    It is trained as any other: parameters are float32, gradients too, and `BatchNorm` keeps its statistics in float32.
+    It is trained as any other: parameters, gradients and the statistics of `BatchNorm` are still float32.
 
     Parameters
     ----------
     sym
-        The network. Its outputs keep their types.
+        The network. The types of its outputs do not change.
     target_dtype
         ``'float16'`` or ``'bfloat16'``.
     target_dtype_ops, fp32_ops, conditional_fp32_ops
         Lists to use instead of `list_lp16_ops`, `list_fp32_ops` and `list_conditional_fp32_ops`. An operator that
-        is in one of them is taken out of the other, usual lists.
+        is in one of them is removed from the other, default lists.
     excluded_sym_names
-        Names of operators' nodes that stay as they are.
+        Names of operators' nodes to leave as they are.
     data_names
-        The inputs and labels. The other arguments are parameters, whose type becomes an attribute. None: none are.
+        The inputs and labels. The other arguments are parameters, whose type becomes an attribute. With None there are
+        no parameters.
     cast_optional_params
         Give parameters that are used in 16 bits only that type, instead of a cast. It needs `data_names`.
 
@@ -187,14 +188,27 @@ def convert_bucketing_module(
     excluded_sym_names: Collection[str] | None = None,
     cast_optional_params: bool = False,
 ) -> BucketingModule:
-    """Return a `BucketingModule` whose networks are those of another in mixed precision; it is to be bound.
+    """Return a `BucketingModule` with the networks of another in mixed precision; it is not bound yet.
 
     Parameters
     ----------
     bucketing_mod
-        A module with parameters, which the new one begins with.
+        A module with parameters, which the new one starts from.
     target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, cast_optional_params
         As for `convert_symbol`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> def network(key):
+    ...     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, flatten=False, name="fc")
+    ...     return net, ["data"], None
+    >>> module = mx.mod.BucketingModule(network, default_bucket_key=5)
+    >>> module.bind([("data", (4, 5, 3))], for_training=False)
+    >>> module.init_params()
+    >>> converted = convert_bucketing_module(module, "bfloat16")
+    >>> "fc_weight_amp_cast_bfloat16_output" in converted.symbol.get_internals().list_outputs()
+    True
     """
     if not isinstance(bucketing_mod, BucketingModule):
         raise ArgumentError(
@@ -205,7 +219,7 @@ def convert_bucketing_module(
     settings = (target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
 
     def converted(network: Symbol, inputs: list[str]) -> Symbol:
-        nodes = _node_names(network)  # one that is excluded need not be in every bucket
+        nodes = _node_names(network)  # a node that is excluded need not be in every bucket
         excluded = [name for name in excluded_sym_names or () if name in nodes]
         return convert_symbol(network, *settings, excluded, inputs, cast_optional_params)
 
@@ -221,10 +235,10 @@ def init(
     conditional_fp32_ops: Conditions | None = None,
     fp32_ops: Iterable[str] | None = None,
 ) -> None:
-    """Let every network that is made from now on be one of mixed precision, and every call of an operator on arrays.
+    """Use mixed precision in every network that is composed from now on, and in every operator called on arrays.
 
     Symbols get their casts as they are composed: more of them than `convert_symbol` needs, which knows the types.
-    A second call with other settings changes the rules from there on.
+    A second call with other settings changes the rules from then on.
 
     Parameters
     ----------
@@ -232,6 +246,14 @@ def init(
         ``'float16'`` or ``'bfloat16'``.
     target_precision_ops, conditional_fp32_ops, fp32_ops
         As `target_dtype_ops`, `conditional_fp32_ops` and `fp32_ops` of `convert_symbol`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> init("bfloat16")
+    >>> mx.nd.FullyConnected(mx.nd.ones((1, 3)), mx.nd.ones((2, 3)), mx.nd.ones((2,)), num_hidden=2).dtype
+    torch.bfloat16
+    >>> _ = set_active_rules(None)  # off again
     """
     rules = make_rules("init", target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     if rules != active_rules():

@@ -1,4 +1,4 @@
-"""`LossScaler`: how much the gradients of a run in float16 are scaled, so that small ones are not lost."""
+"""`LossScaler`: the factor on losses in float16, without which small gradients underflow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ScalerState(TypedDict):
 class LossScaler:
     """A scale for losses that follows the gradients: halved when they overflow, doubled after many batches.
 
-    `amp.init_trainer` gives one to a module; then `Module.update` leaves out a batch whose gradients are not all
+    `amp.init_trainer` gives one to a module; then `Module.update` skips a batch whose gradients are not all
     finite, and divides by the scale otherwise.
 
     Parameters
@@ -44,16 +44,16 @@ class LossScaler:
     scale_factor
         What the scale is multiplied and divided by.
     scale_window
-        After how many updates without an overflow the scale grows.
+        The number of updates without an overflow after which the scale grows.
     max_scale
-        What it does not grow beyond.
+        The largest scale.
 
     Attributes
     ----------
     loss_scale
         The scale of the next batch.
     skipped
-        How many batches were left out.
+        How many batches were skipped.
 
     Examples
     --------
@@ -82,11 +82,15 @@ class LossScaler:
         self._scale_seq_len = scale_window
         self._unskipped = 0
         self.skipped = 0
-        self._unscaled = False  # whether the gradients at hand do not hold the scale any more
+        self._unscaled = False  # whether the current gradients have been divided by the scale already
 
     @property
     def loss_scale(self) -> float:
-        """The scale of the next batch."""
+        """The scale of the next batch.
+
+        >>> LossScaler(init_scale=1024).loss_scale
+        1024.0
+        """
         return self._loss_scale
 
     def has_overflow(self, params: Gradients) -> bool:
@@ -96,6 +100,17 @@ class LossScaler:
         ----------
         params
             Gradients: arrays, or lists with an array for each device, whose sum must be finite too.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> scaler = LossScaler(init_scale=1024, scale_window=2)
+        >>> for gradient in (1, float("nan"), 1, 1):
+        ...     scaler.has_overflow([mx.nd.array([gradient])]), scaler.loss_scale
+        (False, 1024.0)
+        (True, 512.0)
+        (False, 512.0)
+        (False, 1024.0)
         """
         overflow = not _all_finite(params)
         if overflow:
@@ -105,26 +120,42 @@ class LossScaler:
             logging.info("AMP: gradients overflow; the loss scale becomes %g", self._loss_scale)
         else:
             self._unskipped += 1
+            # Up again after a while: the scale is to be the largest one that fits, and gradients shrink in a run.
             if self._unskipped == self._scale_seq_len:
                 self._unskipped = 0
                 self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
         return overflow
 
-    # What a module asks for.
-
     def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
-        """Return `symbol` with gradients multiplied by the scale that holds when `backward` runs.
+        """Return `symbol` with its gradients multiplied by the scale at the time when `backward` runs.
 
-        Without `outputs`, gradients that come in through the outputs stay: they hold the scale already.
+        Without `outputs`, head gradients are left as they are: they contain the scale already.
+
+        >>> import rebind as mx
+        >>> net = LossScaler(init_scale=8).scaled(mx.sym.MakeLoss(mx.sym.var("x")))
+        >>> exe = net.bind(mx.cpu(), [mx.nd.ones((1,))], [mx.nd.zeros((1,))])
+        >>> _ = exe.forward(is_train=True)
+        >>> exe.backward()
+        >>> exe.grad_arrays[0].item()
+        8.0
         """
         return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
 
     def update(
         self, optimizers: Iterable[Optimizer], gradients: Gradients, apply: Callable[[], None]
     ) -> bool:
-        """Call `apply`, which updates weights by the optimizers, if all gradients are finite; return whether they were.
+        """Call `apply`, which updates the weights, if all gradients are finite; return whether they were.
 
-        The optimizers' `rescale_grad` holds the scale meanwhile: masters of float32 get gradients of full range.
+        Meanwhile the optimizers' `rescale_grad` contains the scale. It is applied to the float32 master copy of a
+        gradient, where small numbers do not underflow.
+
+        >>> import rebind as mx
+        >>> sgd = mx.optimizer.create("sgd", learning_rate=1)
+        >>> weight, gradient = mx.nd.array([5.0]), mx.nd.array([8.0])
+        >>> LossScaler(init_scale=8).update([sgd], [gradient], lambda: sgd.update(0, weight, gradient, None))
+        True
+        >>> weight.item()
+        4.0
         """
         scale = 1.0 if self._unscaled else self._loss_scale
         self._unscaled = False
@@ -135,38 +166,57 @@ class LossScaler:
         return True
 
     def unscale(self, gradients: Gradients) -> None:
-        """Divide gradients by the scale, before the `update` that they are for; a second call does nothing."""
+        """Divide gradients by the scale, before `update`; a second call does nothing.
+
+        >>> import rebind as mx
+        >>> gradient = mx.nd.array([16.0])
+        >>> LossScaler(init_scale=8).unscale([gradient])
+        >>> gradient.item()
+        2.0
+        """
         if not self._unscaled:
             arrays = _arrays(gradients)
             tensors = [array.tensor.detach() for array in arrays]
             torch._foreach_mul_(tensors, 1.0 / self._loss_scale)
             for array, tensor in zip(arrays, tensors, strict=True):
-                if array.storage.tensor is None:  # what was multiplied is a dense copy
+                if array.storage.tensor is None:  # sparse: what was multiplied is a dense copy
                     array.write_unrecorded(tensor)
             self._unscaled = True
 
     def state_dict(self) -> StateTree:
-        """Return the scale and the counts."""
+        """Return the scale and the counts.
+
+        >>> LossScaler(init_scale=8).state_dict()
+        {'scale': 8.0, 'unskipped': 0, 'skipped': 0}
+        """
         return {"scale": self._loss_scale, "unskipped": self._unskipped, "skipped": self.skipped}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned."""
+        """Continue from what `state_dict` returned.
+
+        >>> scaler = LossScaler()
+        >>> scaler.load_state_dict(LossScaler(init_scale=8).state_dict())
+        >>> scaler.loss_scale
+        8.0
+        """
         saved = cast(ScalerState, state)
         self._loss_scale, self._unskipped = saved["scale"], saved["unskipped"]
         self.skipped = saved["skipped"]
 
 
 def _all_finite(params: Gradients) -> bool:
-    """Return whether all arrays are finite, with one question to each device."""
+    """Return whether all arrays are finite, waiting for each device once."""
     groups: dict[tuple[torch.device, torch.dtype, int], list[Tensor]] = {}
     for param in params:
         tensors = [array.tensor for array in _arrays([param])]
         for tensor in tensors:
             if tensor.is_floating_point() and tensor.numel():
                 groups.setdefault((tensor.device, tensor.dtype, len(tensors)), []).append(tensor.detach())
+    # The largest absolute value of each array is NaN or infinite where one of its elements is: `_foreach_norm` finds
+    # all of them in a few launches, where `isfinite` would need one and a mask for each array.
     for (_, _, devices), tensors in groups.items():
         largest = torch.stack(torch._foreach_norm(tensors, float("inf")))
-        # The sum over the devices, which comes later, must fit into the type too.
+        # The sum over the devices, which is taken later, must fit into the type too.
         if not bool(torch.isfinite(largest.max() * devices)):
             return False
     return True
@@ -177,6 +227,6 @@ def _arrays(params: Gradients) -> list[NDArray]:
     arrays = []
     for array in (each for p in params for each in (p if isinstance(p, (list, tuple)) else [p])):
         if not isinstance(array, NDArray):
-            raise ArgumentError(f"LossScaler: must be given gradients, which are NDArrays; got {array!r}")
+            raise ArgumentError(f"LossScaler: gradients must be NDArrays; got {array!r}")
         arrays.append(array)
     return arrays

@@ -1,4 +1,4 @@
-"""Which operators of a mixed-precision network are computed in which type: the lists, and rules made from them."""
+"""The types in which a mixed-precision network computes its operators: the lists, and rules made from them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Return the losses whose gradient does not depend on what follows them.
+    """Return the losses whose gradient does not depend on head gradients.
 
     >>> "SoftmaxOutput" in list_loss_output_functions("float16")
     True
@@ -133,7 +133,7 @@ def make_rules(
     full: Iterable[str] | None,
     conditional: Conditions | None,
 ) -> Rules:
-    """Return rules from the lists, and from those that the caller gives instead.
+    """Return rules from the default lists, or from those that the caller gives instead.
 
     >>> make_rules("convert_symbol", "bfloat16", None, None, None).target
     torch.bfloat16
@@ -152,7 +152,7 @@ def make_rules(
         own = given.get(kind)
         if own is not None:
             return own
-        # What the caller put into another list is taken out of the usual one.
+        # What the caller put into another list is removed from the default one.
         return frozenset(name for name in map(_first_name, usual) if name not in chosen)
 
     usual = default.CONDITIONAL_FP32_FUNCS
@@ -209,7 +209,7 @@ def _operators_of(who: str, conditions: Conditions) -> list[str]:
 
 
 def _names(who: str, what: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the first names of operators that a user names."""
+    """Return operators by their first names, from names of any kind that a user gives."""
     if isinstance(names, str):
         raise ArgumentError(f"amp.{who}: {what} must be a list of operators; got {names!r}")
     names = list(names)

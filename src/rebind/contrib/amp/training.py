@@ -1,4 +1,4 @@
-"""Training in mixed precision: losses are scaled, so that small gradients are not lost in float16."""
+"""Training in mixed precision: losses are scaled, so that small gradients do not underflow in float16."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Loss = TypeVar("Loss", NDArray, list[NDArray], tuple[NDArray, ...])
 
 
 class _Scaled(NamedTuple):
-    """How an optimizer's losses are scaled."""
+    """The scaler of an optimizer's losses, and its own `rescale_grad`."""
 
     scaler: LossScaler
     rescale_grad: float  # without the scale
 
 
-# An optimizer does not know of the scale in its `rescale_grad`; whoever set it there does.
+# Beside the optimizer, since an optimizer cannot tell the scale in its `rescale_grad` from the user's own factor.
 _scaled: WeakKeyDictionary[Optimizer, _Scaled] = WeakKeyDictionary()
 
 
 def init_trainer(
     optimizer_or_trainer: BaseModule | Optimizer | Updater, loss_scaler: LossScaler | None = None
 ) -> None:
-    """Scale the losses of a training run, so that small gradients are not lost in float16.
+    """Scale the losses of a training run, so that small gradients do not underflow in float16.
 
     The scale follows the gradients (`LossScaler`). bfloat16, with the range of float32, does not need it.
 
@@ -41,10 +41,10 @@ def init_trainer(
     ----------
     optimizer_or_trainer
         A module that has a network, before `bind`: `fit` and `update` do the rest. A batch whose gradients overflow
-        changes no parameter and halves the scale. Between `backward` and `update`, gradients (those of inputs too) hold
-        the scale; `unscale` takes it out. Or an `Optimizer` or `Updater`, for a loop of one's own with `scale_loss`.
+        changes no parameter and halves the scale. Between `backward` and `update`, gradients (those of inputs too)
+        contain the scale; `unscale` divides by it. Or an `Optimizer` or `Updater`, for a loop of one's own with `scale_loss`.
     loss_scaler
-        The scaler, for other settings than the usual.
+        The scaler, for settings other than the defaults.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def init_trainer(
     elif isinstance(target, BaseModule):
         if target.binded:
             raise StateError(
-                "amp.init_trainer: a module must be given before bind(), which puts the scale in"
+                "amp.init_trainer: must come before bind(), which builds the scale into the network"
             )
         target.use_loss_scaler(scaler)
     else:
@@ -87,10 +87,10 @@ def loss_scaler_of(optimizer: Optimizer | Updater) -> LossScaler:
 
 @contextlib.contextmanager
 def scale_loss(loss: Loss, optimizer_or_trainer: Optimizer | Updater) -> Iterator[Loss]:
-    """Give a loss, or a list of losses, multiplied by the scale: for `autograd.backward`.
+    """Yield a loss, or a list of losses, multiplied by the scale: for `autograd.backward`.
 
     The optimizer divides by it in the updates that follow, until the next `scale_loss`. Ask
-    ``loss_scaler_of(optimizer).has_overflow(gradients)`` before them, and leave them out when there is one.
+    ``loss_scaler_of(optimizer).has_overflow(gradients)`` before them, and skip them when there is one.
 
     Parameters
     ----------
@@ -98,6 +98,23 @@ def scale_loss(loss: Loss, optimizer_or_trainer: Optimizer | Updater) -> Iterato
         An array, or a list of arrays.
     optimizer_or_trainer
         The `Optimizer` or `Updater` that `init_trainer` was given.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> sgd = mx.optimizer.create("sgd", learning_rate=1)
+    >>> init_trainer(sgd, LossScaler(init_scale=8))
+    >>> weight = mx.nd.array([5.0])
+    >>> weight.attach_grad()
+    >>> with mx.autograd.record():
+    ...     loss = 2 * weight
+    ...     with scale_loss(loss, sgd) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> weight.grad.item()
+    16.0
+    >>> sgd.update(0, weight, weight.grad, None)
+    >>> weight.item()
+    3.0
     """
     if isinstance(optimizer_or_trainer, BaseModule):
         raise ArgumentError(

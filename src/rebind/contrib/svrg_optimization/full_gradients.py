@@ -1,4 +1,4 @@
-"""The full gradient of SVRG: the sum of the gradients of all batches, and its way over the devices."""
+"""The full gradient of SVRG: the sum of the gradients of all batches, and its exchange between devices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["share_over_devices", "sum_gradients"]
 
 
 def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
-    """Return, for each device, the sums of a module's gradients over all batches; and what to divide them by.
+    """Return, for each device, the sums of a module's gradients over all batches; and the number of batches.
 
-    That is ``batches − pad / batch_size``.
+    The latter is ``batches − pad / batch_size``: padding counts as a fraction of the last batch.
     """
     totals = [
         {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
@@ -32,20 +32,20 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
         for sums, grads in zip(totals, module.gradients_by_device(), strict=True):
             if sums:
                 torch._foreach_add_(list(sums.values()), [grad.tensor for grad in grads.values()])
-        pad = padding(batch)
+        pad = padding(batch)  # of the last batch, the only one that has any
     if not batches:
         raise StateError(
             "SVRGModule.update_full_grads: train_data gave no batches; does its reset() start over?"
         )
     group = module.executors
-    assert group is not None  # it has computed
+    assert group is not None  # a module that has run forward is bound
     return totals, batches - pad / group.batch_size
 
 
 def share_over_devices(
     fulls: Sequence[ArrayDict], keys: Mapping[str, str], store: KVStoreBase | None
 ) -> None:
-    """Give each device its part of the total over all devices, through the store if there is one.
+    """Give each device its share of the total over all devices, through the store if there is one.
 
     Parameters
     ----------
@@ -74,10 +74,12 @@ def share_over_devices(
         store.put(own_keys, [each[0] for each in arrays])
     store.push(own_keys, arrays)
     store.pull(own_keys, arrays)
+    # Each device adds its full gradient to its own slice's gradient, and the store sums both over the devices: divided
+    # by their number, the total is counted once.
     for full in fulls:
         torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
 
 
 def _summed_in(grad: NDArray) -> torch.dtype:
-    """Return the type that gradients of many batches are added up in."""
+    """Return the type for sums over many batches: at least float32, where 16 bits would lose the later ones."""
     return torch.promote_types(grad.tensor.dtype, torch.float32)

@@ -1,4 +1,4 @@
-"""`SVRGModule`: a module whose gradients have their variance reduced."""
+"""`SVRGModule`: a module that trains with variance-reduced gradients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
 
-# How often a snapshot is tried again with half of the loss scale: from 2**24, the largest, down to 2**-24.
+# How often a snapshot is repeated with half of the loss scale: from 2**24, the largest, down to 2**-24.
 _TRIES = 48
 
 
@@ -47,7 +47,7 @@ class SVRGLoop(TrainingLoop):
     module: SVRGModule
 
     def begin_epoch(self, epoch: int) -> None:
-        """Take a snapshot before the epoch's batches, if it is time; one that resumes within an epoch has it."""
+        """Take a snapshot before the epoch's batches, if it is due; a run that resumes within an epoch has one."""
         super().begin_epoch(epoch)
         if self.position.batch:
             return
@@ -132,7 +132,7 @@ class SVRGModule(Module):
         self._mod_aux = Module(
             symbol,
             self._data_names,
-            [name for name in self._label_names if name in arguments],  # of others `self` has warned
+            [name for name in self._label_names if name in arguments],  # `self` has warned of the others
             logger,
             self.parameters.devices,
             self._work_load_list,
@@ -144,7 +144,7 @@ class SVRGModule(Module):
         #: For each device, the full gradient by the parameter's name.
         self._param_dict: list[ArrayDict] | None = None
         self._both_ran = False  # in the last forward
-        # Whether the gradients wait for the rule; None: they cannot have it, as one module alone computed them.
+        # Whether the rule is still to be applied to the gradients; None: it cannot be, one module alone computed them.
         self._raw: bool | None = False
 
     @classmethod
@@ -157,8 +157,6 @@ class SVRGModule(Module):
             return Module.load(prefix, epoch, load_optimizer_states, **kwargs)
         return super().load(prefix, epoch, load_optimizer_states, **kwargs)
 
-    # Bind.
-
     def bind(
         self,
         data_shapes: Shapes,
@@ -170,8 +168,8 @@ class SVRGModule(Module):
         grad_req: GradReqs = "write",
         **kwargs: object,
     ) -> None:
-        """Fix the shapes and take memory, for training in both modules. See `Module.bind`; snapshots are not shared."""
-        stays = self.binded and not force_rebind
+        """Bind the module, for training also that of the snapshot. See `Module.bind`; snapshots are not shared."""
+        already = self.binded and not force_rebind
         super().bind(
             data_shapes,
             label_shapes,
@@ -182,7 +180,7 @@ class SVRGModule(Module):
             grad_req,
             **kwargs,
         )
-        if stays:
+        if already:
             return
         self._both_ran = self._raw = False
         self._mod_aux.binded = False
@@ -190,7 +188,7 @@ class SVRGModule(Module):
             self._bind_aux(data_shapes, label_shapes)
 
     def _bind_aux(self, data_shapes: Shapes, label_shapes: Shapes | None) -> None:
-        """Bind the module of the snapshot, and make arrays for full gradients that there are none for."""
+        """Bind the module of the snapshot, and make arrays for the full gradients that have none."""
         requests, parameters = self._need_group("bind()").grad_req, self.parameters
         self._mod_aux.use_loss_scaler(self.loss_scaler, outputs=self._scales_outputs)
         self._mod_aux.bind(
@@ -217,7 +215,7 @@ class SVRGModule(Module):
             self._mod_aux.reshape(data_shapes, label_shapes)
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get both modules ready for a batch; rows of sparse parameters are fetched for the trained one only."""
+        """Prepare both modules for a batch; rows of sparse parameters are fetched for the trained one only."""
         super().prepare(data_batch, sparse_row_id_fn)
         self._mod_aux.prepare(data_batch)
 
@@ -226,8 +224,6 @@ class SVRGModule(Module):
         super().set_states(states, value)
         if self._mod_aux.binded:
             self._mod_aux.set_states(states, value)
-
-    # The optimizer.
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
         """Give the store a key ``<name>_full`` for each full gradient, too."""
@@ -242,16 +238,14 @@ class SVRGModule(Module):
     ) -> Optimizer:
         return _SVRGOptimizer(super()._make_optimizer(settings, rescale, names), self._full_keys.values())
 
-    # The snapshot.
-
     def training_loop(self, settings: FitSettings) -> TrainingLoop:
-        """Return what `fit` runs: it takes the snapshots."""
+        """Return the loop of `fit`, which takes the snapshots."""
         return SVRGLoop(self, settings)
 
     def update_full_grads(self, train_data: Iterable[Batch]) -> None:
         """Take a snapshot of the weights, and compute the full gradient there.
 
-        The full gradient is the sum over all batches, filled rows of the last one included, divided by
+        The full gradient is the sum over all batches, padding of the last one included, divided by
         ``batches − pad / batch_size``. With a store it goes through the keys ``<name>_full``. Each of k devices then
         holds the total over the devices divided by k, so that the sum of their gradients has it once.
 
@@ -259,12 +253,30 @@ class SVRGModule(Module):
         ----------
         train_data
             An iterator over batches; it is reset first, and is at its end afterwards.
+
+        Examples
+        --------
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> net = mx.sym.LinearRegressionOutput(net, name="lro")
+        >>> batches = mx.io.NDArrayIter(np.eye(4), np.ones((4, 1)), 2, label_name="lro_label")
+        >>> mod = SVRGModule(net, label_names=["lro_label"], update_freq=1)
+        >>> mod.bind(batches.provide_data, batches.provide_label)
+        >>> mod.init_params(mx.init.Zero())
+        >>> mod.init_optimizer(optimizer_params={"learning_rate": 1.0})
+        >>> mod.update_full_grads(batches)  # what follows is one epoch by hand
+        >>> batches.reset()
+        >>> for batch in batches:
+        ...     mod.forward_backward(batch)
+        ...     mod.update()
+        >>> mod.get_params()[0]["fc_weight"].shape
+        (1, 4)
         """
         rewind(train_data)
         self.take_snapshot(train_data, lambda: rewind(train_data))
 
     def take_snapshot(self, train_data: Iterable[Batch], start_over: Callable[[], None]) -> None:
-        """Do as `update_full_grads`, from where the data is.
+        """Do the same as `update_full_grads`, without resetting the data first.
 
         With scaled losses (`contrib.amp`), a sum that overflows is computed again with half of the scale.
 
@@ -273,7 +285,7 @@ class SVRGModule(Module):
         train_data
             An iterator over batches.
         start_over
-            Resets it.
+            Resets the iterator.
         """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
@@ -287,7 +299,7 @@ class SVRGModule(Module):
                 break
             start_over()
             totals, divisor = sum_gradients(self._mod_aux, train_data)
-        assert self._param_dict is not None  # it is bound for training
+        assert self._param_dict is not None  # made by bind(for_training=True)
         for each, fulls in zip(totals, self._param_dict, strict=True):
             for name, total in each.items():
                 NDArray(total / (divisor * scale)).copyto(fulls[name])
@@ -295,7 +307,7 @@ class SVRGModule(Module):
         share_over_devices(self._param_dict, self._full_keys, store)
 
     def run_state(self) -> StateTree:
-        """Return all that training needs to resume, the snapshot included."""
+        """Return the state from which training resumes, the snapshot included."""
         fulls = None if self._param_dict is None else self._param_dict[0]
         return {**super().run_state(), "snapshot": self._mod_aux.arrays_state(), "full gradients": fulls}
 
@@ -306,8 +318,6 @@ class SVRGModule(Module):
         saved = cast(ArrayDict, state["full gradients"])
         for fulls in self._param_dict or ():
             copy_across((saved[name] for name in fulls), fulls.values())
-
-    # The steps of a batch.
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch: in training mode with both weights, else with the trained ones alone.
@@ -338,7 +348,7 @@ class SVRGModule(Module):
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch, with one module after the other.
 
-        So only one of them holds what its backward needs, which is half of the memory and easier on caches.
+        So only one of them holds activations for its backward, which halves the memory and is kinder to caches.
         """
         both = self._needs_both(True)
         super().forward(data_batch, is_train=True)
@@ -370,17 +380,17 @@ class SVRGModule(Module):
         super().update()
 
     def apply_gradients(self) -> None:
-        """Update the parameters by gradients that are not scaled any more."""
+        """Update the parameters by gradients from which the scale has been removed."""
         self._finish_gradients()
         super().apply_gradients()
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        """Return the gradients after the rule, which hold the scale."""
+        """Return the gradients after the rule, which still contain the scale."""
         self._finish_gradients()
         return super().scaled_gradients()
 
     def _finish_gradients(self) -> None:
-        """Apply the rule to the gradients of the last batch, if they wait for it."""
+        """Apply the rule to the gradients of the last batch, unless it has been applied."""
         if self._raw is None:
             raise StateError(
                 "SVRGModule.update() needs forward(is_train=True) before backward(); the gradients are those of one "
@@ -396,7 +406,7 @@ class SVRGModule(Module):
         self._raw = False
 
     def _update_svrg_gradients(self, request: str) -> None:
-        """Apply the rule on each device, to the gradients that were asked for in this way."""
+        """Apply the rule on each device, to the gradients with this request."""
         requests = self._need_group("update()").grad_req
         gradients = zip(
             self.gradients_by_device(),
@@ -422,13 +432,13 @@ class SVRGModule(Module):
             _tensors, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
         )
         torch._foreach_sub_(current, snapshot)
-        # The two gradients hold the scale of the losses, and the full gradient does not.
+        # The two gradients contain the scale of the losses; the full gradient does not.
         torch._foreach_add_(
             current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale
         )
         arrays = g_curr_batch_curr_weight
         for array, tensor in zip([arrays] if isinstance(arrays, NDArray) else arrays, current, strict=True):
-            if array.storage.tensor is None:  # what was computed is a dense copy
+            if array.storage.tensor is None:  # sparse: what was computed is a dense copy
                 array.write_unrecorded(tensor)
         return g_curr_batch_curr_weight
 

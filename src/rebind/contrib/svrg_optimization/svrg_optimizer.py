@@ -1,10 +1,10 @@
-"""The optimizer of a store that holds weights, which it updates, and full gradients, which it only keeps."""
+"""The optimizer of a store with weights, which it updates, and full gradients, which it only stores."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast
 
 from torch import Tensor
 
@@ -17,10 +17,14 @@ __all__: list[str] = []  # both are helpers of SVRGModule; MXNet's names for the
 
 FULL = "_full"
 
+#: What `update` takes for each of its arguments: one, or a list with one for each weight.
+ArrayOrList: TypeAlias = "NDArray | Sequence[NDArray]"
+StateOrList: TypeAlias = "StoredState | Sequence[StoredState]"
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _AssignmentOptimizer(opt.Optimizer):
-    """Replaces what is stored by what is pushed."""
+    """Replaces the stored value by the one that is pushed."""
 
     def step(
         self,
@@ -46,8 +50,8 @@ class _SVRGOptimizer(opt.Optimizer):
     default_optimizer
         What updates the weights: a name, with its settings in `kwargs`, or an optimizer.
     accumulators
-        The keys of the full gradients. Left out, these are the names in `param_idx2name` that are another one's with
-        ``_full`` behind it. (MXNet takes every name that has ``full`` in it, such as ``fullyconnected0_weight``.)
+        The keys of the full gradients. By default, the names in `param_idx2name` that are another name followed by
+        ``_full``. (MXNet takes every name that has ``full`` in it, such as ``fullyconnected0_weight``.)
     **kwargs
         The settings of `default_optimizer`.
 
@@ -65,7 +69,7 @@ class _SVRGOptimizer(opt.Optimizer):
     (3.0, 2.0)
     """
 
-    # Slots are beside the __dict__, which is that of `default_opt`.
+    # In slots, since the __dict__ is that of `default_opt`: these three must not appear among its settings.
     __slots__ = ("accumulators", "aux_opt", "default_opt")
 
     def __init__(
@@ -91,7 +95,10 @@ class _SVRGOptimizer(opt.Optimizer):
         self.accumulators = frozenset(_full_names(self.idx2name) if accumulators is None else accumulators)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _SVRGOptimizer, (self.default_opt, self.accumulators)  # a copy shares the __dict__ of its own
+        return _SVRGOptimizer, (
+            self.default_opt,
+            self.accumulators,
+        )  # so that a copy shares the __dict__ with its own `default_opt`
 
     def __repr__(self) -> str:
         return f"_SVRGOptimizer({self.default_opt!r})"
@@ -111,11 +118,23 @@ class _SVRGOptimizer(opt.Optimizer):
             return None
         return self.default_opt.create_state_multi_precision(index, weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(
+        self,
+        index: Hashable | Sequence[Hashable],
+        weight: ArrayOrList,
+        grad: ArrayOrList,
+        state: StateOrList,
+    ) -> None:
         """Update weights, and assign full gradients; one or several, given as lists."""
         self._pass_on("update", index, weight, grad, state)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update_multi_precision(
+        self,
+        index: Hashable | Sequence[Hashable],
+        weight: ArrayOrList,
+        grad: ArrayOrList,
+        state: StateOrList,
+    ) -> None:
         """Update weights, those of low precision through their master copies, and assign full gradients."""
         self._pass_on("update_multi_precision", index, weight, grad, state)
 
@@ -123,14 +142,21 @@ class _SVRGOptimizer(opt.Optimizer):
         full = index in self.accumulators or self.idx2name.get(index) in self.accumulators
         return self.aux_opt if full else self.default_opt
 
-    def _pass_on(self, method: str, index: Any, *arrays: Any) -> None:
+    def _pass_on(
+        self,
+        method: Literal["update", "update_multi_precision"],
+        index: Hashable | Sequence[Hashable],
+        *arrays: ArrayOrList | StateOrList,
+    ) -> None:
         """Call a method of the optimizers that own these indices."""
-        if not isinstance(index, (list, tuple)):
-            index, arrays = [index], tuple([each] for each in arrays)
-        owners = [self._optimizer_of(i) for i in index]
+        if isinstance(index, (list, tuple)):
+            indices, columns = index, cast("tuple[Sequence[object], ...]", arrays)
+        else:
+            indices, columns = [index], tuple([each] for each in arrays)
+        owners = [self._optimizer_of(i) for i in indices]
         for optimizer in (self.default_opt, self.aux_opt):
             own = [k for k, owner in enumerate(owners) if owner is optimizer]
-            own_arrays = [[each[k] for k in own] for each in (index, *arrays)]
+            own_arrays = [[each[k] for k in own] for each in (indices, *columns)]
             if own and optimizer.takes_lists:
                 getattr(optimizer, method)(*own_arrays)
             elif own:

@@ -1,9 +1,9 @@
-"""The one table behind the lists: operators by what they are computed in.
+"""The table that the lists are made from: operators by the type that they are computed in.
 
 Products of matrices and convolutions gain from 16 bits. Float32 is for sums over many elements, for functions that soon
-leave the range of float16, for losses, and for what gives numbers of elements (`argmax`: float16 holds whole numbers up
-to 2048, bfloat16 up to 256). Operators of several arrays that must be of one type take the widest. The rest takes what
-comes.
+leave the range of float16, for losses, and for what returns indices (`argmax`: float16 represents integers up to
+2048, bfloat16 up to 256). Operators of several arrays that must be of one type take the widest. The rest is computed
+in the type of its inputs.
 """
 
 from __future__ import annotations
@@ -49,16 +49,25 @@ WIDEST = tuple(
 #: An operator, one of its parameters, and the values of that for which float32 is used.
 CONDITIONAL = (("Activation", "act_type", ("softrelu",)), ("LeakyReLU", "act_type", ("elu", "selu")))
 
-#: Losses whose gradient does not depend on what follows them.
+#: Losses whose gradient does not depend on head gradients.
 LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
 
 
 def all_names(operators: tuple[str, ...]) -> list[str]:
-    """Return the names of operators, aliases too."""
+    """Return the names of operators, aliases too.
+
+    >>> all_names(("Concat",))
+    ['Concat', 'concat']
+    """
     return [name for operator in operators for name in (find(operator).name, *find(operator).aliases)]
 
 
 def other_names() -> list[str]:
-    """Return the names of all operators that no list holds."""
+    """Return the names of all operators that no list holds.
+
+    >>> names = other_names()
+    >>> "Flatten" in names, "Convolution" in names
+    (True, False)
+    """
     listed = {*LOW, *FULL, *WIDEST, *(name for name, *_ in CONDITIONAL)}
     return [name for name, op in OPERATORS.items() if op.name not in listed]
