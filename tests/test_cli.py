@@ -112,7 +112,7 @@ def test_another_python_goes_on_to_its_own_mxnet(tmp_path: Path) -> None:
 
 def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.main([]) == 2
-    assert "run a program that says 'import mxnet as mx' as it is" in capsys.readouterr().err
+    assert "run a program with 'import mxnet as mx' as it is" in capsys.readouterr().err
     for arguments, code, text in [
         (["--version"], 0, f"rebind {__version__}"),
         (["--help"], 0, "usage: rebind"),

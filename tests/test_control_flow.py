@@ -190,7 +190,7 @@ BAD_CALLS = {
         lambda f: f(lambda x, s: (s, s), var("x"), var("s")),
         "data must be used in the loop's body; 'x'",
     ),
-    "one thing": (lambda f: f(lambda x, s: x, var("x"), var("s")), "body must return two things"),
+    "one thing": (lambda f: f(lambda x, s: x, var("x"), var("s")), "body must return a pair"),
     "states": (lambda f: f(lambda x, s: (x, [s]), var("x"), var("s")), "states nested as init_states"),
     "number": (lambda f: f(lambda x, s: (1, s), var("x"), var("s")), "output must be of class Symbol"),
 }

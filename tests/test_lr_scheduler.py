@@ -20,8 +20,8 @@ from rebind.lr_scheduler import (
     [
         (lambda: FactorScheduler(0), "FactorScheduler: step must be >= 1; got 0"),
         (lambda: FactorScheduler(1, 1.5), "factor must be at most 1"),
-        (lambda: MultiFactorScheduler([3, 2]), r"rising numbers >= 1; got \[3, 2\]"),
-        (lambda: MultiFactorScheduler([0, 2]), "rising numbers"),
+        (lambda: MultiFactorScheduler([3, 2]), r"increasing numbers >= 1; got \[3, 2\]"),
+        (lambda: MultiFactorScheduler([0, 2]), "increasing numbers"),
         (lambda: PolyScheduler(0), "PolyScheduler: max_update must be an int >= 1; got 0"),
         (lambda: CosineScheduler(5.5), "max_update must be an int"),
         (lambda: LRScheduler(0.1, 5, 0.2), "warmup_begin_lr must be at most base_lr, 0.1; got 0.2"),

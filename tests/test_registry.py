@@ -62,7 +62,7 @@ def test_mistakes(spec, keywords, kind, says) -> None:
 
 def test_a_name_taken_over_warns() -> None:
     shapes = registry()
-    with pytest.warns(UserWarning, match="takes the place of"):
+    with pytest.warns(UserWarning, match="replaces"):
 
         @shapes.register("circle")
         class Other(Shape):

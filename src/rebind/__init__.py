@@ -60,17 +60,17 @@ __all__ = [
 
 
 def install_as_mxnet() -> None:
-    """Make ``import mxnet`` give rebind in this process, also under the paths of MXNet's modules.
+    """Make ``import mxnet`` give rebind in this process, for the paths of MXNet's modules too.
 
-    It must come before the first import of `mxnet`. Processes that this one starts do the same by themselves, or run
-    under ``rebind run``.
+    Call it before the first import of `mxnet`. Processes that this one starts must call it as well, or run under
+    ``rebind run``.
     """
     from .compat import install
 
     install()
 
 
-OldPaths().install()  # `import rebind.base`, and whatever else is there for old programs only
+OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
 
 if TYPE_CHECKING:
     from . import registry as registry
@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from .legacy import misc as misc
     from .legacy import runtime as runtime
     from .legacy import util as util
-else:  # imported when they are first used; a type checker is to find what is not there
+else:  # imported on first use; hidden from type checkers, to which a `__getattr__` would make every name valid
 
     def __getattr__(name: str) -> Any:
-        """Return a module of MXNet's that is imported when it is first used: `mx.engine`, `mx.base`, `mx.img`, ..."""
+        """Return a module of MXNet's that is imported on first use: `mx.engine`, `mx.base`, `mx.img`, ..."""
         if name.startswith("__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from .compat import attribute

@@ -1,10 +1,10 @@
-"""Gradients of what is computed on arrays: `record`, `backward`, `grad`."""
+"""Gradients of computations on arrays: `record`, `backward`, `grad`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -28,6 +28,16 @@ __all__ = [
 Arrays: TypeAlias = "NDArray | Sequence[NDArray]"
 Forward: TypeAlias = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 Backward: TypeAlias = Callable[[Sequence[Tensor], Sequence[bool]], Sequence["Tensor | None"]]
+
+
+class _Context(Protocol):
+    """What torch hands to a function's forward, and again to its backward."""
+
+    user_backward: Backward
+    training: bool
+    needs_input_grad: Sequence[bool]
+
+    def mark_non_differentiable(self, *outputs: Tensor) -> None: ...
 
 
 def is_recording() -> bool:
@@ -251,7 +261,7 @@ def grad(
             allow_unused=True,  # a variable that no head depends on has a gradient of zeros
         )
     arrays = [
-        # torch may answer with a zero that has no memory, which cannot be read or written.
+        # torch may return a zero without memory, which cannot be read or written.
         NDArray(torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value, variable.device)
         for value, leaf, variable in zip(found, leaves, variables, strict=True)
     ]
@@ -300,6 +310,7 @@ def get_symbol(x: NDArray) -> Symbol:
             variables += 1
             continue
         op, p = step.operator, step.params
+        # As in a symbol that was composed: only what differs from the defaults is an attribute.
         given = {
             key: format_value(value)
             for key, value in p.items()
@@ -343,7 +354,13 @@ class Function:
         self.saved_tensors: tuple[NDArray, ...] = ()
 
     def save_for_backward(self, *args: NDArray) -> None:
-        """Save arrays for `backward`, which finds them in `saved_tensors`."""
+        """Save arrays for `backward`, which reads them from `saved_tensors`.
+
+        >>> function = Function()
+        >>> function.save_for_backward(NDArray(torch.ones(2)))
+        >>> function.saved_tensors[0].shape
+        (2,)
+        """
         self.saved_tensors = args
 
     def __call__(self, *inputs: NDArray) -> Any:
@@ -364,7 +381,7 @@ class Function:
             found = self.forward(*map(NDArray, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
-            # Outputs may be on other devices than the inputs; their gradients are on the same.
+            # An output may be on another device than the inputs; its gradient is on the same one.
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]
 
@@ -443,7 +460,7 @@ class _UserCode(torch.autograd.Function):
     """A node of torch's record that runs the user's functions."""
 
     @staticmethod
-    def forward(ctx: Any, forward: Forward, backward: Backward, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: _Context, forward: Forward, backward: Backward, *tensors: Tensor) -> tuple[Tensor, ...]:
         outputs = _outputs(forward, tensors)
         # Backward runs in the training mode of forward, whatever it is by then.
         ctx.user_backward, ctx.training = backward, mode.training
@@ -452,7 +469,7 @@ class _UserCode(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Context, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         with _state(False, ctx.training):
             found = ctx.user_backward(head_grads, ctx.needs_input_grad[2:])
         # The two functions are inputs to torch as well, without a gradient.

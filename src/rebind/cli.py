@@ -1,4 +1,4 @@
-"""The command ``rebind``: ``rebind run train.py --args`` runs a program that says ``import mxnet as mx`` as it is."""
+"""The command ``rebind``: ``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._version import __version__
 
 __all__ = ["main", "run_module", "run_script"]
 
-# The folder with a module `mxnet` for the processes that a program starts.
+# The folder with the module `mxnet` that processes started by the program import.
 _AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
 
 
@@ -52,10 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     run = commands.add_parser(
         "run",
-        help="run a program that says 'import mxnet as mx' as it is",
+        help="run a program with 'import mxnet as mx' as it is",
         usage="rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]",
-        description="Run a program as python does, with rebind in the place of mxnet, in it and in the processes that "
-        "it starts. An mxnet that is installed is left alone.",
+        description="Run a program as python does, with rebind instead of mxnet, in it and in the processes that it "
+        "starts. An installed mxnet is left alone.",
         allow_abbrev=False,
     )  # fmt: skip
     run.add_argument(
@@ -78,11 +78,11 @@ def _prepare() -> None:
 
 
 def _set_path(*first: str) -> None:
-    """Put `first` where python has the script's folder, which is what stands there now.
+    """Put `first` at the start of ``sys.path``, where python has the script's folder, instead of the one that is there.
 
-    The folder with our `mxnet` follows, for multiprocessing hands this very list on to the processes it spawns.
+    The folder with our `mxnet` follows: multiprocessing passes this list on to the processes that it spawns.
     """
-    if getattr(sys.flags, "safe_path", False):  # python -P: no such folder is there, and none is wanted
+    if getattr(sys.flags, "safe_path", False):  # python -P: there is no such folder, and none is wanted
         sys.path.insert(0, _AS_MXNET)
     else:
         sys.path[:1] = [*first, _AS_MXNET]
@@ -99,7 +99,8 @@ def run_script(path: str, arguments: Sequence[str]) -> None:
     _set_path(os.path.dirname(os.path.realpath(path)))
     with io.open_code(whole) as file:
         code = compile(file.read(), whole, "exec", dont_inherit=True)
-    # The module stays what it is after the script's last line, for threads and exit handlers that go on.
+    # A module of its own, which outlives the script's last line: threads and exit handlers still use its globals, which
+    # `runpy` would clear.
     module = ModuleType("__main__")
     module.__dict__.update(
         __file__=whole,
@@ -119,6 +120,6 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
 
 
 def _is_source(path: str) -> bool:
-    """Return whether a file is a script's text, and not a zip file or compiled code."""
+    """Return whether a file is source code, and not a zip file or compiled code."""
     with open(path, "rb") as file:
         return b"\0" not in file.read(1024)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option(Generic[T]):
-    """One environment variable: how its text is read, what holds without it, and what it means."""
+    """One environment variable: how its text is parsed, its default, and what it means."""
 
     name: str
     parse: Callable[[str], T]
@@ -64,8 +64,15 @@ OPTIONS: dict[str, Option] = {
 
 
 def get(name: str) -> Any:
-    """Return the value of option `name`: the environment's if set there, its default otherwise."""
+    """Return the value of option `name`: that of the environment, or else its default.
+
+    >>> import rebind as mx
+    >>> with mx.test_utils.environment("REBIND_CHECK_GRAPHS", "1"):
+    ...     get("REBIND_CHECK_GRAPHS")
+    1
+    """
     option = OPTIONS[name]
+    # Read at each call: a program may set it after the import.
     text = os.environ.get(name)
     if text is None:
         return option.default

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
@@ -17,10 +17,10 @@ _current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device
 
 
 class Device:
-    """A place where arrays live: a kind and a number, such as ``cpu(0)`` or ``gpu(1)``.
+    """Where an array is: a kind and a number, such as ``cpu(0)`` or ``gpu(1)``.
 
-    Several CPU devices are the same memory and processor, kept apart by number: a data-parallel program runs and
-    is tested on ``[cpu(0), cpu(1)]`` as on two GPUs. ``with device:`` makes it the default.
+    Several CPU devices are the same memory and processor and differ in their number only: a data-parallel program
+    runs, and is tested, on ``[cpu(0), cpu(1)]`` as on two GPUs. ``with device:`` makes it the default.
 
     Examples
     --------
@@ -52,11 +52,16 @@ class Device:
         self.device_type = device_type
         self.device_id = device_id
         self.torch = torch.device("cuda", device_id) if device_type == "gpu" else torch.device("cpu")
+        # A stack: the same object may be entered again inside its own `with` block.
         self._tokens: list[contextvars.Token] = []
 
     @property
     def device_typeid(self) -> int:
-        """MXNet's number for the kind, as it stands in files."""
+        """MXNet's number for the kind, as in its files.
+
+        >>> Device("gpu", 3).device_typeid
+        2
+        """
         return self.devstr2type[self.device_type]
 
     def __hash__(self) -> int:
@@ -72,43 +77,58 @@ class Device:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[type[Device], tuple[str, int]]:
         return Device, (self.device_type, self.device_id)
 
     def __enter__(self) -> Device:
         self._tokens.append(_current.set(self))
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         _current.reset(self._tokens.pop())
 
     def empty_cache(self) -> None:
-        """Give memory that torch keeps for reuse on a GPU back to the system."""
+        """Return memory that torch has cached on a GPU to the system."""
         if self.torch.type == "cuda":
             torch.cuda.empty_cache()
 
 
-Context = Device
+Context = Device  # MXNet 1.x's name
 _cpu0 = Device("cpu", 0)
 
 
 def cpu(device_id: int = 0) -> Device:
-    """Return the CPU device number `device_id`."""
+    """Return the CPU device number `device_id`.
+
+    >>> cpu(1)
+    cpu(1)
+    """
     return Device("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """Return the device whose arrays lie in page-locked memory, from which copies to a GPU are fast."""
+    """Return the device for arrays in page-locked memory, from which copies to a GPU are fast.
+
+    >>> cpu_pinned()
+    cpu_pinned(0)
+    """
     return Device("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Device:
-    """Return the GPU number `device_id`."""
+    """Return the GPU number `device_id`.
+
+    >>> gpu(1), gpu(1).torch
+    (gpu(1), device(type='cuda', index=1))
+    """
     return Device("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """Return how many GPUs there are."""
+    """Return the number of GPUs.
+
+    >>> ctx = [gpu(i) for i in range(num_gpus())] or [cpu()]  # all GPUs, or else the CPU
+    """
     return torch.cuda.device_count()
 
 
@@ -123,15 +143,24 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def current_device() -> Device:
-    """Return the default device: that of the innermost ``with device:``, else ``cpu(0)``."""
+    """Return the default device: that of the innermost ``with device:``, else ``cpu(0)``.
+
+    >>> with cpu(2):
+    ...     current_device()
+    cpu(2)
+    """
     return _current.get(_cpu0)
 
 
 current_context = current_device
 
 
-def as_device(value: Any, who: str) -> Device:
-    """Return `value` if it is a device, the default if it is None; otherwise an error that names `who`."""
+def as_device(value: object, who: str) -> Device:
+    """Return `value` if it is a device, the default if it is None; otherwise an error that names `who`.
+
+    >>> as_device(None, "bind: ctx"), as_device(gpu(1), "bind: ctx")
+    (cpu(0), gpu(1))
+    """
     if value is None:
         return current_device()
     if isinstance(value, Device):
@@ -140,6 +169,10 @@ def as_device(value: Any, who: str) -> Device:
 
 
 def parse_device(text: str) -> Device:
-    """Return the device that a text such as ``cpu(0)`` or ``gpu(1)`` names, as it stands in symbols."""
+    """Return the device of a string such as ``cpu(0)`` or ``gpu(1)``, as in symbols.
+
+    >>> parse_device("gpu(1)"), parse_device("cpu")
+    (gpu(1), cpu(0))
+    """
     kind, _, number = text.rstrip(")").partition("(")
     return Device(kind, int(number or 0))

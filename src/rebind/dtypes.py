@@ -1,4 +1,4 @@
-"""Types of elements: MXNet's numbers for them in files, NumPy's names, and torch's objects, in one table."""
+"""Types of elements: MXNet's numbers in files, names, and the objects of torch and NumPy, in one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import DTypeError, near_names
 __all__ = ["DTYPES", "DTypeLike", "by_flag", "flag", "name", "numpy_type", "torch_dtype"]
 
 
-#: What names a type: ``'float32'``, ``np.float32``, ``float``, ``torch.float32``.
+#: A type in any form: ``'float32'``, ``np.float32``, ``float``, ``torch.float32``.
 DTypeLike: TypeAlias = "str | type | torch.dtype | np.dtype"
 
 
@@ -47,6 +47,7 @@ def torch_dtype(dtype: DTypeLike) -> torch.dtype:
     >>> torch_dtype("float16"), torch_dtype(np.int8), torch_dtype(float)
     (torch.float16, torch.int8, torch.float64)
     """
+    # The common forms take one lookup; the others go through np.dtype(), which is slower.
     if isinstance(dtype, torch.dtype):
         if dtype in _BY_TORCH:
             return dtype
@@ -62,24 +63,40 @@ def torch_dtype(dtype: DTypeLike) -> torch.dtype:
     )
 
 
-def name(dtype: Any) -> str:
-    """Return the name of a type, such as ``'float32'``."""
+def name(dtype: DTypeLike) -> str:
+    """Return the name of a type, such as ``'float32'``.
+
+    >>> name(np.float16), name(torch.bfloat16), name(float)
+    ('float16', 'bfloat16', 'float64')
+    """
     return _BY_TORCH[torch_dtype(dtype)].name
 
 
-def numpy_type(dtype: Any) -> Any:
-    """Return NumPy's scalar type; for bfloat16, which NumPy lacks, torch's dtype."""
+def numpy_type(dtype: DTypeLike) -> Any:
+    """Return NumPy's scalar type; for bfloat16, which NumPy lacks, torch's dtype.
+
+    >>> numpy_type("float16"), numpy_type("bfloat16")
+    (<class 'numpy.float16'>, torch.bfloat16)
+    """
     row = _BY_TORCH[torch_dtype(dtype)]
     return row.torch if row.numpy is None else row.numpy
 
 
-def flag(dtype: Any) -> int:
-    """Return MXNet's number for a type, as it stands in files."""
+def flag(dtype: DTypeLike) -> int:
+    """Return MXNet's number for a type, as in its files.
+
+    >>> flag("float32"), flag("int64")
+    (0, 6)
+    """
     return _BY_TORCH[torch_dtype(dtype)].flag
 
 
 def by_flag(number: int) -> torch.dtype:
-    """Return the type for MXNet's number."""
+    """Return the type for MXNet's number.
+
+    >>> by_flag(12)
+    torch.bfloat16
+    """
     try:
         return _BY_FLAG[number].torch
     except KeyError:

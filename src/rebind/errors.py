@@ -54,7 +54,7 @@ class MXNetError(RuntimeError):
     node
         The name of the node of a symbol; None for a call on arrays.
     argument
-        The input or parameter that is at fault, where one is.
+        The input or parameter that is at fault, if one is.
     inputs
         The node's inputs, one text each: ``data ('x') (2, 3)``.
 
@@ -77,7 +77,11 @@ class MXNetError(RuntimeError):
 
     @property
     def message(self) -> str:
-        """What must hold and what was found, without who says so."""
+        """What must hold and what was found, without operator and node.
+
+        >>> ShapeError("data must have 4 axes").locate("Pooling").message
+        'data must have 4 axes'
+        """
         return super().__str__()
 
     def locate(
@@ -91,7 +95,7 @@ class MXNetError(RuntimeError):
         """Add where the error comes from, as far as it is not known yet, and return the error.
 
         An error that passes through several calls (a node in the body of a loop, the loop) belongs to the innermost:
-        what another operator, or another node, has filled in already stays.
+        what has been filled in already by another operator or node is not replaced.
         """
         if self.node is None and self.operator in (None, operator):
             self.operator = operator
@@ -137,27 +141,27 @@ class UnknownArgumentError(NameLookupError, ArgumentError):
 
 
 class UserCodeError(MXNetError):
-    """Code of the user's, such as a custom operator's, raised the error that is this one's cause."""
+    """The user's code, such as a custom operator, raised the error that is the cause of this one."""
 
 
 class NotImplementedForSymbol(MXNetError):
-    """What only an array can do was asked of a symbol, which has no values before it is bound."""
+    """A symbol, which has no values before it is bound, was asked for something that only an array can do."""
 
 
 class StateError(MXNetError):
-    """A call came before the call that it needs."""
+    """A call came before another call that it needs."""
 
 
 class NonFiniteError(MXNetError, FloatingPointError):
-    """A number is NaN or infinite where a monitor was asked to stop at one."""
+    """A number is NaN or infinite, and a monitor was asked to stop at one."""
 
 
 class FormatError(MXNetError, ValueError):
-    """A file is cut short, or is not what it is taken for."""
+    """A file is truncated, or not of the format that was expected."""
 
 
 class MissingExtraError(MXNetError, ImportError):
-    """A package is not installed that one of rebind's extras brings."""
+    """A package that one of rebind's extras installs is missing."""
 
 
 class AbsentModuleError(MXNetError, ImportError):
@@ -165,7 +169,7 @@ class AbsentModuleError(MXNetError, ImportError):
 
 
 class AbsentNameError(MXNetError, AttributeError):
-    """A name of MXNet's that rebind does not have is touched."""
+    """A name of MXNet's that rebind does not have is used."""
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

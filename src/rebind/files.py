@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writing files atomically: a file is there in full, or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["atomic_write"]
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file for writing that takes the place of `path` only when all of it is on the disk.
+    """Open a file for writing that replaces `path` only when all of it is on the disk.
 
     What is written goes to a temporary name in the same folder, is flushed to the disk and renamed at the end of
-    the ``with`` block. After a kill, a full disk or an exception the old file is there as it was. A link is
-    followed, an existing file's permissions are kept; what is no regular file (a pipe, ``/dev/stdout``) is
-    written directly.
+    the ``with`` block. After a kill, a full disk or an exception the old file is unchanged. A link is
+    followed, and the permissions of an existing file do not change; what is no regular file (a pipe,
+    ``/dev/stdout``) is written directly.
 
     Parameters
     ----------
@@ -50,13 +50,16 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
             yield file
         return
     folder, name = os.path.split(target)
-    # The name is cut so that a long one stays below the file system's limit with what is added to it.
+    # In the same folder, since a rename is atomic within one file system only. The name is cut so that it stays below
+    # the limit for names with what is added to it.
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
         with open(temporary, mode.replace("w", "x"), encoding=encoding) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(
+                file.fileno()
+            )  # before the rename: a crash could otherwise leave a new name with no content
         if exists:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
@@ -68,7 +71,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
 
 
 def _sync_folder(folder: str) -> None:
-    """Put the new name itself on the disk, where the system can (Windows cannot open a folder)."""
+    """Flush the new name itself to the disk, where the system can (Windows cannot open a folder)."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

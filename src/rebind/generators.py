@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import torch
 
 from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
 
-__all__ = ["generator", "load_state_dict", "seed", "state_dict", "step_seed"]
+__all__ = ["GeneratorsState", "generator", "load_state_dict", "seed", "state_dict", "step_seed"]
+
+
+class GeneratorsState(TypedDict):
+    """What `state_dict` returns: the seed of generators to come, and the state of each by the device's name."""
+
+    seed: int
+    generators: list[tuple[str, torch.Tensor]]
 
 
 _lock = threading.Lock()
@@ -29,7 +36,7 @@ def generator(device: Device | None = None) -> torch.Generator:
     found = _generators.get(device)
     if found is None:
         with _lock:
-            # Two threads may both come here first, and must get the same generator.
+            # Two threads may both arrive here, and must get the same generator.
             found = _generators.setdefault(device, torch.Generator(device.torch))
             found.manual_seed(_seed_for(device))
     return found
@@ -86,11 +93,12 @@ def seed(seed_state: int, ctx: Device | Literal["all"] = "all") -> None:
 
 
 def _seed_for(device: Device) -> int:
-    # Each device of a kind gets another sequence; torch wants non-negative seeds of 63 bits.
+    # Each device of a kind gets its own sequence: the step is 2**32 divided by the golden ratio. torch takes seeds of
+    # 63 bits, which must not be negative.
     return (_base_seed + device.device_id * 0x9E37_79B9) & 0x7FFF_FFFF_FFFF_FFFF
 
 
-def state_dict() -> dict[str, Any]:
+def state_dict() -> GeneratorsState:
     """Return the state of all generators, for `load_state_dict`.
 
     >>> sorted(state_dict())
@@ -101,8 +109,8 @@ def state_dict() -> dict[str, Any]:
     return {"seed": _base_seed, "generators": states}
 
 
-def load_state_dict(state: dict[str, Any]) -> None:
-    """Restore a state that `state_dict` returned; generators that were not in use then are seeded afresh.
+def load_state_dict(state: GeneratorsState) -> None:
+    """Restore a state that `state_dict` returned; generators that were not in use then are seeded again.
 
     >>> import rebind as mx
     >>> state = state_dict()

@@ -1,14 +1,13 @@
-"""Switching torch's recording of gradients on and off, for code that does so several times in a millisecond."""
+"""Switching torch's recording of gradients on and off, for code that does so at each call of an operator."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 __all__ = ["grad_mode", "is_grad_enabled", "set_grad_enabled"]
 
 is_grad_enabled = torch.is_grad_enabled
+# Below `torch.set_grad_enabled`, which is a class whose construction costs more than the switch.
 set_grad_enabled = torch._C._set_grad_enabled
 
 
@@ -30,6 +29,6 @@ class grad_mode:
         if self._before is not self._enabled:
             set_grad_enabled(self._enabled)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._before is not self._enabled:
             set_grad_enabled(self._before)

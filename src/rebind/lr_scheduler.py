@@ -1,7 +1,7 @@
 """Schedules of the learning rate over updates.
 
-A scheduler is called with the number of updates done and returns the learning rate. As in MXNet it remembers how
-far it has come: `FactorScheduler` and `MultiFactorScheduler` never go back to an earlier rate.
+A scheduler is called with the number of updates done and returns the learning rate. As in MXNet it has a state:
+`FactorScheduler` and `MultiFactorScheduler` never return to an earlier rate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import itertools
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from .errors import ArgumentError, ParameterError
 
@@ -25,9 +24,9 @@ class LRScheduler:
     Parameters
     ----------
     base_lr
-        The learning rate that the schedule starts from. `Optimizer` puts its `learning_rate` here when it has one.
+        The learning rate that the schedule starts from. An `Optimizer` with a `learning_rate` sets it.
     warmup_steps
-        Updates of warm-up.
+        The number of updates in the warm-up.
     warmup_begin_lr
         The learning rate that the warm-up starts from.
     warmup_mode
@@ -70,11 +69,22 @@ class LRScheduler:
         return self.scheduled(num_update)
 
     def scheduled(self, num_update: int) -> float:
-        """Return the learning rate after the warm-up."""
+        """Return the learning rate after the warm-up.
+
+        >>> class Halving(LRScheduler):
+        ...     def scheduled(self, num_update):
+        ...         return self.base_lr * 0.5**num_update
+        >>> [Halving(base_lr=1.0)(n) for n in range(3)]
+        [1.0, 0.5, 0.25]
+        """
         raise NotImplementedError(f"{self._who} must define scheduled(num_update) or __call__(num_update)")
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """Return the learning rate in the warm-up."""
+        """Return the learning rate in the warm-up.
+
+        >>> CosineScheduler(100, base_lr=1.0, warmup_steps=4).get_warmup_lr(3)
+        0.75
+        """
         if num_update >= self.warmup_steps:
             raise ParameterError(
                 f"{self._who}.get_warmup_lr: num_update must be below warmup_steps, {self.warmup_steps}; "
@@ -82,6 +92,7 @@ class LRScheduler:
             )
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
+        # To `warmup_final_lr`, which stays while `base_lr` falls.
         rise = self.warmup_final_lr - self.warmup_begin_lr
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
@@ -89,17 +100,34 @@ class LRScheduler:
         """Start from another learning rate; `Optimizer` calls this with its `learning_rate`.
 
         MXNet 1.9.1 changes `base_lr` alone, so that a warm-up still ends at the old one, and `PolyScheduler` and
-        `CosineScheduler` do not change at all, against what its documentation says.
+        `CosineScheduler` do not change at all, contrary to its documentation.
+
+        >>> schedule = PolyScheduler(max_update=4, base_lr=1.0, pwr=1)
+        >>> schedule.rebase(0.5)
+        >>> [schedule(n) for n in range(5)]
+        [0.5, 0.375, 0.25, 0.125, 0.0]
         """
         self.base_lr = base_lr
         self.warmup_final_lr = base_lr
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return settings and progress, for `load_state_dict`."""
+    def state_dict(self) -> dict[str, object]:
+        """Return settings and progress, for `load_state_dict`.
+
+        >>> LRScheduler(base_lr=0.5).state_dict()["base_lr"]
+        0.5
+        """
         return dict(vars(self))
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue with what `state_dict` returned."""
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Continue with what `state_dict` returned.
+
+        >>> first, second = (FactorScheduler(step=2, factor=0.5, base_lr=1.0) for _ in range(2))
+        >>> first(5)
+        0.25
+        >>> second.load_state_dict(first.state_dict())
+        >>> second.base_lr, second.count
+        (0.25, 4)
+        """
         vars(self).update(state)
 
     @property
@@ -113,11 +141,11 @@ class FactorScheduler(LRScheduler):
     Parameters
     ----------
     step
-        Updates between two changes.
+        The number of updates between two changes.
     factor
         At most 1.
     stop_factor_lr
-        The learning rate falls no lower.
+        The lowest learning rate.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         As for `LRScheduler`.
 
@@ -149,6 +177,8 @@ class FactorScheduler(LRScheduler):
 
     def scheduled(self, num_update: int) -> float:
         """Return the learning rate after the warm-up."""
+        # A loop, since calls may skip updates: a run that resumes starts at a late one. `>`, as in MXNet: the rate
+        # falls with the first update after `step`.
         while num_update > self.count + self.step:
             self.count += self.step
             self.base_lr *= self.factor
@@ -170,7 +200,7 @@ class MultiFactorScheduler(LRScheduler):
     Parameters
     ----------
     step
-        Rising numbers of updates.
+        Increasing numbers of updates.
     factor
         At most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
@@ -196,7 +226,7 @@ class MultiFactorScheduler(LRScheduler):
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentError(f"{self._who}: step must be a list of numbers of updates; got {step!r}")
         if step[0] < 1 or any(a >= b for a, b in itertools.pairwise(step)):
-            raise ParameterError(f"{self._who}: step must be rising numbers >= 1; got {step}")
+            raise ParameterError(f"{self._who}: step must be increasing numbers >= 1; got {step}")
         _check_factor(factor, self._who)
         self.step = list(step)
         self.cur_step_ind = 0
@@ -235,6 +265,7 @@ class _UntilMaxUpdate(LRScheduler):
 
     def scheduled(self, num_update: int) -> float:
         """Return the learning rate after the warm-up."""
+        # From `base_lr_orig` each time, without state; after `max_update` the last rate stays.
         if num_update <= self.max_update:
             done = (num_update - self.warmup_steps) / self.max_steps if self.max_steps > 0 else 1.0
             self.base_lr = self.final_lr + (self.base_lr_orig - self.final_lr) * self._left(done)
@@ -250,7 +281,7 @@ class _UntilMaxUpdate(LRScheduler):
 
 
 class PolyScheduler(_UntilMaxUpdate):
-    """Lowers the learning rate from `base_lr` to `final_lr` along a power of the part that is left.
+    """Lowers the learning rate from `base_lr` to `final_lr` along a power of the fraction that is left.
 
     Parameters
     ----------

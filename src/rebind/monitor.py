@@ -1,4 +1,4 @@
-"""Monitors: what the arrays inside a network look like while it trains, and where the first NaN comes from."""
+"""Monitors: statistics of the arrays in a network while it trains, and the origin of the first NaN."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .ndarray import NDArray
 
 __all__ = ["Monitor", "NaNMonitor"]
 
-#: What a monitor computes of an array.
+#: What a monitor computes from an array.
 Statistic: TypeAlias = "NDArray | np.ndarray | np.generic | float | Sequence[Statistic]"
 
 
@@ -41,7 +41,7 @@ class Watched(Protocol):
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], None], monitor_all: bool = False, /
     ) -> None:
-        """Call `callback` with the name and content of what is computed."""
+        """Call `callback` with the name and the array of each output that is computed."""
 
 
 AnyExecutor: TypeAlias = Executor | Watched
@@ -55,32 +55,33 @@ def root_mean_square(array: NDArray) -> NDArray:
     3.536
     """
     tensor = array.tensor.detach()
+    # In float16 the sum of squares would overflow from 65504 on.
     wide = tensor if tensor.dtype == torch.float64 else tensor.float()
     norm = torch.linalg.vector_norm(wide) / math.sqrt(max(1, tensor.numel()))
     return NDArray(norm.reshape(1), array.device)
 
 
 class Monitor:
-    """Shows a statistic of each operator's outputs, of the gradients of its inputs, of arguments and states.
+    """Logs a statistic of each operator's outputs, of the gradients of its inputs, of arguments and states.
 
     ``fit(..., monitor=monitor)`` does it all; by hand it is ``module.install_monitor(monitor)`` once, then for each
     batch `tic`, forward, backward, `toc_print`. Names are ``fc1_output``, ``fc1_backward_output0`` (the gradient of the
-    operator's first input; without the number when it has one only), ``fc1_weight`` and so on. Between the batches
-    that it watches the network runs at full speed.
+    operator's first input; without the number when it has one only), ``fc1_weight`` and so on. The other batches
+    run at full speed.
 
     Parameters
     ----------
     interval
-        Batches from one that is watched to the next.
+        The number of batches from one that is watched to the next.
     stat_func
         Takes an NDArray and returns the statistic: an NDArray, a number, or a list of these. By default the norm
         divided by the root of the size.
     pattern
         A regular expression that a name must begin with to be shown: ``'.*weight'``, ``'.*backward.*'``.
     sort
-        Whether to show the names in the order of the alphabet, not of computation.
+        Whether to sort by name; otherwise the order is that of computation.
     monitor_all
-        Whether to show what goes into each operator, too.
+        Whether to show the inputs of each operator too.
 
     Examples
     --------
@@ -117,12 +118,22 @@ class Monitor:
         self.monitor_all = monitor_all
         self.activated = False
         self.step = 0
-        # Not to keep alive: a module lets go of executors for shapes that have not come for long.
+        # Weak references: a module drops executors for shapes that have not occurred for long, and their memory.
         self._exes: list[weakref.ref[AnyExecutor]] = []
         self.queue: list[tuple[int, str, Statistic]] = []
 
     def install(self, exe: AnyExecutor) -> None:
-        """Watch an executor."""
+        """Watch an executor.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(2,))
+        >>> monitor = Monitor(1, stat_func=lambda array: array.sum())
+        >>> monitor.install(exe)
+        >>> monitor.tic()
+        >>> _ = exe.forward()
+        >>> [(name, text.strip()) for _, name, text in monitor.toc()]
+        [('e_output', '2.0'), ('x', '0.0')]
+        """
         self._watch(exe, self.stat_helper)
 
     def _watch(self, exe: AnyExecutor, callback: Callable[[str, NDArray], None]) -> None:
@@ -135,12 +146,20 @@ class Monitor:
 
     @property
     def exes(self) -> list[AnyExecutor]:
-        """The executors that are watched, as long as they are in use."""
+        """The executors that are watched, without those that are no longer in use.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(2,))
+        >>> monitor = Monitor(1)
+        >>> monitor.install(exe)
+        >>> monitor.exes == [exe]
+        True
+        """
         self._exes = [each for each in self._exes if each() is not None]
         return [exe for each in self._exes if (exe := each()) is not None]
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Take an array that an executor reports."""
+        """Handle an array that an executor reports."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
@@ -152,7 +171,20 @@ class Monitor:
         self.step += 1
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """End a batch: return number of the batch, name and text for all that was seen; nothing between intervals."""
+        """End a batch: return its number, the name and the statistic as text for all arrays; nothing between intervals.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(2,))
+        >>> monitor = Monitor(interval=2, pattern="e_")
+        >>> monitor.install(exe)
+        >>> for _ in range(3):
+        ...     monitor.tic()
+        ...     _ = exe.forward()
+        ...     print(len(monitor.toc()))
+        1
+        0
+        1
+        """
         if not self.activated:
             return []
         for _, name, array in _held(self.exes):
@@ -164,13 +196,23 @@ class Monitor:
         return [(step, name, _text(name, value)) for step, name, value in found]
 
     def toc_print(self) -> None:
-        """End a batch, and log what was seen."""
+        """End a batch, and log what `toc` returns.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(2,))
+        >>> monitor = Monitor(1)
+        >>> monitor.install(exe)
+        >>> monitor.tic()
+        >>> _ = exe.forward()
+        >>> monitor.toc_print()  # logs: Batch:       1 e_output                       1.0
+        """
         for step, name, text in self.toc():
             logging.info("Batch: %7d %-30s %s", step, name, text)
 
 
 def _held(executors: Sequence[AnyExecutor]) -> list[tuple[AnyExecutor, str, NDArray]]:
     """Return the arguments and auxiliary states of executors; those that several share, once."""
+    # By identity: devices and buckets share arrays under one name or several.
     found: dict[int, tuple[AnyExecutor, str, NDArray]] = {}
     for exe in executors:
         for name, array in (*exe.arg_dict.items(), *exe.aux_dict.items()):
@@ -180,7 +222,7 @@ def _held(executors: Sequence[AnyExecutor]) -> list[tuple[AnyExecutor, str, NDAr
 
 
 def _text(name: str, value: Statistic) -> str:
-    """Return a statistic as text: each of its values, with a tab behind it."""
+    """Return a statistic as text: each of its values, followed by a tab, as in MXNet."""
     texts = []
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(each, NDArray):
@@ -194,17 +236,17 @@ def _text(name: str, value: Statistic) -> str:
 
 
 class NaNMonitor(Monitor):
-    """Names the operator that the first NaN or infinite number comes from, forward or backward.
+    """Finds the operator that the first NaN or infinite number comes from, forward or backward.
 
-    A batch that is all finite says nothing. Otherwise there is one line for the first array, in the order of
+    Nothing is logged for a batch that is all finite. Otherwise there is one line for the first array, in the order of
     computation, that is not: ``Batch 7: the forward pass of log 'likelihood' gives 3 NaN and 1 inf in
-    likelihood_output, 64 numbers``. What came in from outside (a batch of data, a weight) and what an update made of a
-    parameter is named as such. Numbers are counted on the device and read once, in `toc`.
+    likelihood_output, 64 numbers``. Inputs (a batch of data, a weight) and parameters after
+    an update are named as such. Numbers are counted on the device and read once, in `toc`.
 
     Parameters
     ----------
     interval
-        Batches from one that is watched to the next.
+        The number of batches from one that is watched to the next.
     pattern
         A regular expression that a name must begin with to count.
     inf
@@ -235,7 +277,7 @@ class NaNMonitor(Monitor):
         self._watch(exe, functools.partial(self._see, weakref.ref(exe), True))
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Take an array that an executor reports."""
+        """Handle an array that an executor reports."""
         self._see(lambda: None, True, name, array)
 
     def _see(self, exe: Callable[[], AnyExecutor | None], running: bool, name: str, array: NDArray) -> None:
@@ -248,9 +290,20 @@ class NaNMonitor(Monitor):
         self._seen = []
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """End a batch: return its number, the name of the first array that is not finite, and what is known of it."""
+        """End a batch: return its number, the name of the first array that is not finite, and its origin.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").bind(mx.cpu(), [mx.nd.array([float("nan")])])
+        >>> monitor = NaNMonitor()
+        >>> monitor.install(exe)
+        >>> monitor.tic()
+        >>> _ = exe.forward()
+        >>> monitor.toc()[0][1:]
+        ('x', '1 NaN and 0 inf came in with x, 1 numbers')
+        """
         if not self.activated:
             return []
+        # Arguments and states after the update come last, of executors that ran: others hold old batches.
         ran = {id(exe()) for exe, *_ in self._seen}
         for exe, name, array in _held([exe for exe in self.exes if id(exe) in ran]):
             if _is_learned(exe, name):
@@ -266,7 +319,18 @@ class NaNMonitor(Monitor):
         return []
 
     def toc_print(self) -> None:
-        """End a batch, and say what was found."""
+        """End a batch, and warn of what `toc` returns, or raise it.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.log(mx.sym.var("x"), name="l").simple_bind(mx.cpu(), x=(2,))
+        >>> monitor = NaNMonitor(stop=True)
+        >>> monitor.install(exe)
+        >>> monitor.tic()
+        >>> _ = exe.forward()
+        >>> monitor.toc_print()
+        Traceback (most recent call last):
+        rebind.errors.NonFiniteError: Batch 1: the forward pass of log 'l' gives 0 NaN and 2 inf in l_output, 2 numbers
+        """
         for step, _, text in self.toc():
             if self.stop:
                 raise NonFiniteError(f"Batch {step}: {text}")
@@ -295,16 +359,16 @@ def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
 
 
 def _origin(exe: AnyExecutor | None, running: bool, name: str, what: str, size: int) -> str:
-    """Return where numbers that are not finite were seen first."""
+    """Return a description of where numbers that are not finite were seen first."""
     where = f"{name}, {size} numbers"
     if not running:
         return f"after the update there are {what} in {where}"
-    if not isinstance(exe, Executor):  # one of another kind, or one that is gone
+    if not isinstance(exe, Executor):  # another kind of executor, or one that no longer exists
         return f"there are {what} in {where}"
     operator = exe.operator_of(name)
     if operator is None:
         return f"{what} came in with {where}"
-    # Inputs are reported before outputs: one that is seen first was not computed here.
+    # Inputs are reported before outputs: one that is seen first was computed outside.
     if re.search(r"_backward_input\d+$", name):
         return f"{what} came in with the gradient of an output of {operator}: {where}"
     way = "backward" if re.search(r"_backward_output\d*$", name) else "forward"

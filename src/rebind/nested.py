@@ -1,20 +1,22 @@
-"""Nested lists of things of one kind: taken apart and put together again."""
+"""Nested lists of objects of one class: flattened and restored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from .errors import ArgumentError
 
 __all__ = ["Form", "flatten", "pair", "restore"]
 
-#: The shape of nested lists: None for a thing itself, a list of forms for a list.
+T = TypeVar("T")
+
+#: The structure of nested lists: None for an object itself, a list of forms for a list.
 Form: TypeAlias = "list[Any] | None"
 
 
-def flatten(value: Any, kind: type, who: str) -> tuple[list[Any], Form]:
-    """Return the things in `value`, one of `kind` or nested lists of them, and how they were nested.
+def flatten(value: object, kind: type[T], who: str) -> tuple[list[T], Form]:
+    """Return the objects in `value`, one of class `kind` or nested lists of them, and how they were nested.
 
     >>> flatten([1, [2, 3], []], int, "example")
     ([1, 2, 3], [None, [None, None], []])
@@ -25,30 +27,34 @@ def flatten(value: Any, kind: type, who: str) -> tuple[list[Any], Form]:
         raise ArgumentError(
             f"{who} must be of class {kind.__name__}, or (nested) lists of such; got {value!r}"
         )
-    found: list[Any] = []
+    found: list[T] = []
     form: list[Any] = []
-    for part in value:
-        things, inner = flatten(part, kind, who)
-        found += things
+    for item in value:
+        inner_found, inner = flatten(item, kind, who)
+        found += inner_found
         form.append(inner)
     return found, form
 
 
-def restore(things: Sequence[Any], form: Form) -> Any:
-    """Nest things as `form` says.
+def restore(flat: Sequence[object], form: Form) -> Any:
+    """Nest the objects of a flat list as `form` says.
 
     >>> restore([1, 2, 3], [None, [None, None], []])
     [1, [2, 3], []]
     """
 
-    def build(rest: Iterator[Any], form: Form) -> Any:
+    def build(rest: Iterator[object], form: Form) -> object:
         return next(rest) if form is None else [build(rest, inner) for inner in form]
 
-    return build(iter(things), form)
+    return build(iter(flat), form)
 
 
-def pair(value: Any, who: str) -> tuple[Any, Any]:
-    """Return the two things that a loop's body must give: outputs and new values."""
+def pair(value: object, who: str) -> tuple[Any, Any]:
+    """Return outputs and new values, which the body of a loop must return.
+
+    >>> pair([1, [2, 3]], "foreach: body")
+    (1, [2, 3])
+    """
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ArgumentError(f"{who} must return two things, outputs and new values; got {value!r}")
+        raise ArgumentError(f"{who} must return a pair, outputs and new values; got {value!r}")
     return value[0], value[1]

@@ -1,7 +1,7 @@
 """Parameters of operators: from annotations to parsing, checking and printing.
 
 An operator's function annotates its parameters with ordinary types. `Parameter.from_annotation` turns each
-annotation into a parser that takes a Python value or the string that stands in a symbol's JSON.
+annotation into a parser that takes a Python value or the string in a symbol's JSON.
 
 ====================================  ==============================================================
 annotation                            accepts
@@ -25,7 +25,19 @@ import operator
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 import torch
@@ -56,7 +68,7 @@ REQUIRED = _Required()
 
 
 class _NullType:
-    """A value that counts as not given: MXNet's functions have it as the default of optional parameters."""
+    """A value that counts as missing: MXNet's functions have it as the default of optional parameters."""
 
     def __repr__(self) -> str:
         return "_Null"
@@ -70,12 +82,16 @@ NULL = _NullType()
 
 @dataclass(frozen=True)
 class AtLeast:
-    """A lower bound, itself allowed."""
+    """An inclusive lower bound."""
 
     bound: float
 
     def allows(self, value: float) -> bool:
-        """Whether `value` is within the bound."""
+        """Return whether `value` is within the bound.
+
+        >>> AtLeast(1).allows(1), AtLeast(1).allows(0)
+        (True, False)
+        """
         return value >= self.bound
 
     def __str__(self) -> str:
@@ -84,13 +100,17 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Between:
-    """Bounds, themselves allowed."""
+    """Inclusive bounds."""
 
     low: float
     high: float
 
     def allows(self, value: float) -> bool:
-        """Whether `value` is within the bounds."""
+        """Return whether `value` is within the bounds.
+
+        >>> Between(0, 1).allows(0.5), str(Between(0, 1))
+        (True, 'in [0, 1]')
+        """
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -124,18 +144,34 @@ class Parameter:
     annotation: Any = None
 
     @classmethod
-    def from_annotation(cls, name: str, annotation: Any, default: Any = REQUIRED) -> Parameter:
-        """Build the parameter that `annotation` describes."""
+    def from_annotation(cls, name: str, annotation: object, default: object = REQUIRED) -> Parameter:
+        """Return the parameter that `annotation` describes.
+
+        >>> Parameter.from_annotation("axis", int | None, default=None).type_text
+        'an int or None'
+        """
         text, convert = _converter(annotation)
         return cls(name, default, text, convert, annotation)
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """Whether there is no default.
+
+        >>> Parameter.from_annotation("num_hidden", int).required
+        True
+        """
         return self.default is REQUIRED
 
     def parse(self, value: object) -> ParameterValue:
-        """Return the parsed `value`; a ParameterError names the parameter, what holds and what came."""
+        """Return the parsed `value`; a ParameterError names the parameter, what must hold and the value.
+
+        >>> kernel = Parameter.from_annotation("kernel", tuple[Annotated[int, AtLeast(1)], ...])
+        >>> kernel.parse("(3, 3)"), kernel.parse(3)
+        ((3, 3), (3,))
+        >>> kernel.parse("(0, 3)")
+        Traceback (most recent call last):
+        rebind.errors.ParameterError: kernel must be a tuple of int >= 1s; got '(0, 3)'
+        """
         try:
             return self.convert(value)
         except (ValueError, TypeError, DTypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
@@ -145,7 +181,7 @@ class Parameter:
 
 
 def format_value(value: object) -> str:
-    """Return the text of a parameter as it stands in a symbol's JSON: strings as they are, tuples of plain ints.
+    """Return a parameter as text in a symbol's JSON: strings as they are, tuples of plain ints.
 
     >>> format_value((np.int64(3), 3)), format_value(True), format_value(np.float32), format_value(0.9)
     ('(3, 3)', 'True', 'float32', '0.9')
@@ -168,7 +204,7 @@ def format_value(value: object) -> str:
 # DTypeError for what it cannot take.
 
 
-def _converter(annotation: Any) -> tuple[str, Callable[[object], ParameterValue]]:
+def _converter(annotation: object) -> tuple[str, Callable[[object], ParameterValue]]:
     """Return the text for messages and the converter of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -196,16 +232,21 @@ def _is_none(value: object) -> bool:
     return value is None or (isinstance(value, str) and value == "None")
 
 
-def _to_int(value: Any) -> int:
+def _to_int(value: str | SupportsIndex) -> int:
     if isinstance(value, str):
         text = value.strip()
-        if text in ("True", "False", "true", "false"):  # what other languages' front ends write for 1 and 0
+        if text in (
+            "True",
+            "False",
+            "true",
+            "false",
+        ):  # the front ends of other languages write them for 1 and 0
             return int(text in ("True", "true"))
-        return int(text.rstrip("L"))
+        return int(text.rstrip("L"))  # files written by Python 2 have long integers, such as 3L
     return operator.index(value)
 
 
-def _to_float(value: Any) -> float:
+def _to_float(value: str | SupportsFloat) -> float:
     if isinstance(value, np.floating):
         return float(str(value))  # as from its text in a file: 0.1 for float32(0.1)
     if isinstance(value, (str, numbers.Real, np.generic)) or getattr(value, "ndim", None) == 0:
@@ -255,6 +296,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
 def _tuple_of(convert: Callable[[object], ParameterValue]) -> Callable[[Any], tuple]:
     def parse(value: Any) -> tuple:
         if isinstance(value, str):
+            # A literal, never eval(): the text may come from a file of unknown origin.
             value = ast.literal_eval(value.strip().replace("L", ""))
         if isinstance(value, (numbers.Number, type(None))):
             value = (value,)
@@ -266,12 +308,12 @@ def _tuple_of(convert: Callable[[object], ParameterValue]) -> Callable[[Any], tu
 
 
 def _bounded(
-    convert: Callable[[object], Any], bounds: tuple[AtLeast | Between, ...]
+    convert: Callable[[object], ParameterValue], bounds: tuple[AtLeast | Between, ...]
 ) -> Callable[[object], ParameterValue]:
     def checked(value: object) -> ParameterValue:
         parsed = convert(value)
         elements = parsed if isinstance(parsed, tuple) else () if parsed is None else (parsed,)
-        if not all(bound.allows(element) for bound in bounds for element in elements):
+        if not all(bound.allows(cast(float, element)) for bound in bounds for element in elements):
             raise ValueError
         return parsed
 

@@ -1,10 +1,10 @@
-"""Which operators are computed in 16-bit floating types, and which in float32: the rules of mixed precision."""
+"""The rules of mixed precision: which operators are computed in a 16-bit floating type, and which in float32."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal["low", "full", "widest", "any"]
 
 @dataclass(frozen=True)
 class Rules:
-    """What each operator is computed in; what is not named takes any type.
+    """The type that each operator is computed in; one that is not listed takes any type.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Rules:
     low, full, widest
         Operators, by their first name.
     conditional
-        For an operator, pairs of a parameter and the values of it for which float32 is used.
+        For an operator, pairs of a parameter and its values for which float32 is used.
     """
 
     target: torch.dtype
@@ -38,8 +38,13 @@ class Rules:
     widest: frozenset[str]
     conditional: Mapping[str, Sequence[tuple[str, frozenset[str]]]] = field(default_factory=dict)
 
-    def kind(self, name: str, params: Mapping[str, Any]) -> Kind:
-        """Return what the operator `name` is computed in under parameters."""
+    def kind(self, name: str, params: Mapping[str, object]) -> Kind:
+        """Return the kind of the operator `name` with these parameters.
+
+        >>> rules = Rules(torch.float16, frozenset({"dot"}), frozenset({"exp"}), frozenset({"Concat"}))
+        >>> [rules.kind(name, {}) for name in ("dot", "exp", "Concat", "relu")]
+        ['low', 'full', 'widest', 'any']
+        """
         if any(str(params.get(key)) in values for key, values in self.conditional.get(name, ())):
             return "full"
         if name in self.low:
@@ -51,7 +56,13 @@ class Rules:
     def cast(
         self, kind: Kind, tensors: Iterable[Tensor | None], fixed: Iterable[bool]
     ) -> list[Tensor | None]:
-        """Return inputs in the types that an operator of `kind` takes; `fixed` ones stay as they are."""
+        """Return inputs in the types that an operator of `kind` takes; `fixed` ones are left as they are.
+
+        >>> rules = Rules(torch.float16, frozenset({"dot"}), frozenset({"exp"}), frozenset({"Concat"}))
+        >>> weight, count = rules.cast("low", [torch.ones(2), torch.ones(2)], fixed=[False, True])
+        >>> weight.dtype, count.dtype
+        (torch.float16, torch.float32)
+        """
         tensors = list(tensors)
         floats = [t for t in tensors if t is not None and t.is_floating_point()]
         if kind == "any" or not floats:
@@ -64,8 +75,8 @@ class Rules:
         else:
             return tensors
         return [
-            tensor if keep or tensor is None or not tensor.is_floating_point() else convert(tensor)
-            for tensor, keep in zip(tensors, fixed, strict=True)
+            tensor if is_fixed or tensor is None or not tensor.is_floating_point() else convert(tensor)
+            for tensor, is_fixed in zip(tensors, fixed, strict=True)
         ]
 
 
@@ -73,11 +84,21 @@ _active: list[Rules | None] = [None]
 
 
 def active_rules() -> Rules | None:
-    """Return the rules by which each call of an operator converts its inputs; None where none does."""
+    """Return the rules by which each call of an operator converts its inputs; None without mixed precision.
+
+    >>> print(active_rules())
+    None
+    """
     return _active[0]
 
 
 def set_active_rules(rules: Rules | None) -> Rules | None:
-    """Let each call of an operator convert its inputs by `rules`; return those that were in use."""
+    """Let each call of an operator convert its inputs by `rules`; return the previous ones.
+
+    >>> rules = Rules(torch.float16, frozenset({"dot"}), frozenset({"exp"}), frozenset({"Concat"}))
+    >>> before = set_active_rules(rules)
+    >>> set_active_rules(before) is rules
+    True
+    """
     before, _active[0] = _active[0], rules
     return before

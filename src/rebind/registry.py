@@ -1,4 +1,4 @@
-"""Registries: classes and functions under names that do not mind case."""
+"""Registries: classes and functions by case-insensitive names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Things of one kind (optimizers, metrics, ...) by name.
+    """Classes or functions of one kind (optimizers, metrics, ...) by name.
 
-    Names and aliases are case-insensitive. A name taken over by another class warns and names both: old scripts
-    do it on purpose.
+    Names and aliases are case-insensitive. Registering another class under a name in use warns and names both:
+    old scripts do it on purpose.
 
     Parameters
     ----------
     kind
-        What is registered, in the singular; it stands in messages.
+        What is registered, in the singular, for messages.
     base
         The class whose instances `create` returns as they are.
 
@@ -43,22 +43,34 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def register(self, *names: Any) -> Any:
-        """Register under `names`, or, used bare on a class, under the class's own name."""
+        """Register under `names`, or, used bare on a class, under the class's own name.
+
+        >>> shapes = Registry("shape")
+        >>> _ = shapes.register("disc")(print)
+        >>> list(shapes)
+        ['disc']
+        """
         if len(names) == 1 and not isinstance(names[0], str):
             return self._add(names[0], (names[0].__name__,))
         return lambda entry: self._add(entry, names or (entry.__name__,))
 
     def alias(self, *names: str) -> Callable[[T], T]:
-        """Register further names; a decorator."""
+        """Register additional names; a decorator.
+
+        >>> shapes = Registry("shape")
+        >>> @shapes.alias("disc", "ring")
+        ... @shapes.register
+        ... class Circle: ...
+        >>> list(shapes)
+        ['circle', 'disc', 'ring']
+        """
         return lambda entry: self._add(entry, names)
 
     def _add(self, entry: T, names: tuple[str, ...]) -> T:
         for name in names:
             old = self._entries.get(name.lower())
             if old is not None and old is not entry:
-                warnings.warn(
-                    f"{self.kind} {name!r}: {_where(entry)} takes the place of {_where(old)}", stacklevel=4
-                )
+                warnings.warn(f"{self.kind} {name!r}: {_where(entry)} replaces {_where(old)}", stacklevel=4)
             self._entries[name.lower()] = entry
         return entry
 
@@ -77,8 +89,14 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def create(self, spec: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return an instance from a name, from JSON text ``["name", {...}]``, or `spec` itself if it is one."""
+    def create(self, spec: object, *args: Any, **kwargs: Any) -> Any:
+        """Return an instance from a name, from a JSON string ``["name", {...}]``, or `spec` itself if it is one.
+
+        >>> shapes = Registry("shape")
+        >>> _ = shapes.register("box")(dict)
+        >>> shapes.create("box", width=2), shapes.create('["box", {"width": 3}]')
+        ({'width': 2}, {'width': 3})
+        """
         if self.base is not None and isinstance(spec, self.base):
             if args or kwargs:
                 raise ArgumentError(
@@ -101,8 +119,7 @@ class Registry(Generic[T]):
         return name, keywords
 
 
-# Registries of a program's own, under MXNet's names.
-
+# Registries that a program makes for its own base classes, through MXNet's functions below.
 _registries: dict[type, Registry[type]] = {}
 
 
@@ -150,7 +167,14 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """Return a decorator that registers a subclass of `base_class` under further names."""
+    """Return a decorator that registers a subclass of `base_class` under additional names.
+
+    >>> class Shape: ...
+    >>> @get_alias_func(Shape, "shape")("disc", "ring")
+    ... class Circle(Shape): ...
+    >>> sorted(get_registry(Shape))
+    ['disc', 'ring']
+    """
     register = get_register_func(base_class, nickname)
 
     def alias(*names: str) -> Callable[[type], type]:
@@ -167,8 +191,16 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """Return a function that makes an instance from a name with arguments.
 
-    It also takes JSON text, ``["name", {...}]`` or ``{nickname: "name", ...}``, a dict of the latter form, the name by
-    the keyword `nickname`, and an instance, which it returns.
+    It also takes a JSON string, ``["name", {...}]`` or ``{nickname: "name", ...}``, a dict of the latter form, the
+    name by the keyword `nickname`, and an instance, which it returns.
+
+    >>> class Wheel:
+    ...     def __init__(self, size):
+    ...         self.size = size
+    >>> _ = get_register_func(Wheel, "wheel")(Wheel, "big")
+    >>> create = get_create_func(Wheel, "wheel")
+    >>> create("big", 5).size, create(wheel="big", size=6).size, create({"wheel": "big", "size": 7}).size
+    (5, 6, 7)
     """
     registry = _registry_of(base_class, nickname)
 

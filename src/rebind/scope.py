@@ -1,10 +1,10 @@
-"""Scopes of a `with` statement that names and attributes of symbols come from."""
+"""Scopes of `with` statements that give symbols names and attributes."""
 
 from __future__ import annotations
 
 import contextvars
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from .errors import ParameterError
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AttrScope", "NameManager", "Prefix"]
 
+T = TypeVar("T")
+
 
 class NameManager:
-    """Names for symbols that the user gave none: ``convolution0``, ``convolution1``, ...
+    """Automatic names of symbols: ``convolution0``, ``convolution1``, ...
 
     ``with NameManager():`` starts counting from 0.
 
@@ -31,9 +33,15 @@ class NameManager:
         self._tokens: list[contextvars.Token] = []
 
     def get(self, name: str | None, hint: str) -> str:
-        """Return `name` if there is one, else the next automatic name for `hint`."""
+        """Return `name` if there is one, else the next automatic name for `hint`.
+
+        >>> names = NameManager()
+        >>> names.get(None, "fc"), names.get("mine", "fc"), names.get(None, "fc")
+        ('fc0', 'mine', 'fc1')
+        """
         if name:
             return name
+        # Per hint, as in MXNet: files of parameters rely on `convolution0` being the first convolution.
         number = self._counter.get(hint, 0)
         self._counter[hint] = number + 1
         return f"{hint}{number}"
@@ -42,7 +50,7 @@ class NameManager:
         self._tokens.append(_names.set(self))
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         _names.reset(self._tokens.pop())
 
     current: ClassVar[NameManager]  # the innermost manager
@@ -61,7 +69,11 @@ class Prefix(NameManager):
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
-        """Return the prefixed name."""
+        """Return the prefixed name.
+
+        >>> Prefix("stage1_").get(None, "conv")
+        'stage1_conv0'
+        """
         return self._prefix + super().get(name, hint)
 
 
@@ -82,27 +94,32 @@ class AttrScope:
         self._tokens: list[contextvars.Token] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """Return the scope's attributes with those in `attr` added; the latter win."""
+        """Return the scope's attributes with those in `attr` added; the latter win.
+
+        >>> AttrScope(lr_mult="1", ctx_group="a").get({"lr_mult": "2"})
+        {'lr_mult': '2', 'ctx_group': 'a'}
+        """
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> Self:
+        # At entry, not at construction: a scope object may be entered inside another one later.
         self._attr = {**AttrScope.current._attr, **self._own}
         self._tokens.append(_attributes.set(self))
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         _attributes.reset(self._tokens.pop())
 
     current: ClassVar[AttrScope]  # the innermost scope
 
 
-class _Innermost:
+class _Innermost(Generic[T]):
     """The class attribute `current`: what the innermost ``with`` of this thread or task entered."""
 
-    def __init__(self, scopes: contextvars.ContextVar[Any]) -> None:
+    def __init__(self, scopes: contextvars.ContextVar[T]) -> None:
         self.scopes = scopes
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> T:
         return self.scopes.get()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from math import prod
-from typing import Any, TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 from .errors import ShapeError
 
@@ -14,14 +14,18 @@ __all__ = ["Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
 Shape: TypeAlias = tuple[int, ...]
 
 
-def as_shape(value: Any, who: str = "shape") -> Shape:
-    """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints >= 0."""
+def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape") -> Shape:
+    """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints >= 0.
+
+    >>> as_shape(3), as_shape([2, 3])
+    ((3,), (2, 3))
+    """
     shape: Shape
     try:
-        shape = (operator.index(value),)
+        shape = (operator.index(value),)  # type: ignore[arg-type]  # a TypeError for a sequence
     except TypeError:
         try:
-            shape = tuple(operator.index(n) for n in value)
+            shape = tuple(operator.index(n) for n in value)  # type: ignore[union-attr]  # a TypeError for anything else
         except TypeError:
             raise ShapeError(f"{who}: must be an int or a sequence of ints; got {value!r}") from None
     if any(n < 0 for n in shape):
@@ -30,12 +34,16 @@ def as_shape(value: Any, who: str = "shape") -> Shape:
 
 
 def is_known(shape: Shape | None) -> bool:
-    """Return whether every size is known."""
+    """Return whether every size is known.
+
+    >>> is_known((2, 3)), is_known((0, 3)), is_known(None)
+    (True, False, False)
+    """
     return shape is not None and 0 not in shape
 
 
 def merge(first: Shape | None, second: Shape | None) -> Shape | None:
-    """Return what both shapes together say; ValueError when they contradict each other.
+    """Return the shape with the sizes that either shape knows; ValueError when they contradict each other.
 
     >>> merge((0, 5), (2, 0))
     (2, 5)
@@ -48,12 +56,20 @@ def merge(first: Shape | None, second: Shape | None) -> Shape | None:
 
 
 def size(shape: Iterable[int]) -> int:
-    """Return the number of elements."""
+    """Return the number of elements.
+
+    >>> size((2, 3)), size(())
+    (6, 1)
+    """
     return prod(shape)
 
 
 def normalize_axis(axis: int, ndim: int, who: str) -> int:
-    """Return `axis` counted from the front; an axis outside of ``[-ndim, ndim)`` is a ShapeError."""
+    """Return `axis` counted from the front; an axis outside of ``[-ndim, ndim)`` is a ShapeError.
+
+    >>> normalize_axis(-1, 3, "sum: axis")
+    2
+    """
     if not -ndim <= axis < ndim:
         raise ShapeError(f"{who}: must be in [{-ndim}, {ndim}) for an array of {ndim} axes; got {axis}")
     return axis % ndim

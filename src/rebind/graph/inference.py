@@ -149,7 +149,12 @@ def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
             changed = True
-        elif callable(slot) and op.inference.same_shape and dtype_here is not known.get(key, dtype_here):
+        elif (
+            dtype_here is not None
+            and callable(slot)
+            and op.inference.same_shape
+            and dtype_here is not known.get(key, dtype_here)
+        ):
             raise DTypeError(
                 f"{name} is {dtypes.name(dtype_here)} for inputs of type {dtypes.name(bound['T'][1])}; "
                 f"{dtypes.name(known[key])} is asked for",

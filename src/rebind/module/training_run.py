@@ -33,7 +33,7 @@ NumpyState: TypeAlias = tuple[str, npt.NDArray[np.uint32], int, int, float]
 class RandomState(TypedDict):
     """The state of everything that random numbers come from."""
 
-    rebind: dict[str, object]
+    rebind: generators.GeneratorsState
     numpy: NumpyState
     python: tuple[object, ...]
     torch: torch.Tensor

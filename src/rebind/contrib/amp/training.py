@@ -42,7 +42,8 @@ def init_trainer(
     optimizer_or_trainer
         A module that has a network, before `bind`: `fit` and `update` do the rest. A batch whose gradients overflow
         changes no parameter and halves the scale. Between `backward` and `update`, gradients (those of inputs too)
-        contain the scale; `unscale` divides by it. Or an `Optimizer` or `Updater`, for a loop of one's own with `scale_loss`.
+        contain the scale; `unscale` divides by it. Or an `Optimizer` or `Updater`, for a loop of one's own with
+        `scale_loss`.
     loss_scaler
         The scaler, for settings other than the defaults.
 

@@ -95,10 +95,8 @@ class _SVRGOptimizer(opt.Optimizer):
         self.accumulators = frozenset(_full_names(self.idx2name) if accumulators is None else accumulators)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _SVRGOptimizer, (
-            self.default_opt,
-            self.accumulators,
-        )  # so that a copy shares the __dict__ with its own `default_opt`
+        # Through the constructor, so that a copy shares the __dict__ with its own `default_opt`.
+        return _SVRGOptimizer, (self.default_opt, self.accumulators)
 
     def __repr__(self) -> str:
         return f"_SVRGOptimizer({self.default_opt!r})"
