@@ -1,4 +1,4 @@
-"""Step 4 of a layered layout: how far right each vertex is, for straight edges."""
+"""Step 4 of a layered layout: the x of each vertex, for straight edges."""
 
 from __future__ import annotations
 
@@ -9,28 +9,35 @@ from statistics import median
 
 from .layered_graph import Bend, LayeredGraph, Vertex
 
-__all__ = ["link_weight", "place_columns"]
+__all__ = ["assign_columns", "link_weight"]
 
 COLUMN_SWEEPS = 8
 STRAIGHTEN_SWEEPS = 2
 
 
-def place_columns(graph: LayeredGraph, widths: Mapping[Vertex, float], gap: float) -> dict[Vertex, float]:
-    """Return the x of every vertex: in order, apart, and under each other where links allow it."""
+def assign_columns(graph: LayeredGraph, widths: Mapping[Vertex, float], gap: float) -> dict[Vertex, float]:
+    """Return the x of every vertex: in order, apart, and aligned where links allow it.
+
+    >>> from rebind.viz.layered_graph import split_long_edges
+    >>> graph = split_long_edges({"a": 0, "b": 0, "c": 1}, [("a", "c"), ("b", "c")])
+    >>> assign_columns(graph, {"a": 40, "b": 40, "c": 40}, gap=20)
+    {'a': -30.0, 'b': 30.0, 'c': 0.0}
+    """
     xs: dict[Vertex, float] = {}
     for row in graph.rows:
         spaces = _spaces(row, widths, gap)
         xs.update(zip(row, [space - spaces[-1] / 2 for space in spaces]))
+    # A sweep aligns each row with one of its neighbours only; the trial after it with both. The best trial is returned.
     best, least = dict(xs), _strain(graph, xs)
     for sweep in range(COLUMN_SWEEPS):
         downwards = sweep % 2 == 0
         for row in graph.rows if downwards else reversed(graph.rows):
-            _place_row(graph, row, [graph.above if downwards else graph.below], xs, widths, gap)
+            _align_row(graph, row, [graph.above if downwards else graph.below], xs, widths, gap)
         trial = dict(xs)
         for row in graph.rows:
-            _place_row(graph, row, [graph.above, graph.below], trial, widths, gap)
+            _align_row(graph, row, [graph.above, graph.below], trial, widths, gap)
         for row in reversed(graph.rows):
-            _place_row(graph, row, [graph.below, graph.above], trial, widths, gap)
+            _align_row(graph, row, [graph.below, graph.above], trial, widths, gap)
         if (strain := _strain(graph, trial)) < least:
             best, least = trial, strain
     for _ in range(STRAIGHTEN_SWEEPS):
@@ -41,7 +48,7 @@ def place_columns(graph: LayeredGraph, widths: Mapping[Vertex, float], gap: floa
 def _straighten_bends(
     graph: LayeredGraph, xs: dict[Vertex, float], widths: Mapping[Vertex, float], gap: float
 ) -> None:
-    """Bring the bends of each source under each other, in as few runs as their neighbours allow."""
+    """Align the bends of each source, in as few straight runs as their neighbours allow."""
     chains: dict[str, list[Bend]] = {}
     beside: dict[Vertex, tuple[Vertex | None, Vertex | None]] = {}
     for row in graph.rows:
@@ -58,6 +65,7 @@ def _straighten_bends(
             inf if right is None else xs[right] - widths[right] / 2 - space,
         )
 
+    # Greedy, which is optimal for the number of runs: each is as long as the free intervals have a point in common.
     for chain in chains.values():
         room = {bend: free(bend) for bend in chain}
         while chain:
@@ -66,12 +74,12 @@ def _straighten_bends(
             while run < len(chain) and max(low, room[chain[run]][0]) <= min(high, room[chain[run]][1]):
                 low, high = max(low, room[chain[run]][0]), min(high, room[chain[run]][1])
                 run += 1
-            wish = median(xs[bend] for bend in chain[:run])
-            xs.update((bend, min(max(wish, low), high)) for bend in chain[:run])
+            wanted = median(xs[bend] for bend in chain[:run])
+            xs.update((bend, min(max(wanted, low), high)) for bend in chain[:run])
             chain = chain[run:]
 
 
-def _place_row(
+def _align_row(
     graph: LayeredGraph,
     row: Sequence[Vertex],
     directions: Sequence[Mapping[Vertex, Sequence[Vertex]]],
@@ -79,11 +87,11 @@ def _place_row(
     widths: Mapping[Vertex, float],
     gap: float,
 ) -> None:
-    """Move one row to the medians of its neighbours, exactly: least weighted distance in the given order.
+    """Move one row to the medians of its neighbours: exactly the least weighted distance in the given order.
 
-    With the needed spaces taken off, the order must only not decrease: isotonic regression, solved by pooling
-    neighbours that would pass each other. Of two directions the first counts a little more: a box between two
-    others goes under one of them rather than halfway.
+    With the required spaces subtracted, positions must not decrease: an isotonic regression, solved by pooling
+    neighbours that would overtake each other (pool adjacent violators). Of two directions the first counts a little
+    more: a box between two others goes under one of them rather than halfway.
     """
     spaces = _spaces(row, widths, gap)
     pools: list[tuple[float, list[tuple[float, float]], int]] = []  # x, targets with weights, members
@@ -93,7 +101,7 @@ def _place_row(
             for near, favour in zip(directions, (1.05, 1.0))
             for other in near[vertex]
         ]
-        if not targets:
+        if not targets:  # no neighbours: stay, but give way to anything
             targets = [(xs[vertex] - space, 0.01)]
         pool = (_weighted_median(targets), targets, 1)
         while pools and pools[-1][0] > pool[0]:
@@ -106,10 +114,21 @@ def _place_row(
 
 
 def link_weight(graph: LayeredGraph, one: Vertex, other: Vertex, *, fans: bool = False) -> float:
-    """Return how much a link wants to be straight: between bends most, from a box without sources least.
+    """Return how important it is that a link is straight: most between bends, least from a box without sources.
 
-    So the way from layer to layer stays straight where a shortcut leaves it or a parameter joins it. Where
-    many meet (`fans`) a shortcut counts as much as the others, and the box stands in the middle.
+    So the path from layer to layer is straight where a shortcut leaves it or a parameter joins it. Where many links
+    meet (`fans`) a shortcut counts as much as the others, and the box is in the middle.
+
+    >>> from rebind.viz.layered_graph import split_long_edges
+    >>> graph = split_long_edges(
+    ...     {"x": 0, "a": 1, "b": 2, "c": 3}, [("x", "a"), ("a", "b"), ("b", "c"), ("x", "c")]
+    ... )
+    >>> (
+    ...     link_weight(graph, Bend("x", 1), Bend("x", 2)),
+    ...     link_weight(graph, "a", "b"),
+    ...     link_weight(graph, "x", "a"),
+    ... )
+    (8.0, 2.0, 0.25)
     """
     bends = isinstance(one, Bend) + isinstance(other, Bend)
     weight = (2.0, 2.0 if fans else 1.0, 8.0)[bends]
@@ -125,9 +144,9 @@ def _weighted_median(targets: list[tuple[float, float]]) -> float:
         passed += weight
         if passed > half:
             return x
-        if passed == half:
+        if passed == half:  # all positions from here to the next target are equally good
             return (x + targets[i + 1][0]) / 2
-    raise AssertionError("the weights pass their half")
+    raise AssertionError("half of the weights is passed before the last target")
 
 
 def _spaces(row: Sequence[Vertex], widths: Mapping[Vertex, float], gap: float) -> list[float]:

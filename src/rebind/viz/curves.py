@@ -9,21 +9,21 @@ from .extras import matplotlib_figure
 
 __all__ = ["plot_history"]
 
-# One colour for each part of the data, readable on white and by the colour-blind (Okabe and Ito's).
+# One colour for each split of the data, readable on white and by the colour-blind (Okabe and Ito's).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def plot_history(
     history: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path, *, title: str = ""
 ) -> None:
-    """Draw one panel for each measure, with one curve for each part of the data, and write it to `path`.
+    """Draw one panel for each metric, with one curve for each split of the data, and write it to `path`.
 
     Parameters
     ----------
     history
-        Values by epoch, by part and measure: ``{"train": {"accuracy": [...]}, "validation": {...}}``.
+        Values by epoch, for each split and metric: ``{"train": {"accuracy": [...]}, "validation": {...}}``.
     path
-        Where to write; the suffix names the format (PNG, SVG, PDF).
+        The file to write; the suffix names the format (PNG, SVG, PDF).
     title
         A line above the panels.
 
@@ -34,23 +34,23 @@ def plot_history(
     ImportError
         If matplotlib is missing (extra ``viz``).
     """
-    measures = list(
-        dict.fromkeys(name for part in history.values() for name, values in part.items() if len(values))
+    metrics = list(
+        dict.fromkeys(name for curves in history.values() for name, values in curves.items() if len(values))
     )
-    if not measures:
+    if not metrics:
         raise ValueError(f"plot_history: history must hold at least one value; got {dict(history)!r}")
-    figure = matplotlib_figure((5.2 * len(measures), 3.6), who="plot_history", dpi=120)
-    for i, (axes, measure) in enumerate(zip(figure.subplots(1, len(measures), squeeze=False)[0], measures)):
-        for colour, (part, curves) in zip(_repeat(COLOURS, len(history)), history.items()):
-            if values := list(curves.get(measure, ())):
+    figure = matplotlib_figure((5.2 * len(metrics), 3.6), who="plot_history", dpi=120)
+    for i, (axes, metric) in enumerate(zip(figure.subplots(1, len(metrics), squeeze=False)[0], metrics)):
+        for colour, (split, curves) in zip(_repeat(COLOURS, len(history)), history.items()):
+            if values := list(curves.get(metric, ())):
                 epochs = range(1, len(values) + 1)
-                axes.plot(epochs, values, label=part, color=colour, linewidth=2, marker="o", markersize=4)
-        axes.set_title(measure, fontsize=11)
+                axes.plot(epochs, values, label=split, color=colour, linewidth=2, marker="o", markersize=4)
+        axes.set_title(metric, fontsize=11)
         axes.set_xlabel("epoch")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.25, linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
-        if i == 0:
+        if i == 0:  # the curves are the same in all panels
             axes.legend(frameon=False)
     if title:
         figure.suptitle(title, fontsize=12, fontweight="bold")

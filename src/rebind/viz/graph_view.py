@@ -1,4 +1,4 @@
-"""A symbol as pictures and tables see it: read from its JSON and its shapes, both public."""
+"""A symbol as plain data for pictures and tables: read from its JSON and its inferred shapes, both public."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Entry", "GraphView", "Node", "looks_like_parameter", "read_symbol"]
 Shape = tuple[int, ...]
 T = TypeVar("T")
 
-# The endings by which MXNet knows a network's parameters from its inputs; `_parameters` is a fused RNN's.
+# The endings by which MXNet distinguishes parameters from inputs; `_parameters` is a fused RNN's.
 PARAMETER_ENDINGS = (
     "_weight",
     "_bias",
@@ -30,7 +30,7 @@ PARAMETER_ENDINGS = (
 
 
 def looks_like_parameter(name: str) -> bool:
-    """Whether a variable of this name is taken for a parameter rather than an input.
+    """Return whether a variable of this name counts as a parameter rather than an input.
 
     >>> looks_like_parameter("conv1_weight"), looks_like_parameter("data")
     (True, False)
@@ -56,13 +56,13 @@ class Node:
 
     @property
     def is_variable(self) -> bool:
-        """Whether nothing computes this node."""
+        """Whether this is a variable, which nothing computes."""
         return self.op == "null"
 
 
 @dataclass(frozen=True)
 class GraphView:
-    """Nodes in an order in which sources come first, with what is known of shapes and types.
+    """Nodes in topological order, with the shapes and types that are known.
 
     Attributes
     ----------
@@ -79,11 +79,23 @@ class GraphView:
     types: Mapping[str, str] = field(default_factory=dict)
 
     def shape(self, entry: Entry) -> Shape | None:
-        """Return the shape of an output, if known."""
+        """Return the shape of an output, if known.
+
+        >>> import rebind as mx
+        >>> view = read_symbol(mx.sym.var("x") * 2, who="example", shape={"x": (3,)})
+        >>> view.shape(view.heads[0])
+        (3,)
+        """
         return self._find(self.shapes, entry)
 
     def type(self, entry: Entry) -> str | None:
-        """Return the name of an output's type, if known."""
+        """Return the name of an output's type, if known.
+
+        >>> import rebind as mx
+        >>> view = read_symbol(mx.sym.var("x") * 2, who="example", shape=None, dtype={"x": "float16"})
+        >>> view.type(view.heads[0])
+        'float16'
+        """
         return self._find(self.types, entry)
 
     def _find(self, table: Mapping[str, T], entry: Entry) -> T | None:
@@ -97,6 +109,8 @@ class GraphView:
         for candidate in usual:
             if candidate in table:
                 return table[candidate]
+        # An output with a name of its own: the node's name and a suffix. Outputs of other nodes whose names begin so
+        # too (`lstm` and `lstm_h2h`) do not count.
         longer = tuple(f"{n.name}_" for n in self.nodes if n.name.startswith(f"{name}_"))
         own = [key for key in table if key.startswith(f"{name}_") and not key.startswith(longer)]
         own = [key for key in own if key not in {node.name for node in self.nodes}]
@@ -110,7 +124,7 @@ def read_symbol(
     shape: Mapping[str, Sequence[int]] | None,
     dtype: Mapping[str, DTypeLike] | None = None,
 ) -> GraphView:
-    """Read a symbol's nodes and, with `shape` or `dtype`, what follows of shapes and types.
+    """Read a symbol's nodes and, with `shape` or `dtype`, infer shapes and types.
 
     >>> import rebind as mx
     >>> view = read_symbol(mx.sym.var("x") * 2, who="example", shape={"x": (3,)})

@@ -1,4 +1,4 @@
-"""Where the labels of edges go."""
+"""Positions of the labels of edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from . import style
 from .layout import Point
 
-__all__ = ["Label", "place_labels"]
+__all__ = ["Label", "position_labels"]
 
 
 class Label(NamedTuple):
@@ -22,7 +22,11 @@ class Label(NamedTuple):
 
     @property
     def left(self) -> float:
-        """Where the text begins."""
+        """The x at which the text begins.
+
+        >>> Label("28", x=50.0, y=0.0, anchor="start").left
+        50.0
+        """
         return (
             self.x
             - style.text_width(self.text, style.LABEL_SIZE)
@@ -31,11 +35,16 @@ class Label(NamedTuple):
 
     @property
     def right(self) -> float:
-        """Where the text ends."""
+        """The x at which the text ends."""
         return self.left + style.text_width(self.text, style.LABEL_SIZE)
 
     def holds(self, point: Point, room: float = 2.0) -> bool:
-        """Whether a point lies in the text's rectangle, or near it."""
+        """Return whether a point is in the text's rectangle, or near it.
+
+        >>> label = Label("28×28", x=0.0, y=0.0, anchor="middle")
+        >>> label.holds(Point(0, 0)), label.holds(Point(100, 0))
+        (True, False)
+        """
         across = self.left - room <= point.x <= self.right + room
         return (
             across
@@ -43,19 +52,25 @@ class Label(NamedTuple):
         )
 
     def overlaps(self, other: Label) -> bool:
-        """Whether two texts would run into each other."""
+        """Return whether two texts would run into each other.
+
+        >>> label = Label("28", x=0.0, y=0.0, anchor="start")
+        >>> label.overlaps(label._replace(x=5.0)), label.overlaps(label._replace(y=20.0))
+        (True, False)
+        """
         return (
             self.left < other.right and other.left < self.right and abs(self.y - other.y) < style.LABEL_SIZE
         )
 
 
-def place_labels(edges: Iterable[tuple[str, str]], routes: Sequence[Sequence[Point]]) -> list[Label]:
-    """Put each label beside its edge, where it covers least; once, if all edges of a box share it.
+def position_labels(edges: Iterable[tuple[str, str]], routes: Sequence[Sequence[Point]]) -> list[Label]:
+    """Position each label beside its edge, where it covers least; one label if all edges of a box share it.
 
     `edges` are pairs of source and label; `routes` the points that each passes.
 
-    >>> place_labels([("x", "")], [[Point(0, 0)] * 4])
-    []
+    >>> route = [Point(0, 0), Point(0, 20), Point(0, 60), Point(0, 80)]
+    >>> [label.text for label in position_labels([("x", "28×28")], [route])]
+    ['28×28']
     """
     by_source: dict[str, list[tuple[str, tuple[Point, ...]]]] = defaultdict(list)
     for (source, label), points in zip(edges, routes):
@@ -67,6 +82,7 @@ def place_labels(edges: Iterable[tuple[str, str]], routes: Sequence[Sequence[Poi
         for text, route in leaving[:1] if shared else dict.fromkeys(leaving):
             if text:
                 choices = _beside_start(text, route) if shared else _beside_turn(text, route)
+                # Only labels in the same gap between layers can be in the way.
                 taken = [label for label in placed if abs(label.y - choices[0].y) < style.LAYER_GAP]
                 placed.append(min(choices, key=lambda choice: _cost(choice, ink, taken)))
     return placed
@@ -93,6 +109,7 @@ def _beside_turn(text: str, route: Sequence[Point]) -> list[Label]:
 
 
 def _cost(label: Label, ink: _Ink, taken: Sequence[Label]) -> int:
+    # Two texts on top of each other are worse than any number of points of edges under one.
     return ink.under(label) + 100 * sum(label.overlaps(other) for other in taken)
 
 
@@ -100,6 +117,7 @@ class _Ink:
     """Points along all turns of the edges, to find what a label would cover."""
 
     def __init__(self, routes: Sequence[Sequence[Point]]) -> None:
+        # By horizontal bands as high as a gap: a label is looked for in three of them, not among all points.
         self._bands: dict[int, set[Point]] = defaultdict(set)
         for route in routes:
             for leave, arrive in zip(route[1::2], route[2::2]):

@@ -1,4 +1,4 @@
-"""Step 2 of a layered layout: boxes by layer, and a *bend* wherever an edge passes through one."""
+"""Step 2 of a layered layout: boxes by layer, and a *bend* wherever an edge passes through a layer."""
 
 from __future__ import annotations
 
@@ -29,13 +29,25 @@ class LayeredGraph:
     below: dict[Vertex, list[Vertex]] = field(default_factory=dict)
 
     def link(self, upper: Vertex, lower: Vertex) -> None:
-        """Join two vertices once."""
+        """Join two vertices, if they are not joined yet.
+
+        >>> graph = split_long_edges({"a": 0, "b": 1}, [])
+        >>> graph.link("a", "b")
+        >>> graph.below["a"], graph.above["b"]
+        (['b'], ['a'])
+        """
         if lower not in self.below[upper]:
             self.below[upper].append(lower)
             self.above[lower].append(upper)
 
     def add(self, vertex: Vertex, layer: int) -> None:
-        """Put a vertex at the right end of a layer."""
+        """Append a vertex at the right end of a layer.
+
+        >>> graph = split_long_edges({"a": 0}, [])
+        >>> graph.add("b", 0)
+        >>> graph.rows
+        [['a', 'b']]
+        """
         self.rows[layer].append(vertex)
         self.above[vertex] = []
         self.below[vertex] = []
@@ -54,7 +66,7 @@ def split_long_edges(layers: Mapping[str, int], edges: Sequence[tuple[str, str]]
     for source, reader in edges:
         chain = vertices_of_edge(source, reader, layers)
         for vertex in chain[1:-1]:
-            if vertex not in graph.above:
+            if vertex not in graph.above:  # edges of one source share their bends
                 assert isinstance(vertex, Bend)
                 graph.add(vertex, vertex.layer)
         for upper, lower in pairwise(chain):

@@ -1,4 +1,4 @@
-"""Step 1 of a layered layout: which layer each box is in."""
+"""Step 1 of a layered layout: the layer of each box."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["assign_layers", "topological_order"]
 
 
 def assign_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return a layer for each name: below all of its sources, and as near to its readers as that allows.
+    """Return a layer for each name: below all of its sources, and as close to its readers as that allows.
 
     A box with fewer sources than readers (an input, above all) slides down to just above its first reader.
 
@@ -20,6 +20,7 @@ def assign_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dic
     layers: dict[str, int] = {}
     for name in order:
         layers[name] = max((layers[source] + 1 for source in sources[name]), default=0)
+    # From the bottom, so that readers have their final layer first.
     for name in reversed(order):
         if readers[name] and len(sources[name]) < len(readers[name]) + (not sources[name]):
             layers[name] = min(layers[reader] for reader in readers[name]) - 1
@@ -36,7 +37,7 @@ def topological_order(
     """
     missing = {name: len(sources[name]) for name in names}
     ready = [name for name in names if not missing[name]]
-    for name in ready:  # grows while it is walked
+    for name in ready:  # grows during the loop (Kahn's algorithm)
         for reader in readers[name]:
             missing[reader] -= 1
             if not missing[reader]:

@@ -4,9 +4,9 @@ The four steps of Sugiyama, Tagawa and Toda ("Methods for visual understanding o
 structures", 1981), with choices of Gansner, Koutsofios, North and Vo ("A technique for drawing directed
 graphs", 1993):
 
-1. every box gets a layer (longest path, then boxes slide towards the readers of what they give);
+1. every box gets a layer (longest path, then boxes slide towards their readers);
 2. an edge over several layers becomes a chain of *bends*, one in each layer that it passes;
-3. sweeps order each layer by the medians of its neighbours, and the order with fewest crossings is taken;
+3. sweeps order each layer by the medians of its neighbours, and the order with the fewest crossings is used;
 4. sweeps move each layer to the weighted medians of its neighbours as far as the boxes leave room.
 
 Each step has its module: `layers`, `layered_graph`, `ordering`, `columns`.
@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .columns import place_columns
+from .columns import assign_columns
 from .layered_graph import Bend, LayeredGraph, Vertex, split_long_edges, vertices_of_edge
 from .layers import assign_layers
 from .ordering import order_layers
@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes.
+    """The positions of boxes and edges.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Layout:
         The middle of each box.
     routes
         For each edge, in the order given, the points that it passes: it runs straight down between points
-        0 and 1, 2 and 3, ..., and swings from one column to the next between points 1 and 2, 3 and 4, ...
+        0 and 1, 2 and 3, ..., and curves from one column to the next between points 1 and 2, 3 and 4, ...
     layers
         The layer of each box, counted from the top.
     width, height
@@ -68,14 +68,14 @@ def layered(
     layer_gap: float = 40.0,
     bend_width: float = 12.0,
 ) -> Layout:
-    """Place boxes in layers, sources on top, such that every edge runs downwards.
+    """Arrange boxes in layers, sources on top, such that every edge runs downwards.
 
     Parameters
     ----------
     sizes
-        Width and height of each box. The result depends on this order, and on nothing random.
+        Width and height of each box. The result depends on their order; nothing is random.
     edges
-        Pairs of names, from where to where; repeated pairs are allowed.
+        Pairs of names, source and reader; pairs may be repeated.
     gap, layer_gap
         Room between boxes of one layer, and between layers.
     bend_width
@@ -100,7 +100,7 @@ def layered(
         for row in graph.rows
         for vertex in row
     }
-    xs = place_columns(graph, widths, gap)
+    xs = assign_columns(graph, widths, gap)
     return _assemble(graph, layers, edges, sizes, xs, widths, layer_gap)
 
 
@@ -123,8 +123,9 @@ def _assemble(
         y += layer_gap
 
     def span(vertex: Vertex) -> tuple[Point, Point]:
-        """Where an edge meets a vertex: top and bottom."""
+        """Return the points at which an edge meets a vertex, top and bottom."""
         x = xs[vertex] - left
+        # A bend is as high as its layer: edges are straight there, and curve between layers only.
         if isinstance(vertex, Bend):
             return Point(x, tops[vertex.layer]), Point(x, bottoms[vertex.layer])
         middle = (tops[layers[vertex]] + bottoms[layers[vertex]]) / 2

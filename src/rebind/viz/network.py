@@ -21,7 +21,7 @@ FORMATS = ("svg", "pdf", "png")
 
 
 class NetworkPlot:
-    """A drawn network; a notebook shows it.
+    """A drawing of a network; a notebook displays it.
 
     Examples
     --------
@@ -38,14 +38,24 @@ class NetworkPlot:
 
     @property
     def source(self) -> str:
-        """The drawing as SVG text."""
+        """The drawing as an SVG document.
+
+        >>> import rebind as mx
+        >>> plot_network(mx.sym.Flatten(mx.sym.var("data"))).source[:4]
+        '<svg'
+        """
         return to_svg(self.picture)
 
     def save(self, path: str | Path) -> Path:
         """Write the drawing to `path`, whose suffix names the format: svg, pdf or png.
 
-        SVG needs nothing; the others are drawn by matplotlib, which the extra ``viz`` brings. Returns the
-        path.
+        SVG needs nothing; the others are drawn by matplotlib, which the extra ``viz`` installs. Returns the path.
+
+        >>> import os, tempfile
+        >>> import rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plot_network(mx.sym.var("data")).save(os.path.join(folder, "network.svg")).name
+        'network.svg'
         """
         path = Path(path)
         suffix = path.suffix[1:].lower()
@@ -60,7 +70,7 @@ class NetworkPlot:
     def render(self, filename: str | Path | None = None, *, format: str | None = None) -> str:
         """Write the drawing to `filename` (default: the title) plus the format's suffix; return the path.
 
-        So does graphviz.
+        As graphviz does.
         """
         base = str(filename or self.title)
         suffix = f".{_checked_format(format or self.format)}"
@@ -95,12 +105,12 @@ def plot_network(
     save_format
         What `NetworkPlot.render` writes: 'svg', 'pdf' or 'png' (the last two with the extra ``viz``).
     shape
-        Shapes of the inputs, by name; with it edges carry shapes, less the first (batch) axis.
+        Shapes of the inputs, by name; with it edges are labelled with shapes, without the first (batch) axis.
     dtype
-        Types of the inputs, by name; with it edges carry types.
+        Types of the inputs, by name; with it edges are labelled with types.
     node_attrs
-        Looks of the boxes, in graphviz's words: 'fillcolor', 'color' (the border), 'fontcolor', and 'shape'
-        ('box', 'rect', 'oval', 'ellipse'). 'fixedsize' is 'false' always: a box fits its text. Others warn.
+        Attributes of the boxes, as in graphviz: 'fillcolor', 'color' (the border), 'fontcolor', and 'shape'
+        ('box', 'rect', 'oval', 'ellipse'). 'fixedsize' is always 'false': a box fits its text. Others warn.
     hide_weights
         Leave out variables that look like parameters (`conv1_weight`, `bn_moving_mean`, ...).
 
@@ -130,6 +140,7 @@ def plot_network(
         if not (hide_weights and node.is_variable and looks_like_parameter(node.name))
     }
     boxes = [looks.of(_box(i, view.nodes[i])) for i in sorted(shown)]
+    # Only where it matters does a label have the number of the output.
     several = {entry.node for node in view.nodes for entry in node.inputs if entry.output}
     edges = [
         Edge(str(entry.node), str(i), edge_label(view, entry, several=entry.node in several))
@@ -141,10 +152,16 @@ def plot_network(
 
 
 def edge_label(view: GraphView, entry: Entry, *, several: bool = False) -> str:
-    """Return what is known of an output: ``20×24×24``, less the batch axis where one is likely.
+    """Return shape and type of an output, as far as known: ``20×24×24``, without the batch axis if one is likely.
 
-    Where `several` outputs of a node are used, the label begins with the output's number: ``[2] 200``.
+    Where `several` outputs of a node are used, the label begins with the output's index: ``[2] 200``.
+
+    >>> import rebind as mx
+    >>> view = read_symbol(mx.sym.var("x") * 2, who="example", shape={"x": (8, 3, 5)})
+    >>> edge_label(view, view.heads[0])
+    '3×5'
     """
+    # A parameter has no batch axis to leave out.
     parts = [f"[{entry.output}]"] if several else []
     node, shape = view.nodes[entry.node], view.shape(entry)
     if shape is not None:
@@ -161,7 +178,7 @@ def _checked_format(name: str) -> str:
 
 
 class _Looks(NamedTuple):
-    """What the caller wants of all boxes; None: what their kind has."""
+    """Attributes of all boxes that the caller sets; None: those of the box's kind."""
 
     fill: str | None
     border: str | None
@@ -169,12 +186,12 @@ class _Looks(NamedTuple):
     oval: bool
 
     def of(self, box: Box) -> Box:
-        """Return the box with these looks."""
+        """Return the box with these attributes."""
         return dataclasses.replace(box, fill=self.fill, border=self.border, text=self.text, oval=self.oval)
 
 
 def _looks(node_attrs: Mapping[str, str]) -> _Looks:
-    """Translate graphviz's words; warn of those without effect."""
+    """Translate graphviz's attributes; warn of those without effect."""
     shape = node_attrs.get("shape", "box")
     if shape not in ("box", "rect", "oval", "ellipse"):
         raise ValueError(
@@ -200,13 +217,14 @@ def _box(index: int, node: Node) -> Box:
 
 
 def describe(node: Node) -> str:
-    """Return what matters most of a node's parameters, in a few characters: ``5×5/1, 20``.
+    """Return the most important parameters of a node, in a few characters: ``5×5/1, 20``.
 
     >>> describe(Node("fc1", "FullyConnected", {"num_hidden": "10"}, ()))
     '10'
     """
     if node.op in DETAILS:
         return DETAILS[node.op](node.attrs)
+    # Any other operator: its first two parameters. Names with two underscores are attributes of the user's.
     few = [f"{key}={value}" for key, value in node.attrs.items() if not key.startswith("__")][:2]
     text = ", ".join(few)
     return text if len(text) <= 32 else text[:31] + "…"
@@ -321,6 +339,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
         *("MAERegressionOutput", "SVMOutput", "softmax_cross_entropy", "CTCLoss"),
     ),
 }
+# The other way round, for look-up by operator.
 _KIND_OF = {op: kind for kind, ops in _FAMILIES.items() for op in ops}
 
 

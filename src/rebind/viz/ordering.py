@@ -11,7 +11,7 @@ from .layered_graph import LayeredGraph, Vertex
 
 __all__ = ["count_crossings", "order_layers"]
 
-ORDER_SWEEPS = 12
+ORDER_SWEEPS = 12  # Gansner et al. use 24
 
 
 def order_layers(graph: LayeredGraph) -> None:
@@ -36,13 +36,14 @@ def order_layers(graph: LayeredGraph) -> None:
             position.update((vertex, float(i)) for i, vertex in enumerate(row))
         _swap_neighbours(graph)
         crossings = count_crossings(graph)
+        # A sweep may make it worse on the way to a better order: it continues from there, and the best is restored.
         if crossings < fewest:
             best, fewest = [list(row) for row in graph.rows], crossings
     graph.rows = best
 
 
 def _start_depth_first(graph: LayeredGraph) -> None:
-    """Begin with the order of a walk from the top, in which connected things lie together."""
+    """Begin with the order of a depth-first walk from the top, in which connected vertices are close."""
     layer_of = {vertex: layer for layer, row in enumerate(graph.rows) for vertex in row}
     rows: list[list[Vertex]] = [[] for _ in graph.rows]
     seen: set[Vertex] = set()
@@ -60,7 +61,7 @@ def _start_depth_first(graph: LayeredGraph) -> None:
 def _sort_by_medians(
     row: list[Vertex], neighbours: Mapping[Vertex, Sequence[Vertex]], position: Mapping[Vertex, float]
 ) -> None:
-    """Sort in place; a vertex without neighbours keeps its slot."""
+    """Sort in place; a vertex without neighbours stays where it is."""
     fixed = {i: vertex for i, vertex in enumerate(row) if not neighbours[vertex]}
     free = [vertex for vertex in row if neighbours[vertex]]
     free.sort(key=lambda vertex: median(position[other] for other in neighbours[vertex]))
@@ -69,7 +70,7 @@ def _sort_by_medians(
 
 
 def _swap_neighbours(graph: LayeredGraph) -> None:
-    """Swap two that stand side by side while that takes crossings away."""
+    """Swap adjacent vertices as long as that reduces crossings."""
     for index, row in enumerate(graph.rows):
         tables = []
         if index > 0:
@@ -90,7 +91,7 @@ def _swap_neighbours(graph: LayeredGraph) -> None:
 
 
 def _inversions(left: Sequence[int], right: Sequence[int]) -> int:
-    """Count pairs in which a neighbour of the left one lies right of a neighbour of the right one."""
+    """Return the number of pairs in which a neighbour of the left one is right of a neighbour of the right one."""
     return sum(len(left) - bisect_right(left, position) for position in right)
 
 
@@ -102,6 +103,7 @@ def count_crossings(graph: LayeredGraph) -> int:
     >>> count_crossings(graph)
     1
     """
+    # Two links cross if their ends are in the other order than their starts: inversions, counted by a sorted list.
     crossings = 0
     for upper, lower in pairwise(graph.rows):
         at = {vertex: i for i, vertex in enumerate(lower)}
@@ -109,6 +111,7 @@ def count_crossings(graph: LayeredGraph) -> int:
         for vertex in upper:
             ends = sorted(at[other] for other in graph.below[vertex])
             crossings += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            # After counting: links of the same start do not cross.
             for end in ends:
                 insort(seen, end)
     return crossings

@@ -1,4 +1,4 @@
-"""Writing a picture as PDF, PNG or whatever else matplotlib writes (extra ``viz``)."""
+"""Writing a picture as PDF, PNG or another format of matplotlib's (extra ``viz``)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FONT_SCALE = 0.92  # matplotlib's own font is wider than a browser's
 
 
 def write_page(picture: Picture, path: str | FilePath, *, dots_per_inch: int = 144) -> None:
-    """Write a picture to `path`; its suffix names the format."""
+    """Write a picture to `path`, in the format of its suffix."""
     figure = matplotlib_figure(
         (picture.width / POINTS, picture.height / POINTS), who="plot_network", dpi=dots_per_inch
     )
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(-picture.left, picture.width - picture.left)
-    axes.set_ylim(picture.height - picture.top, -picture.top)
+    axes.set_ylim(picture.height - picture.top, -picture.top)  # y grows downwards, as in SVG
     axes.axis("off")
     if picture.heading:
         corner = style.MARGIN - picture.left, style.MARGIN + style.HEADING_SIZE * 0.75 - picture.top

@@ -1,4 +1,4 @@
-"""A picture of boxes and arrows: where everything goes, before it is written in some format."""
+"""A picture of boxes and arrows, with all positions, for writing in any format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import style
-from .labels import Label, place_labels
+from .labels import Label, position_labels
 from .layout import Layout, Point, layered
 
 __all__ = ["Box", "Edge", "Label", "Picture", "compose", "corner_radius"]
@@ -28,9 +28,9 @@ class Box:
     kind
         One of `style.KINDS`: its colours.
     note
-        What a resting pointer shows; the key when empty.
+        The tooltip; the key when empty.
     fill, border, text
-        Colours instead of the kind's.
+        Colours that replace those of the kind.
     oval
         Whether the ends are fully round.
     """
@@ -56,15 +56,15 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything to draw, with positions. The origin of the layout lies at `left`, `top` of the page.
+    """Everything to draw, with positions. The origin of the layout is at `left`, `top` of the page.
 
     Attributes
     ----------
     bars
-        The edges, cut into pieces, each once where several edges share it: down from the first point to the
-        second, over to the third, down to the fourth.
+        The segments of edges, each one once if several edges share it: down from the first point to the second, across
+        to the third, down to the fourth.
     heads
-        Where arrows end.
+        The ends of arrows.
     """
 
     heading: str
@@ -91,8 +91,9 @@ def compose(boxes: Sequence[Box], edges: Sequence[Edge], *, heading: str = "") -
     layout = layered(
         sizes, [(edge.source, edge.target) for edge in edges], gap=style.GAP, layer_gap=style.LAYER_GAP
     )
-    labels = place_labels([(edge.source, edge.label) for edge in edges], layout.routes)
+    labels = position_labels([(edge.source, edge.label) for edge in edges], layout.routes)
     top = style.MARGIN + (style.HEADING_SIZE + 14 if heading else 0)
+    # Labels may stick out to the left and right of all boxes.
     left = style.MARGIN + max([0.0, *(-label.left for label in labels)])
     heading_end = style.MARGIN + style.text_width(heading, style.HEADING_SIZE) - left
     right = max([layout.width, heading_end, *(label.right for label in labels)])
@@ -124,11 +125,20 @@ def box_size(box: Box) -> tuple[float, float]:
 
 
 def corner_radius(box: Box, height: float) -> float:
-    """Return the radius of a box's corners; inputs and ovals have round ends."""
+    """Return the radius of a box's corners; inputs and ovals have round ends.
+
+    >>> (
+    ...     corner_radius(Box("x", "data", kind="input"), height=30),
+    ...     corner_radius(Box("f", "Flatten"), height=30),
+    ... )
+    (15.0, 7.0)
+    """
     return height / 2 if box.oval or box.kind == "input" else 7.0
 
 
 def _bars(route: Sequence[Point]) -> list[tuple[Point, Point, Point, Point]]:
+    # The last segment stops short of the box, for the head of the arrow. Of a route of bends, each segment begins where
+    # the one before ended; the first one begins at the box.
     *inner, end = route
     stops = [*inner, Point(end.x, end.y - style.ARROW + 1)]
     return [

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The rows, and how many values it learns, and how many it averages; None when shapes are unknown."""
+    """The rows, and the numbers of learned and of averaged values; the latter are None when shapes are unknown."""
 
     rows: tuple[Row, ...]
     parameters: int | None
@@ -41,10 +41,10 @@ def print_summary(
     line_length: int = 120,
     positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
 ) -> None:
-    """Print a table of layers: output shape, number of parameters, layers before.
+    """Print a table of layers: output shape, number of parameters, previous layers.
 
-    The counts come from the parameters' shapes, not from rules for some operators as in MXNet; a parameter
-    that several layers share is counted at the first. Moving averages are counted apart.
+    Unlike MXNet's, which knows some operators only, the counts come from the parameters' shapes. A parameter that
+    several layers share is counted at the first. Moving averages are counted separately.
 
     Parameters
     ----------
@@ -55,19 +55,33 @@ def print_summary(
     line_length
         Width of the table, in characters.
     positions
-        Where each of the four columns ends: parts of the width, or characters when the last is above 1.
+        The end of each of the four columns: fractions of the width, or characters when the last is above 1.
 
     Raises
     ------
     TypeError, ValueError
-        If `symbol` is no symbol, `shape` leaves shapes unknown, or `positions` are not four rising numbers.
+        If `symbol` is no symbol, `shape` leaves shapes unknown, or `positions` are not four increasing numbers.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> print_summary(net, shape={"data": (1, 3)}, line_length=70)  # doctest: +NORMALIZE_WHITESPACE
+    ────────────────────────────────────────────────────────────────────
+                                  Output        Param
+    Layer (type)                  Shape             #   Previous Layer
+    ────────────────────────────────────────────────────────────────────
+    data (input)                  3                 0
+    fc (FullyConnected)           2                 8   data
+    ────────────────────────────────────────────────────────────────────
+    Total params: 8
     """
     ends = _column_ends(positions, line_length)
     summary = summarize(read_symbol(symbol, who="print_summary", shape=shape), inputs=tuple(shape or ()))
     table = Table(box=box.HORIZONTALS, width=ends[-1], show_lines=False, pad_edge=False)
     for heading, begin, end in zip(HEADINGS, [0, *ends], ends):
         right = heading == "Param #"
-        # two of the characters part the columns
+        # two of the characters separate the columns
         table.add_column(
             heading, width=max(end - begin - 2, 4), overflow="fold", justify="right" if right else "left"
         )
@@ -88,7 +102,7 @@ HEADINGS = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 
 
 def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
-    """Gather the rows. A variable that is neither in `inputs` nor a label counts as a parameter.
+    """Return the rows and totals. A variable that is neither in `inputs` nor a label counts as a parameter.
 
     >>> import rebind as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
@@ -137,7 +151,7 @@ def _column_ends(positions: Sequence[float], line_length: int) -> list[int]:
 
 
 def _shape_text(shape: tuple[int, ...] | None) -> str:
-    """Print a shape without its batch axis, as MXNet does."""
+    """Return a shape as text, without its batch axis as in MXNet."""
     return "" if shape is None else "x".join(map(str, shape[1:])) or "(batch)"
 
 

@@ -1,7 +1,7 @@
 """Writing a picture as one standalone SVG file.
 
 The file needs no fonts, scripts or style sheets of its own; it follows the reader's light or dark theme, and
-a pointer that rests on a box shows the box's note.
+a box's note is its tooltip.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STYLE = """
 
 
 def to_svg(picture: Picture) -> str:
-    """Return the text of an SVG file.
+    """Return an SVG document.
 
     Examples
     --------
@@ -93,8 +93,9 @@ def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
 
 
 def _path(start: Point, leave: Point, arrive: Point, end: Point) -> str:
-    if leave.x == arrive.x:
+    if leave.x == arrive.x:  # one straight line
         return f"M{start.x:.1f} {start.y:.1f}V{end.y:.1f}"
+    # A Bezier curve that is vertical at both ends, as the straight segments before and after it are.
     middle = (leave.y + arrive.y) / 2
     down = f"V{leave.y:.1f}" if leave != start else ""
     curve = f"C{leave.x:.1f} {middle:.1f} {arrive.x:.1f} {middle:.1f} {arrive.x:.1f} {arrive.y:.1f}"
@@ -102,7 +103,7 @@ def _path(start: Point, leave: Point, arrive: Point, end: Point) -> str:
 
 
 def _label(label: Label) -> str:
-    """Return the text over a broad copy of itself in the paper's colour, which edges pass behind."""
+    """Return the text on top of a halo: a broad copy of itself in the paper's colour, which hides edges."""
     where = (
         f'x="{label.x:.1f}" y="{label.y:.1f}" font-size="{style.LABEL_SIZE:g}" text-anchor="{label.anchor}"'
     )
