@@ -1,3 +1,3 @@
-"""The version, in its one place: the build and ``rebind.__version__`` both read it here."""
+"""The version, which the build and ``rebind.__version__`` both read from here."""
 
 __version__ = "0.1.0"

@@ -305,7 +305,7 @@ def get_symbol(x: NDArray) -> Symbol:
     for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
         if step.opaque:
             raise StateError(f"autograd.get_symbol: a symbol can hold operators only; got {step.opaque}")
-        if step.operator is None:
+        if step.operator is None:  # an array that no recorded operator computed
             nodes[id(step)] = Variable(f"{'var' if step.marked else 'null'}{variables}")
             variables += 1
             continue

@@ -1,4 +1,4 @@
-"""Environment options: name, default and meaning, in one place. They are read nowhere else."""
+"""Environment options: name, default and meaning. Nothing else in rebind reads them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Errors of rebind: one class for each kind of mistake, each also the builtin that Python users expect.
 
 A message has the form ``<who>: <what must hold>; got <value>[. How to mend.]``. What operators and their rules raise
-holds only what comes after ``<who>:``. Whoever makes the call adds the operator, the name that the user called it by
+has only what follows ``<who>:``. The caller adds the operator, the name that the user called it by
 and the node as data (`MXNetError.locate`), and the text is put together when it is read.
 """
 
@@ -92,7 +92,7 @@ class MXNetError(RuntimeError):
         node: str | None = None,
         inputs: Sequence[str] = (),
     ) -> Self:
-        """Add where the error comes from, as far as it is not known yet, and return the error.
+        """Add the origin of the error, unless it is known already, and return the error.
 
         An error that passes through several calls (a node in the body of a loop, the loop) belongs to the innermost:
         what has been filled in already by another operator or node is not replaced.

@@ -14,7 +14,7 @@ __all__ = ["GeneratorsState", "generator", "load_state_dict", "seed", "state_dic
 
 
 class GeneratorsState(TypedDict):
-    """What `state_dict` returns: the seed of generators to come, and the state of each by the device's name."""
+    """What `state_dict` returns: the seed of generators that are not in use yet, and the states of the others."""
 
     seed: int
     generators: list[tuple[str, torch.Tensor]]
@@ -45,7 +45,7 @@ def generator(device: Device | None = None) -> torch.Generator:
 def step_seed(device: Device | None = None) -> torch.Tensor:
     """Return a seed for one step of compiled code: an int64 tensor without axes, on the CPU.
 
-    It comes from the device's generator, so that it follows from `seed`, and from the state of a run that is resumed.
+    It is drawn from the device's generator, so that `seed`, or the state of a run that is resumed, determines it.
 
     >>> seed(1)
     >>> first = step_seed()

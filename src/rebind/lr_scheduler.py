@@ -353,6 +353,7 @@ class CosineScheduler(_UntilMaxUpdate):
 
 
 def _is_int(value: object) -> bool:
+    # NumPy's integers too; a bool has an index as well, but is certainly a mistake.
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 

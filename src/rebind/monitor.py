@@ -165,6 +165,7 @@ class Monitor:
 
     def tic(self) -> None:
         """Begin a batch."""
+        # A batch that is not watched leaves `activated` off: the executor then runs its plan without callbacks.
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
@@ -349,6 +350,7 @@ def _count_nonfinite(array: NDArray) -> NDArray:
 
 def _read(counts: Sequence[NDArray]) -> list[tuple[int, int]]:
     """Return the counts as numbers, waiting once for each device."""
+    # One copy to the host for each device, however many arrays: each copy waits for the device.
     found = [(0, 0)] * len(counts)
     for device in {count.tensor.device for count in counts}:
         here = [i for i, count in enumerate(counts) if count.tensor.device == device]

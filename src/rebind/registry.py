@@ -46,9 +46,10 @@ class Registry(Generic[T]):
         """Register under `names`, or, used bare on a class, under the class's own name.
 
         >>> shapes = Registry("shape")
-        >>> _ = shapes.register("disc")(print)
+        >>> @shapes.register("disc", "ring")
+        ... class Circle: ...
         >>> list(shapes)
-        ['disc']
+        ['disc', 'ring']
         """
         if len(names) == 1 and not isinstance(names[0], str):
             return self._add(names[0], (names[0].__name__,))
@@ -70,6 +71,7 @@ class Registry(Generic[T]):
         for name in names:
             old = self._entries.get(name.lower())
             if old is not None and old is not entry:
+                # stacklevel: past _add and the decorator, to the line of the class.
                 warnings.warn(f"{self.kind} {name!r}: {_where(entry)} replaces {_where(old)}", stacklevel=4)
             self._entries[name.lower()] = entry
         return entry
@@ -103,7 +105,9 @@ class Registry(Generic[T]):
                     f"{self.kind}: an instance takes no further arguments; got {spec!r} with {args or kwargs}"
                 )
             return spec
-        if isinstance(spec, str) and spec[:1] == "[":
+        if (
+            isinstance(spec, str) and spec[:1] == "["
+        ):  # no name begins so; parsing is left to those that are JSON
             spec, kwargs = self._read(spec)
         if not isinstance(spec, str):
             raise ArgumentError(f"{self.kind}: must be a name or an instance; got {spec!r}")

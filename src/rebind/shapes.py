@@ -21,6 +21,7 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape")
     ((3,), (2, 3))
     """
     shape: Shape
+    # operator.index(), not int(): a size of 2.5 must be an error.
     try:
         shape = (operator.index(value),)  # type: ignore[arg-type]  # a TypeError for a sequence
     except TypeError:

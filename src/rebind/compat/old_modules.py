@@ -152,7 +152,7 @@ def _row(path: str) -> tuple[str, Row]:
     """Return the canonical path and its row; a path below one that is absent has that one's row."""
     path = _canonical(path)
     above = path
-    while above not in TABLE:
+    while above not in TABLE:  # ends at the empty path, `mxnet` itself
         above = above.rpartition(".")[0]
     row = TABLE[above]
     if above != path and not isinstance(row, Absent):
@@ -179,6 +179,7 @@ def _children(path: str) -> Iterator[str]:
         if parent != path or not name:
             continue
         row = TABLE[_canonical(other)]
+        # A module that has been added since counts, without a change of the table.
         if isinstance(row, Later) and importlib.util.find_spec(f"rebind.{row.module}") is None:
             continue
         if not isinstance(row, Absent):

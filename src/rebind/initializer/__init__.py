@@ -1,8 +1,8 @@
-"""Initializers: what parameters are before training.
+"""Initializers: the values of parameters before training.
 
-A module's initializer is asked for each parameter by name: names that end in ``_bias`` or ``_beta`` are zero, in
-``_gamma`` one, and so on (`NAME_RULES`); only weights get what the initializer stands for. An initializer on the
-variable itself (``sym.var(..., init=...)``) wins over all that.
+A module calls its initializer for each parameter by name: parameters that end in ``_bias`` or ``_beta`` are filled with
+zeros, in ``_gamma`` with ones, and so on (`NAME_RULES`); what an initializer is named for applies to weights only. An
+initializer of the variable itself (``sym.var(..., init=...)``) takes precedence.
 """
 
 from .base import (

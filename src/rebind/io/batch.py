@@ -16,6 +16,7 @@ from ..shapes import as_shape
 __all__ = ["DataBatch", "DataDesc"]
 
 
+# A tuple of two, since scripts unpack descriptions as `name, shape`; type and layout cannot be fields, therefore.
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """Name, shape, type and layout of an array that an iterator provides or a module is bound with.
 

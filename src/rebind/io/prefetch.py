@@ -63,7 +63,7 @@ class PrefetchingIter(CurrentBatch):
         self.n_iter = len(self.iters)
         self.rename_data = rename_data
         self.rename_label = rename_label
-        super().__init__(self.provide_data[0].shape[0])
+        super().__init__(self.provide_data[0].shape[0])  # the first axis, whatever the layout
         self._readers: list[_Reader] | None = None
         self._positions: list[State | None] = [None] * self.n_iter
         self._done = False

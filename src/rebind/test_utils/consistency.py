@@ -85,6 +85,7 @@ def check_consistency(
     """
     who = "check_consistency"
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
+    # A single run has nothing to be compared with, unless the reference is given.
     if len(symbols) != len(ctx_list) or len(ctx_list) < (1 if ground_truth else 2):
         raise ParameterError(
             f"{who}: ctx_list must have two or more entries, and a symbol for each; "
@@ -101,6 +102,7 @@ def check_consistency(
     _fill_equal(executors, scale, arg_params or {}, aux_params or {}, use_uniform, rand_type)
 
     results = _results_of(executors)
+    # The run with the smallest tolerance: float64 before float32 before float16.
     finest = max(range(len(executors)), key=lambda i: _fineness(executors[i].outputs[0]))
     truth = results[finest] if ground_truth is None else dict(ground_truth)
     for name in truth:
@@ -144,6 +146,7 @@ def _fill_equal(
             value = np.random.uniform(-scale, scale, like.shape).astype(rand_type)
         else:
             value = np.random.normal(scale=scale, size=like.shape).astype(rand_type)
+        # Rounded to `rand_type` once, and then to the type of each executor: all start from the same numbers.
         for executor in executors:
             executor.arg_dict[name][:] = value
             grad = executor.grad_dict.get(name)

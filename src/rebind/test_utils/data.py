@@ -197,7 +197,7 @@ def np_reduce(
     axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, numbers.Integral) else axis
     chosen = sorted({int(which) % dat.ndim for which in axes})  # type: ignore[union-attr]
     found = dat
-    for which in reversed(chosen):  # from the last, so that the axes before it keep their numbers
+    for which in reversed(chosen):  # from the last one: removing an axis renumbers those after it
         found = numpy_reduce_func(found, axis=which)
     if keepdims:
         found = found.reshape([1 if i in chosen else size for i, size in enumerate(dat.shape)])
@@ -213,6 +213,7 @@ def collapse_sum_like(a: Summable, shape: Sequence[int]) -> Summable:
     extra = len(a.shape) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, a.shape[extra:], strict=True)):
         raise ShapeError(f"collapse_sum_like: shape must broadcast to {tuple(a.shape)}; got {tuple(shape)}")
+    # Broadcasting adds axes in front and repeats those of size 1; the gradient sums over both.
     axes = [i for i, size in enumerate(a.shape) if i < extra or shape[i - extra] < size]
     summed = a.sum(axis=tuple(axes)) if axes else a
     return summed.reshape(tuple(shape))

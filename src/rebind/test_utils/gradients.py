@@ -185,6 +185,7 @@ def check_numeric_gradient(
     rtol = get_rtol(rtol, dtype)
     atol = max(get_atol(None, dtype), 1e-8) if atol is None else atol
     for name in chosen:
+        # 'add' adds to the former gradient; 'null', which has no difference, leaves it as it is.
         right = numeric.get(name, 0.0) + before[name] * (requests[name] != "write")
         labels = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
         assert_almost_equal(right, grads[name], rtol, atol, labels, use_broadcast=False)

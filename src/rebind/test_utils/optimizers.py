@@ -61,6 +61,7 @@ def compare_optimizer(
         raise ParameterError(f"compare_optimizer: ntensors must be the number of shapes; got {ntensors}")
     start = [rand_ndarray(one, dtype=dtype) for one in shapes]
     grads = [rand_ndarray(one, dtype=dtype) for one in shapes]
+    # Each optimizer gets copies of the gradients too, since it may write into them.
     made = []
     for opt in (opt1, opt2):
         weights = [weight.copy() for weight in start]

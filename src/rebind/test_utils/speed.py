@@ -62,6 +62,7 @@ def check_speed(
     for name, argument in executor.arg_dict.items():
         given = None if location is None else location.get(name)
         argument[:] = np.random.normal(size=argument.shape) if given is None else as_numpy(given)
+    # With head gradients the symbol need not be a loss.
     head_grads = [array(np.ones(out.shape), device, out.dtype) for out in executor.forward()]
 
     def once() -> None:

@@ -168,6 +168,7 @@ def check_symbolic_backward(
     device, args, aux = parsed(who, sym, location, aux_states, ctx, dtype)
     names = sym.list_arguments()
     if isinstance(expected, Mapping):
+        # The names that it lacks are not checked; by_name() below rejects those that no argument has.
         wanted = {**dict.fromkeys(names), **expected}
         by_name(f"{who}: expected", wanted, names)
     else:

@@ -143,6 +143,7 @@ def read_symbol(
     for argument, value in (("shape", shape), ("dtype", dtype)):
         if value is not None and not isinstance(value, Mapping):
             raise TypeError(f"{who}: {argument} must be a dict from input name to {argument}; got {value!r}")
+    # An entry is [node, output, version] in JSON; versions have no meaning here.
     graph = json.loads(symbol.tojson())
     nodes = tuple(
         Node(

@@ -113,6 +113,7 @@ def _assemble(
     widths: Mapping[Vertex, float],
     layer_gap: float,
 ) -> Layout:
+    # Columns are centred at 0: shifted, so that the drawing begins there.
     left = min((xs[vertex] - widths[vertex] / 2 for vertex in xs), default=0.0)
     right = max((xs[vertex] + widths[vertex] / 2 for vertex in xs), default=0.0)
     tops, bottoms, y = [], [], 0.0

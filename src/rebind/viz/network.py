@@ -197,6 +197,7 @@ def _looks(node_attrs: Mapping[str, str]) -> _Looks:
         raise ValueError(
             f"plot_network: node_attrs['shape'] must be one of 'box', 'rect', 'oval', 'ellipse'; got {shape!r}"
         )
+    # MXNet's examples set `fixedsize`; it is accepted without effect.
     known = ["fillcolor", "color", "fontcolor", "shape", "fixedsize"]
     unknown = sorted(set(node_attrs) - {*known})
     if unknown:
@@ -285,6 +286,7 @@ DETAILS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "SoftmaxOutput": _nothing,
 }
 
+# Colours by family. Aliases are listed too, since a file may have any of an operator's names.
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "layer": ("Convolution", "Deconvolution", "FullyConnected", "dot", "batch_dot", "DeformableConvolution"),
     "activation": (

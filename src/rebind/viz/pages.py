@@ -48,6 +48,7 @@ def _edges(axes: Axes, picture: Picture) -> None:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
+    # A line, a cubic Bezier curve (its three points), a line: as in `svg`.
     codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
     for start, leave, arrive, end in picture.bars:
         middle = (leave.y + arrive.y) / 2

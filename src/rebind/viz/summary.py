@@ -117,6 +117,7 @@ def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
     for i, node in enumerate(view.nodes):
         if node.is_variable and node.name not in inputs:
             continue
+        # A parameter counts at the first layer that reads it. (`-` binds before `&`.)
         new = {entry.node for entry in node.inputs} & parameters - counted
         counted |= new
         before = dict.fromkeys(
@@ -131,6 +132,7 @@ def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
 
 
 def _is_learned(name: str, inputs: Sequence[str], view: GraphView) -> bool:
+    # By name, as in MXNet: a loss makes the variable of its label itself.
     return name not in inputs and name not in view.auxiliary and not name.endswith("_label")
 
 

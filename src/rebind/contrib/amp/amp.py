@@ -111,7 +111,7 @@ def convert_symbol(
         return sym.with_graph(
             mixed_precision(sym.graph, rules, data_names, excluded_sym_names or (), cast_optional_params)
         )
-    except DTypeError as error:
+    except DTypeError as error:  # the pass does not know which function called it
         raise DTypeError(f"amp.convert_symbol: {error}") from None
 
 
@@ -172,6 +172,7 @@ def convert_model(
 def _in_types_of(symbol: Symbol, params: Params) -> dict[str, NDArray]:
     """Return copies of parameters in the types that the symbol's variables declare."""
     attributes = symbol.attr_dict()
+    # MXNet's number of the type, as a string: what a variable's attribute has in JSON.
     types = {name: attributes.get(name, {}).get("__dtype__") for name in params}
     return {
         name: value.astype(dtypes.name(dtypes.by_flag(int(text)))) if (text := types[name]) else value.copy()

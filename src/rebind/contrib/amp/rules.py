@@ -89,7 +89,7 @@ def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
     """Return, for operators that take 16-bit data with parameters of float32, their inputs ('' for data).
 
-    None for float16, as in MXNet: a converted network keeps the parameters of `BatchNorm` in float32 in both types.
+    None for float16, as in MXNet; the parameters of `BatchNorm` are float32 in a converted network of either type.
 
     >>> list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
     ['', 'gamma', 'beta', 'moving_mean', 'moving_var']
@@ -111,6 +111,7 @@ def _target(dtype: DTypeLike, who: str) -> torch.dtype:
 class _Lists:
     """The lists of a type, under names that do not depend on it."""
 
+    # In MXNet's modules two of the lists have the type in their names, `FP16_FUNCS` and `BF16_FUNCS`.
     def __init__(self, module: ModuleType, kind: str) -> None:
         self.LOW = getattr(module, f"{kind}_FUNCS")
         self.ANY = getattr(module, f"{kind}_FP32_FUNCS")
@@ -183,11 +184,11 @@ def _chosen(who: str, given: Mapping[str, frozenset[str] | None]) -> set[str]:
 
 
 def _conditions(
-    who: str, rows: Conditions, operators: Collection[str]
+    who: str, entries: Conditions, operators: Collection[str]
 ) -> dict[str, list[tuple[str, frozenset[str]]]]:
     """Return, for each operator, the parameters and values that make it float32."""
     conditions: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    for name, parameter, values in rows:
+    for name, parameter, values in entries:
         if (first := _first_name(name)) not in operators:
             continue
         if parameter not in find(name).signature.parameters:

@@ -138,6 +138,23 @@ def unscale(optimizer_or_trainer: BaseModule) -> None:
     ----------
     optimizer_or_trainer
         A module that `init_trainer` was given.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    >>> module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, name="lro"), label_names=["lro_label"])
+    >>> init_trainer(module, LossScaler(init_scale=8))
+    >>> module.bind([("data", (1, 1))], [("lro_label", (1, 1))])
+    >>> module.init_params(mx.init.Zero())
+    >>> batch = mx.io.DataBatch([mx.nd.ones((1, 1))], [mx.nd.ones((1, 1))])
+    >>> module.forward_backward(batch)
+    >>> gradient = module.gradients_by_device()[0]["fc_weight"]
+    >>> gradient.item()
+    -8.0
+    >>> unscale(module)
+    >>> gradient.item()
+    -1.0
     """
     module = optimizer_or_trainer
     if not isinstance(module, BaseModule) or module.loss_scaler is None:

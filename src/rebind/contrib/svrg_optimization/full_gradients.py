@@ -21,6 +21,16 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
     """Return, for each device, the sums of a module's gradients over all batches; and the number of batches.
 
     The latter is ``batches − pad / batch_size``: padding counts as a fraction of the last batch.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    >>> module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, name="lro"), label_names=["lro_label"])
+    >>> module.bind([("data", (1, 1))], [("lro_label", (1, 1))])
+    >>> module.init_params(mx.init.Zero())
+    >>> batch = mx.io.DataBatch([mx.nd.ones((1, 1))], [mx.nd.ones((1, 1))])
+    >>> totals, batches = sum_gradients(module, [batch, batch])
+    >>> totals[0]["fc_weight"].item(), batches
+    (-2.0, 2.0)
     """
     totals = [
         {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}

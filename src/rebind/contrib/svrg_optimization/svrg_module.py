@@ -52,7 +52,7 @@ class SVRGLoop(TrainingLoop):
         if self.position.batch:
             return
         is_first = epoch == self.settings.begin_epoch
-        if is_first:
+        if is_first:  # whatever was read from the data before `fit`
             self.rewind()
         if is_first or epoch % self.module.update_freq == 0:
             self.module.take_snapshot(self.settings.train_data, self.rewind)
@@ -129,6 +129,7 @@ class SVRGModule(Module):
             compression_params,
         )
         arguments = set(symbol.list_arguments())
+        # It shares no array with this module: w̃ must not change while w is trained.
         self._mod_aux = Module(
             symbol,
             self._data_names,
@@ -152,6 +153,14 @@ class SVRGModule(Module):
         """Return a module from the files that `save_checkpoint` wrote; it is not bound yet.
 
         Without `update_freq` among `kwargs` it is a plain `Module`, as always in MXNet.
+
+        >>> import os, tempfile
+        >>> import rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     prefix = os.path.join(folder, "net")
+        ...     mx.model.save_checkpoint(prefix, 1, 2 * mx.sym.var("data"), {}, {})
+        ...     SVRGModule.load(prefix, 1, update_freq=2, label_names=None).update_freq
+        2
         """
         if "update_freq" not in kwargs:
             return Module.load(prefix, epoch, load_optimizer_states, **kwargs)
@@ -194,11 +203,13 @@ class SVRGModule(Module):
         self._mod_aux.bind(
             data_shapes,
             label_shapes,
+            # Never 'add': the rule needs g(w̃) of one batch. Inputs have no gradient there: that of g(w) is the user's.
             grad_req={
                 name: "write" if request != "null" and name in parameters.names else "null"
                 for name, request in requests.items()
             },
         )
+        # Full gradients survive when the module is bound again, which changes the shapes of data only.
         have = self._param_dict or [{} for _ in parameters.devices]
         self._param_dict = [
             {
@@ -295,6 +306,7 @@ class SVRGModule(Module):
             scaler = self.loss_scaler
             sums = [NDArray(total) for each in totals for total in each.values()]
             scale = 1.0 if scaler is None else scaler.loss_scale
+            # A sum may overflow where no batch does. `has_overflow` halves the scale for the next attempt.
             if scaler is None or not scaler.has_overflow(sums):
                 break
             start_over()

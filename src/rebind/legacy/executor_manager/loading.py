@@ -54,9 +54,11 @@ def _load_general(
     for source, target, axis, name in zip(data, targets, axes, names, strict=True):
         whole, what = as_ndarray(source), f"load_data_batch: {name}"
         if isinstance(target, NDArray):
+            # Not split: as one target that gets the whole array.
             copies.append(Target(what, -1, Split((slice(0, 0),)), [target]).copy_for(0, whole))
             continue
         split = Split(tuple(each for each, _ in target))
+        # A slice, since an array may have too few axes: the message is the same.
         if axis >= 0 and whole.shape[axis : axis + 1] != (split.batch_size,):
             raise ShapeError(
                 f"load_data_batch: the batch size must be {split.batch_size}, as it was bound; "

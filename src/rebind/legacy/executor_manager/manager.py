@@ -113,7 +113,22 @@ class DataParallelExecutorManager:
         return self.curr_execgrp
 
     def install_monitor(self, monitor: MonitorLike) -> None:
-        """Let a monitor watch all executors, and those of buckets that are bound later."""
+        """Let a monitor watch all executors, and those of buckets that are bound later.
+
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        >>> data = mx.io.NDArrayIter(np.ones((4, 5)), batch_size=4)
+        >>> manager = DataParallelExecutorManager(
+        ...     net, [mx.cpu(0), mx.cpu(1)], data, net.list_arguments(), ["fc_weight", "fc_bias"], []
+        ... )
+        >>> monitor = mx.mon.Monitor(1, pattern="fc_output")
+        >>> manager.install_monitor(monitor)
+        >>> manager.load_data_batch(next(data))
+        >>> monitor.tic()
+        >>> manager.forward()
+        >>> [name for _, name, _ in monitor.toc()]
+        ['fc_output', 'fc_output']
+        """
         self._monitors.append(monitor)
         for group in self._groups():
             for exe in group.train_execs:
@@ -159,7 +174,17 @@ class DataParallelExecutorManager:
 
     @property
     def param_arrays(self) -> list[list[NDArray]]:
-        """For each parameter the devices' arrays."""
+        """For each parameter the devices' arrays.
+
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        >>> data = mx.io.NDArrayIter(np.ones((4, 5)), batch_size=4)
+        >>> manager = DataParallelExecutorManager(
+        ...     net, [mx.cpu(0), mx.cpu(1)], data, net.list_arguments(), ["fc_weight", "fc_bias"], []
+        ... )
+        >>> [[array.shape for array in arrays] for arrays in manager.param_arrays]
+        [[(3, 5), (3, 5)], [(3,), (3,)]]
+        """
         return self.execgrp.param_arrays
 
     @property
