@@ -111,7 +111,7 @@ class Registry(Generic[T]):
             spec, kwargs = self._read(spec)
         if not isinstance(spec, str):
             raise ArgumentError(f"{self.kind}: must be a name or an instance; got {spec!r}")
-        return self[spec](*args, **kwargs)  # type: ignore[operator]
+        return self[spec](*args, **kwargs)  # type: ignore[operator]  # entries are classes where create() is used
 
     def _read(self, text: str) -> tuple[str, dict[str, Any]]:
         try:

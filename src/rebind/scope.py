@@ -126,5 +126,5 @@ class _Innermost(Generic[T]):
 # The outermost scopes are shared by all threads, as MXNet's are not: names never repeat within a process.
 _names = contextvars.ContextVar("rebind_names", default=NameManager())  # noqa: B039
 _attributes = contextvars.ContextVar("rebind_attributes", default=AttrScope())  # noqa: B039
-NameManager.current = _Innermost(_names)  # type: ignore[assignment]
-AttrScope.current = _Innermost(_attributes)  # type: ignore[assignment]
+NameManager.current = _Innermost(_names)  # type: ignore[assignment]  # a descriptor, which returns one
+AttrScope.current = _Innermost(_attributes)  # type: ignore[assignment]  # likewise

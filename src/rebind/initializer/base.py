@@ -156,20 +156,18 @@ class Initializer:
             raise ArgumentError(
                 f"{type(self).__name__}: the name of a parameter must be an InitDesc; got {desc!r}"
             )
-        is_old = not isinstance(desc, InitDesc)
-        if is_old:
-            desc = InitDesc(desc)
-        if desc.global_init is None:  # type: ignore[attr-defined]
-            desc.global_init = self  # type: ignore[attr-defined]
-        own = desc.attrs.get("__init__")  # type: ignore[attr-defined]
+        named = desc if isinstance(desc, InitDesc) else InitDesc(desc)
+        if named.global_init is None:
+            named.global_init = self
+        own = named.attrs.get("__init__")
         if own:
             # As a weight, whatever the name ends in: so MXNet has it, and so a bias can have an initializer of its own.
-            create(own)._init_weight(desc, arr)
-            self._log(desc, own, arr)
+            create(own)._init_weight(named, arr)
+            self._log(named, own, arr)
             return
-        method, kind = _method_for(desc, is_old)
-        getattr(self, method)(desc, arr)
-        self._log(desc, kind, arr)
+        method, kind = _method_for(named, is_old=named is not desc)
+        getattr(self, method)(named, arr)
+        self._log(named, kind, arr)
 
     def _log(self, desc: str, how: str, arr: NDArray) -> None:
         # Verbosity is set on the initializer that the module was given: those that it calls log as it does.

@@ -77,7 +77,7 @@ def use_np_shape(func: F) -> F:
         with np_shape(True):
             return func(*args, **kwargs)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]  # it has the signature of `func`
 
 
 def is_np_array() -> bool:

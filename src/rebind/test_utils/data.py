@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -194,8 +193,8 @@ def np_reduce(
     >>> np_reduce(np.ones((2, 3, 4)), (0, 2), True, np.sum).tolist()
     [[[8.0], [8.0], [8.0]]]
     """
-    axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, numbers.Integral) else axis
-    chosen = sorted({int(which) % dat.ndim for which in axes})  # type: ignore[union-attr]
+    axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
+    chosen = sorted({int(which) % dat.ndim for which in axes})
     found = dat
     for which in reversed(chosen):  # from the last one: removing an axis renumbers those after it
         found = numpy_reduce_func(found, axis=which)
