@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Seed(NamedTuple):
-    """What random numbers follow from: the seed of a step, and the uses that it was derived for, one after the other.
+    """The seed of a step, and the uses that it was derived for, one after the other: they determine the numbers drawn.
 
     It is on the CPU, for draws on any device: reading it there makes no device wait.
     """
@@ -46,8 +46,8 @@ class Seed(NamedTuple):
     path: Tensor  # of int64, (1 + uses,)
 
 
-#: Where random numbers come from: a generator; a seed as it enters a step, an int64 tensor without axes; or what
-#: `derive` makes of that for one use. None is torch's own generator.
+#: Where random numbers come from: a generator; the seed of a step, an int64 tensor without axes; or the `Seed` that
+#: `derive` makes from it for one use. None is torch's own generator.
 Source: TypeAlias = torch.Generator | Seed | Tensor
 
 
@@ -75,7 +75,7 @@ def uniform(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Tensor:
-    """Return numbers that are spread evenly over ``[low, high)``.
+    """Return numbers of the uniform distribution over ``[low, high)``.
 
     >>> uniform((2, 3), torch.Generator().manual_seed(1)).shape
     torch.Size([2, 3])
@@ -142,7 +142,7 @@ def integers(
     dtype: torch.dtype = torch.int64,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Return whole numbers from ``[low, high)``.
+    """Return integers from ``[low, high)``.
 
     >>> integers(3, 4, (2,), derive(torch.tensor(1), 0))
     tensor([3, 3])
@@ -183,7 +183,7 @@ def permutation(count: int, source: Source | None, *, device: torch.device | str
     >>> permutation(3, derive(torch.tensor(1), 0)).sort().values
     tensor([0, 1, 2])
     """
-    if isinstance(source, Seed):  # the order in which as many things come that come at random times
+    if isinstance(source, Seed):  # the order of `count` events at random times
         return uniform((count,), source, dtype=torch.float64, device=device).argsort()
     return torch.randperm(count, generator=_generator(source), device=device)
 
@@ -192,7 +192,7 @@ def _whole(out: Tensor, low: float, high: float, generator: torch.Generator | No
     return out.random_(int(low), int(high), generator=generator)
 
 
-# How each kind of number is drawn with a generator. Some kinds fill an array, and some draw for each element of one.
+# The functions that draw with a generator. Some distributions fill an array, others draw for each element of one.
 _FILLS: dict[str, Callable[..., Tensor]] = {
     "uniform": Tensor.uniform_, "normal": Tensor.normal_, "bernoulli": Tensor.bernoulli_,
     "exponential": Tensor.exponential_, "integers": _whole,
@@ -220,7 +220,7 @@ def _fill(
 
 
 def _each(kind: str, source: Source | None, given: Tensor, *counts: int) -> Tensor:
-    """Return numbers that follow from the elements of an array."""
+    """Return numbers whose distributions have the elements of an array as parameters."""
     if isinstance(source, Seed):
         return _seeded_each(source.path, kind, given.detach(), list(counts))
     return _DRAWS[kind](given, *counts, generator=_generator(source))
@@ -233,8 +233,8 @@ def _generator(source: torch.Generator | Tensor | None) -> torch.Generator | Non
 
 
 def _seeded(path: Tensor, device: torch.device) -> torch.Generator:
-    """Return a generator whose numbers follow from a seed and its uses, and from nothing else."""
-    # SeedSequence takes numbers without sign.
+    """Return a generator that depends on a seed and its uses, and on nothing else."""
+    # SeedSequence takes unsigned numbers only.
     words = np.random.SeedSequence([number % 2**64 for number in path.tolist()])
     return torch.Generator(device).manual_seed(int(words.generate_state(1, np.uint64)[0]))
 
