@@ -1,8 +1,8 @@
 """MXNet's module paths: programs with ``import mxnet as mx`` run as they are.
 
-`TABLE` alone knows MXNet's paths; the layout of rebind does not follow them. `install` makes
-``import mxnet`` find an `OldModule` for each path, which looks names up when they are first used: what a
-program does not use is not imported. Modules that exist for old programs only are in `rebind.legacy`.
+`TABLE` alone knows MXNet's paths; the layout of rebind does not follow them. `install` makes ``import mxnet`` find an
+`OldModule` for each path, which looks names up when they are first used: what a program does not use is not imported.
+Modules that exist for old programs only are in `rebind.legacy`.
 """
 
 from ..legacy.libinfo import MXNET_VERSION

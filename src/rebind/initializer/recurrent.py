@@ -95,8 +95,8 @@ class FusedRNN(Initializer):
         """Return names and shapes in the order of the vector: the weights of all gates, then the biases."""
         hidden, gates = self._num_hidden, _GATES[self._mode]
         sides = ("l", "r") if self._bidirectional else ("l",)
-        # The number of inputs is not given: it follows from the size. Of each row of the first layer there are `inputs`
-        # weights, `hidden` recurrent ones and two biases; later layers read the outputs of all directions instead.
+        # The number of inputs is not given: it follows from the size. Each row of the first layer has `inputs` weights,
+        # `hidden` recurrent weights and two biases; later layers read the outputs of all directions instead.
         rows = len(gates) * hidden * len(sides)
         later = (self._num_layers - 1) * rows * (len(sides) * hidden + hidden + 2)
         inputs, rest = divmod(arr.size - later - rows * (hidden + 2), rows)

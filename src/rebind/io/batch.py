@@ -16,7 +16,7 @@ from ..shapes import as_shape
 __all__ = ["DataBatch", "DataDesc"]
 
 
-# A tuple of two, since scripts unpack descriptions as `name, shape`; type and layout cannot be fields, therefore.
+# A tuple of two, since scripts unpack descriptions as `name, shape`: type and layout are attributes, not fields.
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """Name, shape, type and layout of an array that an iterator provides or a module is bound with.
 
@@ -127,7 +127,7 @@ class DataBatch:
                     f"DataBatch: {what} must be a list of arrays; got {type(arrays).__name__}. "
                     "Put a single array in brackets."
                 )
-        self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # None comes from scripts of MXNet's alone, which fill it in later
+        self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # None: a script fills it in later
         self.label = label
         self.pad = pad
         self.index = index

@@ -120,7 +120,7 @@ class LossScaler:
             logging.info("AMP: gradients overflow; the loss scale becomes %g", self._loss_scale)
         else:
             self._unskipped += 1
-            # Up again after a while: the scale is to be the largest one that fits, and gradients shrink in a run.
+            # Up again after a while: the scale is to be the largest one that fits, and gradients shrink during training.
             if self._unskipped == self._scale_seq_len:
                 self._unskipped = 0
                 self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
@@ -146,8 +146,8 @@ class LossScaler:
     ) -> bool:
         """Call `apply`, which updates the weights, if all gradients are finite; return whether they were.
 
-        Meanwhile the optimizers' `rescale_grad` contains the scale. It is applied to the float32 master copy of a
-        gradient, where small numbers do not underflow.
+        Meanwhile the optimizers' `rescale_grad` contains the scale: a gradient for a master copy is cast to float32
+        first, where dividing by the scale does not underflow.
 
         >>> import rebind as mx
         >>> sgd = mx.optimizer.create("sgd", learning_rate=1)

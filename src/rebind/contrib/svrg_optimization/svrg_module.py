@@ -52,7 +52,7 @@ class SVRGLoop(TrainingLoop):
         if self.position.batch:
             return
         is_first = epoch == self.settings.begin_epoch
-        if is_first:  # whatever was read from the data before `fit`
+        if is_first:  # batches may have been read before `fit`
             self.rewind()
         if is_first or epoch % self.module.update_freq == 0:
             self.module.take_snapshot(self.settings.train_data, self.rewind)
@@ -203,7 +203,7 @@ class SVRGModule(Module):
         self._mod_aux.bind(
             data_shapes,
             label_shapes,
-            # Never 'add': the rule needs g(w̃) of one batch. Inputs have no gradient there: that of g(w) is the user's.
+            # Never 'add': the rule needs g(w̃) of one batch. Gradients of inputs come from the trained module alone.
             grad_req={
                 name: "write" if request != "null" and name in parameters.names else "null"
                 for name, request in requests.items()
@@ -268,20 +268,20 @@ class SVRGModule(Module):
         Examples
         --------
         >>> import numpy as np, rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
         >>> net = mx.sym.LinearRegressionOutput(net, name="lro")
-        >>> batches = mx.io.NDArrayIter(np.eye(4), np.ones((4, 1)), 2, label_name="lro_label")
+        >>> batches = mx.io.NDArrayIter(np.array([1, 2]), np.array([3, 6]), label_name="lro_label")
         >>> mod = SVRGModule(net, label_names=["lro_label"], update_freq=1)
         >>> mod.bind(batches.provide_data, batches.provide_label)
         >>> mod.init_params(mx.init.Zero())
-        >>> mod.init_optimizer(optimizer_params={"learning_rate": 1.0})
+        >>> mod.init_optimizer(optimizer_params={"learning_rate": 0.1})
         >>> mod.update_full_grads(batches)  # what follows is one epoch by hand
         >>> batches.reset()
         >>> for batch in batches:
         ...     mod.forward_backward(batch)
         ...     mod.update()
-        >>> mod.get_params()[0]["fc_weight"].shape
-        (1, 4)
+        >>> round(mod.get_params()[0]["fc_weight"].item(), 3)  # on the way to 3
+        1.2
         """
         rewind(train_data)
         self.take_snapshot(train_data, lambda: rewind(train_data))
