@@ -240,7 +240,7 @@ class ResizeIter(CurrentBatch):
         self.cur = 0
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
-        # BucketingModule.fit reads it from the iterator that it is given.
+        # Scripts pass it from the iterator to BucketingModule; `executor_manager` reads it itself.
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 

@@ -175,9 +175,8 @@ def _results_of(executors: Sequence[Executor]) -> list[dict[str, NDArray]]:
 
 
 def _fineness(output: NDArray) -> float:
-    return (
-        -get_rtol(dtype=element_type(output)) or -1.0
-    )  # integers have a tolerance of 0, but are no reference for other types
+    # Integers have a tolerance of 0, but are no reference for other types.
+    return -get_rtol(dtype=element_type(output)) or -1.0
 
 
 def _tolerance_for(tolerance: Tolerance, value: ArrayLike, right: ArrayLike) -> float | None:

@@ -46,7 +46,7 @@ ArrayLike: TypeAlias = "NDArray | torch.Tensor | npt.ArrayLike"
 RTOLS = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-5}
 _ATOLS = {"float16": 1e-1, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 STEPS = {"float16": 2.0**-6, "float32": 2.0**-9, "float64": 2.0**-14}
-# Integers and bool: listed with 0 where MXNet's scripts iterate over the types of a tolerance table.
+# Types that are compared exactly: the tables that scripts get list them with a tolerance of 0.
 _EXACT = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_check", "verify_generator"]
 
-#: Draws so many samples.
+#: Draws as many samples as it is called with.
 Generator: TypeAlias = Callable[[int], ArrayLike]
 #: Intervals ``(low, high)``, or single values.
 Buckets: TypeAlias = "Sequence[tuple[float, float]] | Sequence[float]"

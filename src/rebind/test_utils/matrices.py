@@ -84,7 +84,8 @@ def new_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> np.ndarray:
 
 
 def _eigenvalues(n: int) -> np.ndarray:
-    # A grid, each value lowered by less than half its step: neighbours stay apart, and solvers well-conditioned.
+    # A grid, each value lowered by less than half of its step: neighbours are apart, so that decompositions are
+    # well-conditioned.
     values = np.linspace(-1, 1, n + 1)[1:] - np.random.uniform(0, 0.5 / max(n, 1), n)
     return np.random.permutation(values)
 

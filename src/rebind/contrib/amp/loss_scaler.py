@@ -120,7 +120,7 @@ class LossScaler:
             logging.info("AMP: gradients overflow; the loss scale becomes %g", self._loss_scale)
         else:
             self._unskipped += 1
-            # Up again after a while: the scale is to be the largest one that fits, and gradients shrink during training.
+            # Up again after a while: the scale should be the largest one that fits, and gradients shrink in training.
             if self._unskipped == self._scale_seq_len:
                 self._unskipped = 0
                 self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
