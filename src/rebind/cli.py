@@ -121,5 +121,6 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
 
 def _is_source(path: str) -> bool:
     """Return whether a file is source code, and not a zip file or compiled code."""
+    # Source code has no zero byte; zip files and compiled code have one near their start.
     with open(path, "rb") as file:
         return b"\0" not in file.read(1024)

@@ -275,6 +275,7 @@ class NaNMonitor(Monitor):
 
     def install(self, exe: AnyExecutor) -> None:
         """Watch an executor."""
+        # A weak reference, since the executor itself holds the callback.
         self._watch(exe, functools.partial(self._see, weakref.ref(exe), True))
 
     def stat_helper(self, name: str, array: NDArray) -> None:
@@ -344,6 +345,7 @@ def _is_learned(exe: AnyExecutor, name: str) -> bool:
 
 
 def _count_nonfinite(array: NDArray) -> NDArray:
+    # Both counts in one tensor on the device: nothing waits for them before `_read`.
     tensor = array.tensor.detach()
     return NDArray(torch.stack((tensor.isnan().sum(), tensor.isinf().sum())), array.device)
 

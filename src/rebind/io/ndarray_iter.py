@@ -211,6 +211,7 @@ class NDArrayIter(DataIter):
         """
         if self.last_batch_handle == "pad":
             return max(0, self.cursor + self.batch_size - self.num_data)
+        # A negative cursor: the batch begins with samples of the last epoch. At -batch_size none has been read yet.
         if self.last_batch_handle == "roll_over" and self.cursor > -self.batch_size:
             return max(0, -self.cursor)
         return 0
@@ -275,6 +276,7 @@ class NDArrayIter(DataIter):
         start, stop = self.cursor, self.cursor + self.batch_size
         whole = start >= 0 and stop <= self.num_data
         if whole and self._order is None:
+            # Consecutive samples: views, without a copy.
             return [NDArray(each.tensor[start:stop], each.context) for _, each in arrays]
         indices = self._order[start:stop] if whole else self._indices_between(start, stop)  # type: ignore[index]  # None has returned
         return [

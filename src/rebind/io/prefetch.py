@@ -198,6 +198,7 @@ class _Reader:
     def __init__(self, source: DataIter) -> None:
         self.items: queue.Queue[_Item] = queue.Queue(_DEPTH)
         self.stopped = threading.Event()
+        # A daemon: a script that ends in the middle of an epoch must not wait for it.
         self.thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
         self.thread.start()
 

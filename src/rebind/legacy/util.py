@@ -100,7 +100,7 @@ def np_array(active: bool = True) -> AbstractContextManager[None]:
     """
     if active:
         raise _no_np_arrays("np_array")
-    return np_shape(is_np_shape())
+    return np_shape(is_np_shape())  # a scope that changes nothing
 
 
 def use_np_array(func: F) -> F:

@@ -45,6 +45,7 @@ def random_arrays(*shapes: tuple[int, ...]) -> np.ndarray | list[np.ndarray]:
     >>> [values.shape for values in random_arrays((2, 3), (4,))]
     [(2, 3), (4,)]
     """
+    # np.asarray(), since NumPy returns a float for the shape ().
     made = [np.asarray(np.random.normal(size=shape), np.float32) for shape in shapes]
     return made[0] if len(made) == 1 else made
 

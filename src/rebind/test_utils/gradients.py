@@ -163,6 +163,7 @@ def check_numeric_gradient(
     # Rounded to `dtype` first, so that differences and `backward` are taken at the same points.
     exact_args, exact_aux = on_device(args, device, np.float64), on_device(aux, device, np.float64)
 
+    # 'null' is checked, too: its gradient must not change. 'absent' is not.
     chosen = [name for name, request in requests.items() if request != "absent"]
     before = {name: np.random.normal(size=args[name].shape) for name in chosen}
     grads = {name: array(before[name], device, dtype) for name in chosen}

@@ -26,6 +26,7 @@ def assign_columns(graph: LayeredGraph, widths: Mapping[Vertex, float], gap: flo
     xs: dict[Vertex, float] = {}
     for row in graph.rows:
         spaces = _spaces(row, widths, gap)
+        # To begin with, each row is packed around 0.
         xs.update(zip(row, [space - spaces[-1] / 2 for space in spaces]))
     # A sweep aligns each row with one of its neighbours only; the trial after it with both. The best trial is returned.
     best, least = dict(xs), _strain(graph, xs)
@@ -105,6 +106,7 @@ def _align_row(
             targets = [(xs[vertex] - space, 0.01)]
         pool = (_weighted_median(targets), targets, 1)
         while pools and pools[-1][0] > pool[0]:
+            # A pool moves as one vertex, to the median of all of its targets; it may overtake the next one in turn.
             _, others, members = pools.pop()
             together = others + pool[1]
             pool = (_weighted_median(together), together, members + pool[2])

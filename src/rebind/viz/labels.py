@@ -45,6 +45,7 @@ class Label(NamedTuple):
         >>> label.holds(Point(0, 0)), label.holds(Point(100, 0))
         (True, False)
         """
+        # Letters reach about 0.8 of the size above the baseline and 0.2 below it.
         across = self.left - room <= point.x <= self.right + room
         return (
             across
@@ -99,7 +100,8 @@ def _beside_start(text: str, route: Sequence[Point]) -> list[Label]:
 def _beside_turn(text: str, route: Sequence[Point]) -> list[Label]:
     """Return labels right and left of an edge's first turn, the best one first."""
     curve = _curve(route[1], route[2])
-    down = style.LABEL_SIZE * 0.35
+    down = style.LABEL_SIZE * 0.35  # from the middle of the letters to the baseline
+    # From the middle of the turn on, where the edges of one source are apart; towards its start as the last choice.
     points = [curve[round(t * (len(curve) - 1))] for t in (0.5, 0.7, 0.85, 0.35)]
     return [
         Label(text, at, y + down, anchor)

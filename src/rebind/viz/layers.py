@@ -18,10 +18,11 @@ def assign_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dic
     sources, readers = _neighbours(names, edges)
     order = topological_order(names, sources, readers)
     layers: dict[str, int] = {}
-    for name in order:
+    for name in order:  # the longest path from a box without sources
         layers[name] = max((layers[source] + 1 for source in sources[name]), default=0)
     # From the bottom, so that readers have their final layer first.
     for name in reversed(order):
+        # One layer down shortens the edges to its readers and lengthens those from its sources.
         if readers[name] and len(sources[name]) < len(readers[name]) + (not sources[name]):
             layers[name] = min(layers[reader] for reader in readers[name]) - 1
     return layers

@@ -139,6 +139,7 @@ def plot_network(
         for i, node in enumerate(view.nodes)
         if not (hide_weights and node.is_variable and looks_like_parameter(node.name))
     }
+    # Boxes are keyed by the numbers of nodes, since names may repeat.
     boxes = [looks.of(_box(i, view.nodes[i])) for i in sorted(shown)]
     # Only where it matters does a label have the number of the output.
     several = {entry.node for node in view.nodes for entry in node.inputs if entry.output}

@@ -54,7 +54,7 @@ def _start_depth_first(graph: LayeredGraph) -> None:
             if vertex not in seen:
                 seen.add(vertex)
                 rows[layer_of[vertex]].append(vertex)
-                stack.extend(reversed(graph.below[vertex]))
+                stack.extend(reversed(graph.below[vertex]))  # the stack returns the last one first
     graph.rows = rows
 
 
@@ -64,6 +64,7 @@ def _sort_by_medians(
     """Sort in place; a vertex without neighbours stays where it is."""
     fixed = {i: vertex for i, vertex in enumerate(row) if not neighbours[vertex]}
     free = [vertex for vertex in row if neighbours[vertex]]
+    # The sort is stable: vertices with equal medians stay in their order.
     free.sort(key=lambda vertex: median(position[other] for other in neighbours[vertex]))
     in_order = iter(free)
     row[:] = [fixed[i] if i in fixed else next(in_order) for i in range(len(row))]
@@ -77,6 +78,7 @@ def _swap_neighbours(graph: LayeredGraph) -> None:
             tables.append((graph.above, {v: i for i, v in enumerate(graph.rows[index - 1])}))
         if index + 1 < len(graph.rows):
             tables.append((graph.below, {v: i for i, v in enumerate(graph.rows[index + 1])}))
+        # Sorted once for the row: a swap changes the order of the row, but no neighbour.
         positions = {v: [sorted(at[o] for o in near[v]) for near, at in tables] for v in row}
         improved = True
         while improved:

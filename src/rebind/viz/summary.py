@@ -88,6 +88,7 @@ def print_summary(
     for row in summary.rows:
         name = f"{row.name} ({row.op})"
         table.add_row(name, _shape_text(row.shape), _count_text(row.parameters), ", ".join(row.previous))
+    # `sys.stdout` as it is now: notebooks and tests replace it.
     console = Console(file=sys.stdout, width=ends[-1], highlight=False, markup=False, soft_wrap=False)
     console.print(table)
     if summary.parameters is None:

@@ -320,6 +320,7 @@ class SVRGModule(Module):
 
     def run_state(self) -> StateTree:
         """Return the state from which training resumes, the snapshot included."""
+        # Of one device, since all have the same.
         fulls = None if self._param_dict is None else self._param_dict[0]
         return {**super().run_state(), "snapshot": self._mod_aux.arrays_state(), "full gradients": fulls}
 

@@ -84,6 +84,7 @@ class DataParallelExecutorGroup:
         self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
         self.param_names = [arg_names[i] for i in self.param_idx]
         self.slices = list(slices)
+        # One dict for each device: all groups that share it use the same memory for inputs of the same name.
         self.shared_data_arrays: list[dict[str, NDArray]] = (
             [{} for _ in ctx] if shared_group is None else shared_group.shared_data_arrays
         )
