@@ -61,14 +61,13 @@ CASES: dict[str, tuple[Any, set[str]]] = {
     "after a view": (activated(mx.sym.Flatten(dense(data()))), set()),
     "residual": (residual(), {"act", "_plus0"}),
 }
-all_cases = pytest.mark.parametrize("name", CASES)
 
 
 def forget_number(name: str) -> str:
     return "_plus0" if name.startswith("_plus") else name
 
 
-@all_cases
+@pytest.mark.parametrize("name", CASES)
 def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     symbol, allowed = CASES[name]
     graph = symbol.graph
@@ -76,7 +75,7 @@ def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     assert {forget_number(node.name) for node in graph.nodes if node in kernels} == allowed
 
 
-@all_cases
+@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("training", [False, True])
 def test_same_outputs_and_gradients(name: str, training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)

@@ -79,7 +79,6 @@ SLOW = {"resnet50", "lstm"}
 all_cases = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
 )
-each_mode = pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 INPUTS = {"data", "softmax_label", "more"}
 
 
@@ -146,7 +145,7 @@ def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
 
 
 @all_cases
-@each_mode
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step, exe = prepared.step(traced=False), prepared.executor()
@@ -177,7 +176,7 @@ def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
 
 
 @all_cases
-@each_mode
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_forward_backward_and_update_are_compiled_whole(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)
@@ -201,12 +200,11 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "sgd": {"momentum": 0.9, "wd": 1e-3, "clip_gradient": 1.0},
     "adam": {"wd": 1e-3},
 }
-each_optimizer = pytest.mark.parametrize("rule", OPTIMIZERS)
 
 
 @all_cases
-@each_mode
-@each_optimizer
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
+@pytest.mark.parametrize("rule", OPTIMIZERS)
 def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, rule: str) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)
@@ -225,7 +223,7 @@ def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, 
 
 
 @all_cases
-@each_mode
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)
@@ -255,7 +253,7 @@ def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, trainin
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inductor imports what torch itself deprecates
 @all_cases
-@each_mode
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_inductor_compiles_a_whole_step(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
     step = prepared.step(traced=True)

@@ -24,15 +24,15 @@ def network(key):
 
 def batch(length, rows=ROWS, described=True, label=True, key=None, seed=0):
     random = np.random.RandomState(seed)
-    said = {}
+    shapes = {}
     if described:
-        said["provide_data"] = [DataDesc("data", (rows, length, 2))]
-        said["provide_label"] = [DataDesc("softmax_label", (rows,))] if label else None
+        shapes["provide_data"] = [DataDesc("data", (rows, length, 2))]
+        shapes["provide_label"] = [DataDesc("softmax_label", (rows,))] if label else None
     return DataBatch(
         [nd.array(random.rand(rows, length, 2))],
         [nd.array(random.randint(0, 3, rows))] if label else [],
         bucket_key=length if key is None else key,
-        **said,
+        **shapes,
     )
 
 
@@ -65,87 +65,116 @@ def weight(mod, name="fullyconnected0_weight"):
     return mod.get_params()[0][name].asnumpy()
 
 
-# ---- construction ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "names", "error", "says"),
     [
-        ((network,), ValueError, "needs default_bucket_key"),
-        ((None, 8), TypeError, "sym_gen must be a function from a bucket's key"),
+        ((network,), {}, ValueError, "needs default_bucket_key"),
+        ((None, 8), {}, TypeError, "sym_gen must be a function from a bucket's key"),
         (
             (lambda key: network(key)[:2], 8),
+            {},
             TypeError,
             "must return (symbol, data_names, label_names); for key 8 it returned",
         ),
         (
             (lambda key: (network(key)[0], ["dat"], None), 8),
+            {},
             ValueError,
             "no argument 'dat'; did you mean 'data'",
         ),
+        (
+            (network, 8),
+            {"fixed_param_names": ["zz"]},
+            ValueError,
+            "fixed_param_names: the symbol has no argument 'zz'",
+        ),
+        ((network, 8), {"state_names": ["zz"]}, ValueError, "state_names: the symbol has no argument 'zz'"),
     ],
 )
-def test_bad_arguments(arguments, error, says):
+def test_bad_arguments(arguments, names, error, says):
     with pytest.raises(error, match=re.escape(says)):
-        BucketingModule(*arguments)
+        BucketingModule(*arguments, **names)
 
 
-@pytest.mark.parametrize("names", ["fixed_param_names", "state_names"])
-def test_names_that_the_default_bucket_does_not_have(names):
-    with pytest.raises(ValueError, match=f"{names}: the symbol has no argument 'zz'"):
-        BucketingModule(network, 8, **{names: ["zz"]})
+CALLS = {
+    "init_params": (),
+    "set_params": ({}, {}),
+    "init_optimizer": (),
+    "forward": (batch(8),),
+    "backward": (),
+    "get_outputs": (),
+    "get_input_grads": (),
+    "get_states": (),
+    "set_states": (),
+    "update_metric": (mx.metric.create("acc"), batch(8).label),
+    "prepare": (batch(8),),
+    "switch_bucket": (4, [("data", (ROWS, 4, 2))]),
+    "install_monitor": (None,),
+    "save_checkpoint": ("never", 0),
+    "clear_gradients": (),
+}
 
 
-def test_calls_in_the_wrong_order_say_which_is_missing():
-    unbound, bound, ready = (
-        BucketingModule(network, 8),
-        module(train=False),
-        module(optimizer=False),
-    )
-    one, metric = batch(8), mx.metric.create("acc")
-    needs_bind = {
-        "init_params": (),
-        "set_params": ({}, {}),
-        "init_optimizer": (),
-        "forward": (one,),
-        "backward": (),
-        "get_outputs": (),
-        "get_input_grads": (),
-        "get_states": (),
-        "set_states": (),
-        "update_metric": (metric, one.label),
-        "prepare": (one,),
-        "switch_bucket": (4, [("data", (ROWS, 4, 2))]),
-        "install_monitor": (None,),
-        "save_checkpoint": ("never", 0),
-        "clear_gradients": (),
-    }
-    for name, arguments in needs_bind.items():
-        with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs bind\(\) first"):
-            getattr(unbound, name)(*arguments)
-    for name in ("data_shapes", "label_shapes", "output_shapes"):
-        with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name} needs bind\(\) first"):
-            getattr(unbound, name)
-    for name in ("init_optimizer", "forward", "backward", "get_outputs", "update_metric", "prepare"):
-        with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs init_params\(\) first"):
-            getattr(bound, name)(*needs_bind[name])
-    for mod in (unbound, bound):
-        with pytest.raises(mx.MXNetError, match=r"get_params\(\) needs init_params\(\) first"):
-            mod.get_params()
-    with pytest.raises(mx.MXNetError, match=r"to a new bucket needs init_params\(\) first"):
-        bound.switch_bucket(4, [("data", (ROWS, 4, 2))])
-    ready.forward(one)
-    for name, arguments in (
-        ("update", ()),
-        ("save_optimizer_states", ("x",)),
-        ("load_optimizer_states", ("x",)),
-    ):
-        with pytest.raises(
-            mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs init_optimizer\(\) first"
-        ):
-            getattr(ready, name)(*arguments)
-    with pytest.raises(mx.MXNetError, match=r"save_optimizer_states=True\) needs init_optimizer"):
-        ready.save_checkpoint("never", 0, save_optimizer_states=True)
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_need_bind(name):
+    with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs bind\(\) first"):
+        getattr(BucketingModule(network, 8), name)(*CALLS[name])
+
+
+@pytest.mark.parametrize("name", ["data_shapes", "label_shapes", "output_shapes"])
+def test_properties_that_need_bind(name):
+    with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name} needs bind\(\) first"):
+        getattr(BucketingModule(network, 8), name)
+
+
+@pytest.mark.parametrize(
+    "name", ["init_optimizer", "forward", "backward", "get_outputs", "update_metric", "prepare"]
+)
+def test_calls_that_need_parameters(name):
+    with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs init_params\(\) first"):
+        getattr(module(train=False), name)(*CALLS[name])
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "says"),
+    [
+        (
+            lambda: BucketingModule(network, 8),
+            lambda mod: mod.get_params(),
+            "get_params() needs init_params() first",
+        ),
+        (
+            lambda: module(train=False),
+            lambda mod: mod.get_params(),
+            "get_params() needs init_params() first",
+        ),
+        (
+            lambda: module(train=False),
+            lambda mod: mod.switch_bucket(4, [("data", (ROWS, 4, 2))]),
+            "to a new bucket needs init_params() first",
+        ),
+        (
+            lambda: module(optimizer=False),
+            lambda mod: mod.save_checkpoint("never", 0, save_optimizer_states=True),
+            "save_optimizer_states=True) needs init_optimizer",
+        ),
+    ],
+    ids=["get_params, unbound", "get_params, bound", "switch_bucket", "save_checkpoint with states"],
+)
+def test_calls_in_the_wrong_order_name_what_is_missing(make, call, says):
+    with pytest.raises(mx.MXNetError, match=re.escape(says)):
+        call(make())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("update", ()), ("save_optimizer_states", ("x",)), ("load_optimizer_states", ("x",))],
+)
+def test_calls_that_need_an_optimizer(name, arguments):
+    mod = module(optimizer=False)
+    mod.forward(batch(8))
+    with pytest.raises(mx.MXNetError, match=rf"BucketingModule\.{name}\(\) needs init_optimizer\(\) first"):
+        getattr(mod, name)(*arguments)
 
 
 def test_what_it_says_of_itself():
@@ -158,9 +187,6 @@ def test_what_it_says_of_itself():
     assert mod.output_shapes == [("softmax_output", (ROWS, 3))] and mod.symbol is mod._buckets[4].symbol
     assert mod._curr_module is mod._buckets[4] and mod._curr_bucket_key == 4
     assert "bound for [8, 4], now 4" in repr(mod)
-
-
-# ---- buckets -----------------------------------------------------------------------------------------------------
 
 
 def test_a_bucket_is_made_and_bound_once():
@@ -177,13 +203,14 @@ def test_a_bucket_is_made_and_bound_once():
     assert asked == [8, 4, 6] and list(mod._buckets) == [8, 4, 6]
 
 
-def test_buckets_share_parameters_gradients_and_optimizer():
-    mod = module()
+@pytest.mark.parametrize("kind", ["param_arrays", "grad_arrays"])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_buckets_share_arrays_and_optimizer(kind, devices):
+    mod = module(devices=devices)
     step(mod, batch(4))
     one, other = mod._buckets[4], mod._buckets[8]
-    for kind in ("param_arrays", "grad_arrays"):
-        for mine, its in zip(getattr(one._exec_group, kind), getattr(other._exec_group, kind), strict=True):
-            assert mine[0] is its[0]
+    for mine, its in zip(getattr(one._exec_group, kind), getattr(other._exec_group, kind), strict=True):
+        assert len(mine) == devices and all(a is b for a, b in zip(mine, its, strict=True))
     assert one._updater is other._updater is mod._updater and one._optimizer is mod._optimizer
 
 
@@ -202,27 +229,47 @@ def test_prepare_binds_a_bucket_and_stays_where_it_is():
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_batches_that_say_little(devices):
+@pytest.mark.parametrize(
+    ("one", "bucket", "rows"),
+    [
+        pytest.param(batch(5, described=False), 5, ROWS, id="shapes as the arrays have them"),
+        pytest.param(batch(5, rows=2, described=False), 5, 2, id="another batch size"),
+        pytest.param(
+            type("Batch", (), {"data": [nd.ones((ROWS, 8, 2))], "label": [nd.zeros((ROWS,))]})(),
+            8,
+            ROWS,
+            id="without a key",
+        ),
+        pytest.param(DataBatch([nd.ones((ROWS, 8, 2))]), 8, ROWS, id="data only"),
+    ],
+)
+def test_batches_that_describe_little(one, bucket, rows, devices):
     mod = module(devices=devices)
-    mod.forward(batch(5, described=False))  # shapes as the arrays have them
-    mod.forward(batch(5, rows=2, described=False))  # another batch size
-    assert mod.get_outputs()[0].shape == (2, 3)
-    anything = type("Batch", (), {"data": [nd.ones((ROWS, 8, 2))], "label": [nd.zeros((ROWS,))]})()
-    mod.forward(anything)  # without a key: the default bucket
-    assert mod._curr_bucket_key == 8
-    mod.forward(DataBatch([nd.ones((ROWS, 8, 2))]), is_train=False)
-    with pytest.raises(TypeError, match="a batch must have data, a list of arrays; got NDArray"):
-        mod.forward(nd.ones((2, 2)))
+    mod.forward(batch(5, described=False))
+    mod.forward(one, is_train=False)
+    assert mod._curr_bucket_key == bucket and mod.get_outputs()[0].shape == (rows, 3)
+
+
+@pytest.mark.parametrize(
+    ("one", "says"),
+    [
+        (nd.ones((2, 2)), "a batch must have data, a list of arrays; got NDArray"),
+        (batch(4, key=[1]), "unhashable"),
+        ([batch(4), batch(4)], "the first batch of a bucket must be whole; got a list of 2 for 4"),
+    ],
+    ids=["an array", "an unhashable key", "a new bucket in slices"],
+)
+def test_batches_that_are_refused(one, says):
+    with pytest.raises(TypeError, match=says):
+        module(devices=2).forward(one)
 
 
 def test_batches_cut_already():
     mod, one = module(devices=2), batch(4)
     halves = [
-        DataBatch([one.data[0][part]], [one.label[0][part]], bucket_key=4)
-        for part in (slice(0, 2), slice(2, 4))
+        DataBatch([one.data[0][half]], [one.label[0][half]], bucket_key=4)
+        for half in (slice(0, 2), slice(2, 4))
     ]
-    with pytest.raises(TypeError, match="the first batch of a bucket must be whole; got a list of 2 for 4"):
-        mod.forward(halves)
     step(mod, one)
     other = module(devices=2)
     other.prepare(one)
@@ -239,19 +286,12 @@ def test_labels_count_in_a_bucket_that_was_bound_for_prediction():
     assert np.array_equal(weight(mod), weight(other))
 
 
-def test_a_module_without_labels_predicts():
-    mod = module(labels=False, for_training=False)
-    for length in (4, 8):
-        mod.forward(batch(length))
-        assert mod.get_outputs()[0].shape == (ROWS, 3) and mod.label_shapes is None
-
-
-def test_unhashable_keys():
-    with pytest.raises(TypeError, match="unhashable"):
-        module().forward(batch(4, key=[1]))
-
-
-# ---- parameters that a bucket lacks, or has in another order --------------------------------------------------------
+@pytest.mark.parametrize("length", [4, 8])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_module_without_labels_predicts(length, devices):
+    mod = module(labels=False, for_training=False, devices=devices)
+    mod.forward(batch(length))
+    assert mod.get_outputs()[0].shape == (ROWS, 3) and mod.label_shapes is None
 
 
 def two_layers(key):
@@ -301,9 +341,6 @@ def test_a_bucket_must_not_have_more_parameters():
     assert list(mod._buckets) == [8]
 
 
-# ---- memory ------------------------------------------------------------------------------------------------------
-
-
 def test_another_buckets_turn_frees_what_nobody_holds():
     mod = module()
     mod.forward(batch(4), is_train=True)
@@ -318,9 +355,6 @@ def test_another_buckets_turn_frees_what_nobody_holds():
     gc.collect()
     assert output() is None
     assert mod.get_outputs()[0] is held
-
-
-# ---- bind --------------------------------------------------------------------------------------------------------
 
 
 def test_a_second_bind():
@@ -372,17 +406,26 @@ def test_a_request_for_gradients_holds_in_all_buckets():
     assert np.allclose(found, total, atol=1e-6) and mod.get_input_grads()[0].shape == (ROWS, 4, 2)
 
 
-# ---- parameters, states, metric, monitor -------------------------------------------------------------------------
-
-
-def test_second_calls_change_nothing_and_say_so():
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda mod: mod.init_params(mx.init.Zero()), id="init_params"),
+        pytest.param(
+            lambda mod: mod.set_params({}, {}, allow_missing=True, force_init=False), id="set_params"
+        ),
+        pytest.param(lambda mod: mod.init_optimizer(), id="init_optimizer"),
+    ],
+)
+def test_a_second_call_changes_nothing_and_warns(call):
     mod = module()
+    before, optimizer = weight(mod), mod._optimizer
     with pytest.warns(UserWarning, match="force_init"):
-        mod.init_params(mx.init.Zero())
-    with pytest.warns(UserWarning, match="force_init"):
-        mod.set_params({}, {}, allow_missing=True, force_init=False)
-    with pytest.warns(UserWarning, match="force_init"):
-        mod.init_optimizer()
+        call(mod)
+    assert np.array_equal(weight(mod), before) and mod._optimizer is optimizer
+
+
+def test_another_optimizer_is_that_of_all_buckets():
+    mod = module()
     mod.forward(batch(4))
     mod.init_optimizer(optimizer="adam", force_init=True)
     assert mod._buckets[4]._optimizer is mod._optimizer and isinstance(mod._optimizer, mx.optimizer.Adam)
@@ -426,14 +469,13 @@ class Monitor:
         executor.set_monitor_callback(lambda name, array: self.seen.append((name, array.shape)))
 
 
-def test_a_monitor_hears_of_buckets_before_and_after():
+@pytest.mark.parametrize("length", [4, 8, 6], ids=["bound before", "the default bucket", "bound after"])
+def test_a_monitor_hears_of_buckets_before_and_after(length):
     mod, monitor = module(), Monitor()
     mod.forward(batch(4))
     mod.install_monitor(monitor)
-    for length in (4, 8, 6):
-        monitor.seen.clear()
-        mod.forward(batch(length), is_train=False)
-        assert ("softmax_output", (ROWS, 3)) in monitor.seen
+    mod.forward(batch(length), is_train=False)
+    assert ("softmax_output", (ROWS, 3)) in monitor.seen
 
 
 class Lengths:
@@ -519,7 +561,7 @@ def test_accumulated_gradients_of_all_buckets_count(lengths):
         assert np.allclose(weight(mod, name), weight(by_hand, name), atol=1e-6)
 
 
-def test_a_run_goes_on(tmp_path):
+def test_a_run_resumes(tmp_path):
     def trained(prefix, epochs):
         mod = BucketingModule(network, 8)
         mx.random.seed(1)
@@ -531,13 +573,10 @@ def test_a_run_goes_on(tmp_path):
     assert np.array_equal(trained("part", 3), whole)
 
 
-# ---- files -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "keys", [(8, 4), ("long", "short"), ((8, 1), (4, 1)), ((8, "a"), (4, "b")), (2**40, 1)]
 )
-def test_a_checkpoint_goes_on_where_training_stopped(tmp_path, keys):
+def test_a_checkpoint_resumes_where_training_stopped(tmp_path, keys):
     prefix, settings = str(tmp_path / "net"), {"learning_rate": 0.1, "momentum": 0.9}
     mod = module(key=keys[0], optimizer_params=settings)
     step(mod, batch(4, key=keys[1]))
@@ -595,12 +634,12 @@ def test_what_load_dict_needs(missing):
         BucketingModule.load_dict(**given)
 
 
-def test_load_dict():
+@pytest.mark.parametrize("length", [4, 8, 6])
+def test_load_dict(length):
     mod = module()
     given = {4: mod.buckets._make(4).symbol}
     again = BucketingModule.load_dict(given, network, 8, *mod.get_params())
     again.bind([("data", (ROWS, 8, 2))], for_training=False)
-    for length in (4, 8, 6):
-        for each in (mod, again):
-            each.forward(batch(length), is_train=False)
-        assert np.array_equal(again.get_outputs()[0].asnumpy(), mod.get_outputs()[0].asnumpy())
+    for each in (mod, again):
+        each.forward(batch(length), is_train=False)
+    assert np.array_equal(again.get_outputs()[0].asnumpy(), mod.get_outputs()[0].asnumpy())

@@ -106,11 +106,27 @@ def test_callbacks_come_in_mxnets_order():
     assert not np.isnan(mod.get_params()[0]["fc_weight"].asnumpy()).any()
 
 
-def test_metrics_may_be_several_and_another_one_for_validation():
-    history = module().fit(
-        batches(), batches(), eval_metric=["acc", "ce"], validation_metric="mse", num_epoch=2
-    )
-    assert list(history["train"]) == ["accuracy", "cross-entropy"] and list(history["validation"]) == ["mse"]
+@pytest.mark.parametrize(
+    ("metrics", "train", "validation"),
+    [
+        pytest.param({}, ["accuracy"], ["accuracy"], id="by default"),
+        pytest.param(
+            {"eval_metric": ["acc", "ce"]},
+            ["accuracy", "cross-entropy"],
+            ["accuracy", "cross-entropy"],
+            id="several",
+        ),
+        pytest.param(
+            {"eval_metric": ["acc", "ce"], "validation_metric": "mse"},
+            ["accuracy", "cross-entropy"],
+            ["mse"],
+            id="another one for validation",
+        ),
+    ],
+)
+def test_metrics_of_training_and_validation(metrics, train, validation):
+    history = module().fit(batches(), batches(), num_epoch=2, **metrics)
+    assert list(history["train"]) == train and list(history["validation"]) == validation
 
 
 class Recorder:
@@ -147,8 +163,6 @@ def test_first_values_from_a_larger_checkpoint():
         optimizer_params={"learning_rate": 0},
     )
     assert mod.get_params()[0]["fc_weight"].asnumpy().tolist() == np.ones((2, 4)).tolist()
-    with pytest.raises(RuntimeError, match="'fc_bias' is not among the given parameters"):
-        module().fit(batches(), num_epoch=1, arg_params={"fc_weight": nd.ones((2, 4))})
 
 
 def test_bound_to_a_small_shape_before():
@@ -188,21 +202,28 @@ class Once(Plain):
 
 
 @pytest.mark.parametrize(
-    ("data", "epochs", "error", "says"),
+    ("data", "settings", "error", "says"),
     [
-        (Once(), 2, RuntimeError, "fit: train_data gave no batches in epoch 1"),
+        (Once(), {"num_epoch": 2}, RuntimeError, "fit: train_data gave no batches in epoch 1"),
         (
             POINTS,
-            1,
+            {"num_epoch": 1},
             TypeError,
             r"train_data must be an iterator with provide_data.*got ndarray.*io\.NDArrayIter",
         ),
-        (batches(), None, ValueError, "needs num_epoch"),
+        (batches(), {}, ValueError, "needs num_epoch"),
+        (
+            batches(),
+            {"num_epoch": 1, "arg_params": {"fc_weight": nd.ones((2, 4))}},
+            RuntimeError,
+            "'fc_bias' is not among the given parameters",
+        ),
     ],
+    ids=["data that are used up", "an array", "no number of epochs", "a missing parameter"],
 )
-def test_fit_refuses(data, epochs, error, says):
+def test_fit_refuses(data, settings, error, says):
     with pytest.raises(error, match=says):
-        module().fit(data, num_epoch=epochs)
+        module().fit(data, **settings)
 
 
 def test_batches_cut_already():
@@ -223,17 +244,16 @@ def test_batches_cut_already():
     assert found["history"] == wanted["history"] and np.array_equal(found["weight"], wanted["weight"])
 
 
-def test_auxiliary_states_of_devices_agree_after_an_epoch():
+@pytest.mark.parametrize("devices", [2, 3])
+def test_auxiliary_states_of_devices_agree_after_an_epoch(devices):
     net = S.SoftmaxOutput(
         S.BatchNorm(S.FullyConnected(S.var("data"), num_hidden=2, name="fc"), name="bn"), name="softmax"
     )
-    mod = module(2, net)
+    mod = module(devices, net)
     mod.fit(batches(), num_epoch=1)
-    first, second = (exe.aux_dict["bn_moving_mean"].asnumpy() for exe in mod._exec_group.execs)
-    assert np.array_equal(first, second) and first.any()
-
-
-# ---- score -------------------------------------------------------------------------------------------------------
+    first, *others = (exe.aux_dict["bn_moving_mean"].asnumpy() for exe in mod._exec_group.execs)
+    assert first.any() and len(others) == devices - 1
+    assert all(np.array_equal(first, other) for other in others)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -260,28 +280,48 @@ def test_score_takes_no_more_batches_than_asked():
     assert metric.num_inst == 8
 
 
-# ---- predict -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("devices", [1, 2])
-def test_predict(devices):
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(lambda: batches(5), id="whole batches"),
+        pytest.param(lambda: batches(4), id="a padded batch"),
+        pytest.param(lambda: batches(8), id="a batch of mostly padding"),
+        pytest.param(lambda: POINTS, id="a NumPy array"),
+        pytest.param(lambda: nd.array(POINTS), id="an NDArray"),
+        pytest.param(lambda: POINTS.astype("float64"), id="float64"),
+    ],
+)
+def test_predict(data, devices):
     mod = fitted(devices=devices)
     expected = mod.predict(batches(10)).asnumpy()
     assert np.allclose(expected.sum(axis=1), 1)
-    for size in (5, 4, 8):
-        assert np.allclose(mod.predict(batches(size)).asnumpy(), expected)
-    parts = mod.predict(batches(4), merge_batches=False)
-    assert [[out.shape for out in outputs] for outputs in parts] == [[(4, 2)], [(4, 2)], [(2, 2)]]
-    assert np.allclose(np.concatenate([outputs[0].asnumpy() for outputs in parts]), expected)
-    assert [out.shape for out in mod.predict(batches(4), always_output_list=True)] == [(10, 2)]
-    data = batches(2)
-    assert mod.predict(data, num_batch=2).shape == (4, 2) and len(list(data)) == 3
-    data.reset()
+    assert np.allclose(mod.predict(data()).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(
+    ("settings", "taken", "left"),
+    [
+        pytest.param({"num_batch": 2}, 2, 3, id="some batches"),
+        pytest.param({"reset": False}, 4, 0, id="the rest"),
+    ],
+)
+def test_predict_a_number_of_batches(settings, taken, left, devices):
+    mod, data = fitted(devices=devices), batches(2)
     next(data)
-    assert mod.predict(data, reset=False).shape == (8, 2)
+    assert mod.predict(data, **settings).shape == (2 * taken, 2) and len(list(data)) == left
     assert mod.predict(data, num_batch=0) == []
-    for array in (POINTS, nd.array(POINTS), POINTS.astype("float64")):
-        assert np.allclose(mod.predict(array).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_predict_gives_a_list_where_asked(devices):
+    mod = fitted(devices=devices)
+    expected = mod.predict(batches(10)).asnumpy()
+    by_batch = mod.predict(batches(4), merge_batches=False)
+    assert [[out.shape for out in outputs] for outputs in by_batch] == [[(4, 2)], [(4, 2)], [(2, 2)]]
+    assert np.allclose(np.concatenate([outputs[0].asnumpy() for outputs in by_batch]), expected)
+    assert [out.shape for out in mod.predict(batches(4), always_output_list=True)] == [(10, 2)]
     assert np.allclose(mod.predict(POINTS[:4], always_output_list=True)[0].asnumpy(), expected[:4])
 
 
@@ -295,22 +335,25 @@ def test_iter_predict_yields_arrays_that_stay():
     assert np.allclose(found, mod.predict(batches(10)).asnumpy())
 
 
-def test_prediction_is_inference():
-    net = S.Dropout(S.var("data"), p=0.5)
+@pytest.mark.parametrize(
+    ("net", "expected"),
+    [
+        pytest.param(S.Dropout(S.var("data"), p=0.5), [POINTS], id="dropout is off"),
+        pytest.param(
+            S.Group([S.var("data") * 2, S.sum(S.var("data"), axis=1)]),
+            [POINTS * 2, POINTS.sum(axis=1)],
+            id="several outputs are a list",
+        ),
+    ],
+)
+@pytest.mark.parametrize("data", [POINTS, mx.io.NDArrayIter(POINTS, batch_size=4)], ids=["array", "iterator"])
+def test_what_prediction_gives(net, expected, data):
     mod = module(net=net, label_names=None)
-    mod.bind([DataDesc("data", (10, 4))])
+    mod.bind([DataDesc("data", (5, 4))])
     mod.init_params()
-    assert np.array_equal(mod.predict(POINTS).asnumpy(), POINTS)
-
-
-def test_several_outputs_are_a_list():
-    net = S.Group([S.var("data") * 2, S.sum(S.var("data"), axis=1)])
-    mod = module(net=net, label_names=None)
-    mod.bind([DataDesc("data", (5, 4))], for_training=False)
-    mod.init_params()
-    doubled, sums = mod.predict(mx.io.NDArrayIter(POINTS, batch_size=4))
-    assert np.allclose(doubled.asnumpy(), POINTS * 2) and np.allclose(sums.asnumpy(), POINTS.sum(axis=1))
-    assert len(mod.predict(POINTS)) == 2
+    found = mod.predict(data)
+    for one, other in zip(found if len(expected) > 1 else [found], expected, strict=True):
+        assert np.allclose(one.asnumpy(), other)
 
 
 def test_outputs_of_other_numbers_cannot_be_joined():

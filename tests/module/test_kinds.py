@@ -78,7 +78,6 @@ KINDS: dict[str, Kind] = {
     "SVRG": lambda: plain(kind=SVRGModule, update_freq=2),
     "SVRG on two devices": lambda: plain(2, kind=SVRGModule, update_freq=2),
 }
-each_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
 
 def data(rows: int = 4, **settings: Any) -> Any:
@@ -117,7 +116,7 @@ def kill_at(epoch: int, nbatch: int) -> Callable[[Any], None]:
     return callback
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_a_killed_run_ends_as_one_that_was_not(make: Kind, tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "run", every_n_batches=2)
     for position in ((0, 3), (1, 0), (2, 4)):
@@ -126,7 +125,14 @@ def test_a_killed_run_ends_as_one_that_was_not(make: Kind, tmp_path: Path) -> No
     assert fit(make(), checkpoint=checkpoint) == fit(make())
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_a_run_resumes_after_its_epochs(make: Kind, tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    fit(make(), checkpoint=run, num_epoch=1)
+    assert fit(make(), checkpoint=run) == fit(make())
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_a_run_of_other_networks_is_refused(make: Kind, tmp_path: Path) -> None:
     fit(make(), checkpoint=str(tmp_path / "run"), num_epoch=1)
     other = mx.mod.SequentialModule()
@@ -139,7 +145,7 @@ def test_a_run_of_other_networks_is_refused(make: Kind, tmp_path: Path) -> None:
         fit(other, checkpoint=str(tmp_path / "run"), arg_params=None, aux_params=None)
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_scaled_losses_give_the_same_weights(make: Kind) -> None:
     scaled = make()
     scaler = amp.LossScaler(2.0**10, scale_window=7)  # powers of two are exact, and it changes on the way
@@ -148,7 +154,7 @@ def test_scaled_losses_give_the_same_weights(make: Kind) -> None:
     assert scaler.loss_scale > 2.0**10 and scaler.skipped == 0
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_an_overflow_leaves_all_weights_alone(make: Kind) -> None:
     module, scaler = make(), amp.LossScaler(2.0**10)
     amp.init_trainer(module, scaler)
@@ -162,7 +168,7 @@ def test_an_overflow_leaves_all_weights_alone(make: Kind) -> None:
     assert {name: value.asnumpy().tobytes() for name, value in module.get_params()[0].items()} == before
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_gradients_can_be_unscaled_before_the_update(make: Kind) -> None:
     found = []
     for scale in (None, 2.0**8):
@@ -179,7 +185,7 @@ def test_gradients_can_be_unscaled_before_the_update(make: Kind) -> None:
     assert found[0] == found[1]
 
 
-@each_kind
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_gradients_over_two_batches_are_those_of_a_large_one(make: Kind) -> None:
     small = fit(make(), rows=2, accumulate=2, data=data(2))
     large = fit(make(), rows=4, data=data(4))

@@ -44,9 +44,6 @@ def step(mod, one):
     mod.update()
 
 
-# ---- construction and bind ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kwargs", "error", "says"),
     [
@@ -101,26 +98,39 @@ def test_what_a_module_says_of_itself():
 
 
 @pytest.mark.parametrize(
-    ("data", "labels", "says"),
+    ("bind", "says"),
     [
-        ([("dat", (8, 3))], None, "data_shapes must describe the inputs ['data']; got ['dat']"),
-        (
-            [("data", (8, 3)), ("q", (8,))],
-            None,
+        pytest.param(
+            dict(data_shapes=[("dat", (8, 3))]),
+            "data_shapes must describe the inputs ['data']; got ['dat']",
+            id="an unknown input",
+        ),
+        pytest.param(
+            dict(data_shapes=[("data", (8, 3)), ("q", (8,))]),
             "data_shapes must describe the inputs ['data']; got ['data', 'q']",
+            id="one input too many",
         ),
-        (
-            [("data", (8, 3))],
-            [("softmax_label", (8,))],
+        pytest.param(
+            dict(data_shapes=[("data", (8, 3))], label_shapes=[("softmax_label", (8,))]),
             "label_shapes must describe the labels ['out_label']; got",
+            id="an unknown label",
         ),
-        (["data"], None, "data_shapes must hold DataDesc records or pairs (name, shape); got 'data'"),
+        pytest.param(
+            dict(data_shapes=["data"]),
+            "data_shapes must hold DataDesc records or pairs (name, shape); got 'data'",
+            id="no shape",
+        ),
+        pytest.param(
+            dict(data_shapes=[("data", (8, 3))], for_training=False, inputs_need_grad=True),
+            "inputs_need_grad=True needs for_training=True",
+            id="gradients without training",
+        ),
     ],
 )
-def test_shapes_that_do_not_belong_to_the_module(data, labels, says):
+def test_what_bind_refuses(bind, says):
     mod = Module(NET, label_names=LABELS)
     with pytest.raises((ValueError, TypeError), match=re.escape(says)):
-        mod.bind(data, labels)
+        mod.bind(**bind)
     assert not mod.binded
 
 
@@ -129,22 +139,57 @@ def test_a_label_that_is_not_named_is_no_parameter_by_mistake():
         Module(NET, label_names=None).bind([("data", (8, 3))], [("out_label", (8, 1))])
 
 
-def test_gradients_of_inputs_need_training():
-    mod = Module(NET, label_names=LABELS)
-    with pytest.raises(ValueError, match="inputs_need_grad=True needs for_training=True"):
-        mod.bind([("data", (8, 3))], for_training=False, inputs_need_grad=True)
-    assert not mod.binded
-
-
-def test_a_second_bind_says_that_it_changes_nothing():
+@pytest.mark.parametrize(
+    ("call", "warning"),
+    [
+        pytest.param(
+            lambda mod: mod.bind([("data", (4, 3))], [("out_label", (4, 1))]),
+            r"Module\.bind: already bound.*\(8, 3\).*\(4, 3\).*force_rebind=True",
+            id="bind to other shapes",
+        ),
+        pytest.param(
+            lambda mod: mod.bind([("data", (8, 3))], [("out_label", (8, 1))]),
+            r"already bound, so this call changes nothing\. Set force_rebind",
+            id="bind to the same shapes",
+        ),
+        pytest.param(
+            lambda mod: mod.init_params(mx.init.Zero()),
+            r"Module\.init_params.*force_init=True",
+            id="init_params",
+        ),
+        pytest.param(
+            lambda mod: mod.set_params(given(), {}, force_init=False), "force_init", id="set_params"
+        ),
+        pytest.param(
+            lambda mod: mod.set_params(given(), {}, allow_missing=True, force_init=False),
+            "force_init",
+            id="set_params, allow_missing",
+        ),
+        pytest.param(
+            lambda mod: mod.init_optimizer(optimizer="adam"),
+            r"Module\.init_optimizer.*force_init=True",
+            id="init_optimizer",
+        ),
+    ],
+)
+def test_a_second_call_changes_nothing_and_warns(call, warning):
     mod = module()
-    with pytest.warns(
-        UserWarning, match=r"Module\.bind: already bound.*\(8, 3\).*\(4, 3\).*force_rebind=True"
-    ):
-        mod.bind([("data", (4, 3))], [("out_label", (4, 1))])
-    with pytest.warns(UserWarning, match=r"already bound, so this call changes nothing\. Set force_rebind"):
-        mod.bind([("data", (8, 3))], [("out_label", (8, 1))])
-    assert mod.data_shapes == [("data", (8, 3))]
+    mod.init_optimizer()
+    first = mod._optimizer
+    with pytest.warns(UserWarning, match=warning):
+        call(mod)
+    assert mod.data_shapes == [("data", (8, 3))] and weight(mod).tolist() == [[1, 1, 1]]
+    assert mod._optimizer is first
+
+
+def test_a_second_call_that_is_forced_counts():
+    mod = module()
+    mod.init_optimizer()
+    first = mod._optimizer
+    mod.init_optimizer(optimizer="adam", force_init=True)
+    assert mod._optimizer is not first
+    mod.init_params(mx.init.Constant(2), force_init=True)
+    assert weight(mod).tolist() == [[2, 2, 2]]
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -178,101 +223,133 @@ def test_several_devices_need_a_row_each():
         module(rows=1, devices=2)
 
 
-# ---- parameters --------------------------------------------------------------------------------------------------
-
-
 def given(**changes):
     return {"fc_weight": nd.ones((1, 3)) * 5, "fc_bias": nd.ones((1,)) * 6, **changes}
 
 
-def test_parameters_are_copied_in_and_out():
-    mod, params = module(), given()
-    mod.set_params(params, {})
+@pytest.mark.parametrize(
+    "put",
+    [
+        pytest.param(lambda mod, params: mod.set_params(params, {}), id="set_params"),
+        pytest.param(
+            lambda mod, params: mod.init_params(arg_params=params, aux_params={}, force_init=True),
+            id="init_params",
+        ),
+    ],
+)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_parameters_are_copied_in_and_out(put, devices):
+    mod, params = module(devices=devices), given()
+    put(mod, params)
     params["fc_weight"][:] = 0
     mod.get_params()[0]["fc_weight"][:] = 0
     assert weight(mod).tolist() == [[5, 5, 5]]
-    params = given()
-    mod.init_params(arg_params=params, aux_params={}, force_init=True)
-    params["fc_weight"][:] = 0
-    assert weight(mod).tolist() == [[5, 5, 5]]
 
 
-def test_a_missing_parameter_is_named_and_leaves_the_module_uninitialised():
-    mod = module(init=False)
-    with pytest.raises(
-        RuntimeError, match=r"'fc_bias' is not among the given parameters\. Set allow_missing=True"
-    ):
-        mod.init_params(arg_params={"fc_weight": nd.ones((1, 3))})
-    assert not mod.params_initialized
-    mod.init_params(mx.init.Constant(9), arg_params={"fc_weight": nd.ones((1, 3))}, allow_missing=True)
-    found = mod.get_params()[0]
-    assert found["fc_weight"].asnumpy().tolist() == [[1, 1, 1]] and found["fc_bias"].asnumpy().tolist() == [0]
+def fails_at_the_bias(name, array):
+    array[:] = 1
+    if "bias" in name:
+        raise KeyError(name)
 
 
 @pytest.mark.parametrize(
-    ("params", "error", "says"),
+    ("first", "error", "says"),
     [
-        (given(fc_weight=nd.ones((1, 4))), ValueError, "'fc_weight' must have shape (1, 3); got (1, 4)"),
-        (given(fc_weight=[1]), TypeError, "'fc_weight' must be an NDArray; got list"),
+        pytest.param(
+            dict(arg_params={"fc_weight": nd.ones((1, 3))}),
+            RuntimeError,
+            "'fc_bias' is not among the given parameters. Set allow_missing=True",
+            id="a missing parameter",
+        ),
+        pytest.param(
+            dict(arg_params=given(fc_weight=nd.ones((1, 4)))),
+            ValueError,
+            "'fc_weight' must have shape (1, 3); got (1, 4)",
+            id="another shape",
+        ),
+        pytest.param(
+            dict(arg_params=given(fc_weight=[1])),
+            TypeError,
+            "'fc_weight' must be an NDArray; got list",
+            id="a list",
+        ),
+        pytest.param(
+            dict(initializer=fails_at_the_bias), KeyError, "fc_bias", id="an initializer that fails"
+        ),
     ],
 )
-def test_parameters_that_do_not_fit(params, error, says):
-    for devices in (1, 2):
-        mod = module(init=False, devices=devices)
-        with pytest.raises(error, match=re.escape(says)):
-            mod.init_params(arg_params=params)
-        assert not mod.params_initialized
-
-
-def test_an_initializer_that_fails_leaves_the_module_uninitialised():
-    def bad(name, array):
-        array[:] = 1
-        if "bias" in name:
-            raise KeyError(name)
-
-    mod = module(init=False)
-    with pytest.raises(KeyError):
-        mod.init_params(bad)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_first_values_that_fail_leave_the_module_uninitialised(first, error, says, devices):
+    mod = module(init=False, devices=devices)
+    with pytest.raises(error, match=re.escape(says)):
+        mod.init_params(**first)
     assert not mod.params_initialized and not mod._exec_group.param_arrays[0][0].asnumpy().any()
 
 
-def test_an_initializer_on_the_variable_wins():
-    net = S.FullyConnected(DATA, weight=S.var("w_weight", init=mx.init.Constant(7)), num_hidden=1, name="fc")
-    mod = module(net=net, label_names=None)
-    assert mod.get_params()[0]["w_weight"].asnumpy().tolist() == [[7, 7, 7]]
+OWN_INITIALIZER = S.FullyConnected(
+    DATA, weight=S.var("w_weight", init=mx.init.Constant(7)), num_hidden=1, name="fc"
+)
 
 
-@pytest.mark.parametrize("extra", [{"other_weight": nd.ones((2,))}])
-def test_extra_names(extra):
+@pytest.mark.parametrize(
+    ("net", "first", "expected"),
+    [
+        pytest.param(
+            NET,
+            dict(
+                initializer=mx.init.Constant(9), arg_params={"fc_weight": nd.ones((1, 3))}, allow_missing=True
+            ),
+            {"fc_weight": [[1, 1, 1]], "fc_bias": [0]},
+            id="given values before the initializer",
+        ),
+        pytest.param(
+            OWN_INITIALIZER,
+            dict(initializer=mx.init.One()),
+            {"w_weight": [[7, 7, 7]], "fc_bias": [0]},
+            id="the variable's initializer before the module's",
+        ),
+    ],
+)
+def test_where_first_values_come_from(net, first, expected):
+    mod = module(init=False, net=net, label_names=LABELS if net is NET else None)
+    mod.init_params(**first)
+    assert {name: value.asnumpy().tolist() for name, value in mod.get_params()[0].items()} == expected
+
+
+OTHER = {"other_weight": nd.ones((2,))}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ((given(**OTHER), {}, True), ValueError, "no argument 'other_weight'"),
+        ((given(), OTHER, True), ValueError, "no auxiliary state 'other_weight'"),
+        (({"fc_bias": nd.ones((1,))}, {}), RuntimeError, "'fc_weight' is not among the given"),
+    ],
+    ids=["extra argument", "extra auxiliary state", "missing argument"],
+)
+def test_names_that_set_params_refuses(arguments, error, says):
+    with pytest.raises(error, match=says):
+        module().set_params(*arguments)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        pytest.param(lambda mod: mod.set_params(given(fc_bias=nd.ones((1,)) * 3, **OTHER), OTHER), id="all"),
+        pytest.param(
+            lambda mod: mod.set_params(
+                {"fc_bias": nd.ones((1,)) * 3, **OTHER}, OTHER, allow_missing=True, allow_extra=True
+            ),
+            id="some",
+        ),
+    ],
+)
+def test_extra_names_beside_the_modules_own(again):
     mod = module(init=False)
-    mod.init_params(arg_params=given(**extra), aux_params=extra)
-    mod.set_params(given(**extra), extra)
-    with pytest.raises(ValueError, match="no argument 'other_weight'"):
-        mod.set_params(given(**extra), {}, allow_missing=True)
-    with pytest.raises(ValueError, match="no auxiliary state 'other_weight'"):
-        mod.set_params(given(), extra, allow_missing=True)
-    mod.set_params({"fc_bias": nd.ones((1,)) * 3, **extra}, extra, allow_missing=True, allow_extra=True)
+    mod.init_params(arg_params=given(**OTHER), aux_params=OTHER)
+    again(mod)
     assert mod.get_params()[0]["fc_bias"].asnumpy().tolist() == [3] and weight(mod).tolist() == [[5, 5, 5]]
-    with pytest.raises(RuntimeError, match="'fc_weight' is not among the given"):
-        mod.set_params({"fc_bias": nd.ones((1,))}, {})
-
-
-def test_second_calls_change_nothing_and_say_so():
-    mod = module()
-    with pytest.warns(UserWarning, match=r"Module\.init_params.*force_init=True"):
-        mod.init_params(mx.init.Zero())
-    for allow_missing in (False, True):
-        with pytest.warns(UserWarning, match="force_init"):
-            mod.set_params(given(), {}, allow_missing=allow_missing, force_init=False)
-    assert weight(mod).tolist() == [[1, 1, 1]]
-    mod.init_optimizer()
-    first = mod._optimizer
-    with pytest.warns(UserWarning, match=r"Module\.init_optimizer.*force_init=True"):
-        mod.init_optimizer(optimizer="adam")
-    assert mod._optimizer is first
-    mod.init_optimizer(optimizer="adam", force_init=True)
-    assert mod._optimizer is not first
-    mod.init_params(mx.init.Constant(2), force_init=True)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -312,9 +389,6 @@ def test_files_of_parameters(tmp_path):
         ValueError, match=r"it\.params: names must begin with 'arg:' or 'aux:'; got 'fc_weight'"
     ):
         mod.load_params(path)
-
-
-# ---- optimizer and store -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -363,33 +437,48 @@ def test_an_optimizer_that_fails_is_not_there(kwargs, error, says, devices):
     assert not mod.optimizer_initialized and mod._kvstore is None
 
 
-def test_steps_come_in_order():
-    unbound, bound = Module(NET, label_names=LABELS), module(init=False)
-    for call, says in (
-        (lambda: unbound.init_params(), r"init_params\(\) needs bind\(\) first"),
-        (lambda: bound.init_optimizer(), r"init_optimizer\(\) needs bind\(\) and init_params\(\) first"),
-        (lambda: unbound.forward(batch()), r"forward\(\) needs bind\(\) first"),
-        (lambda: bound.forward(batch()), r"forward\(\) needs init_params\(\) first"),
-        (lambda: bound.get_params(), r"get_params\(\) needs init_params\(\) first"),
-        (lambda: module().update(), r"update\(\) needs init_optimizer\(\) first"),
-        (lambda: bound.score([], "acc"), r"score\(\) needs init_params\(\) first"),
-        (
-            lambda: module().save_optimizer_states("x"),
-            r"save_optimizer_states\(\) needs init_optimizer\(\) first",
-        ),
-        (
-            lambda: Module(NET, label_names=LABELS).borrow_optimizer(module()),
-            r"shared_module needs init_optimizer\(\)",
-        ),
-    ):
-        with pytest.raises(mx.MXNetError, match=says):
-            call()
+def unbound():
+    return Module(NET, label_names=LABELS)
+
+
+def without_values():
+    return module(init=False)
+
+
+def for_prediction():
     mod = module(for_training=False)
     mod.init_optimizer()
     mod.forward(batch())
-    for call, says in ((mod.backward, "for_training=True"), (mod.update, "for_training=True")):
-        with pytest.raises(mx.MXNetError, match=says):
-            call()
+    return mod
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "says"),
+    [
+        (unbound, lambda mod: mod.init_params(), "init_params() needs bind() first"),
+        (unbound, lambda mod: mod.forward(batch()), "forward() needs bind() first"),
+        (unbound, lambda mod: mod.borrow_optimizer(module()), "shared_module needs init_optimizer()"),
+        (
+            without_values,
+            lambda mod: mod.init_optimizer(),
+            "init_optimizer() needs bind() and init_params() first",
+        ),
+        (without_values, lambda mod: mod.forward(batch()), "forward() needs init_params() first"),
+        (without_values, lambda mod: mod.get_params(), "get_params() needs init_params() first"),
+        (without_values, lambda mod: mod.score([], "acc"), "score() needs init_params() first"),
+        (module, lambda mod: mod.update(), "update() needs init_optimizer() first"),
+        (
+            module,
+            lambda mod: mod.save_optimizer_states("x"),
+            "save_optimizer_states() needs init_optimizer() first",
+        ),
+        (for_prediction, lambda mod: mod.backward(), "for_training=True"),
+        (for_prediction, lambda mod: mod.update(), "for_training=True"),
+    ],
+)
+def test_steps_come_in_order(make, call, says):
+    with pytest.raises(mx.MXNetError, match=re.escape(says)):
+        call(make())
 
 
 def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays():
@@ -402,16 +491,22 @@ def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays():
     assert mod._optimizer.rescale_grad == 3
 
 
-def test_rescale_grad_counts_the_workers_of_a_synchronous_store():
-    for capabilities, workers in (
-        (mx.kvstore.Capabilities(spans_processes=True), 3),
-        (mx.kvstore.Capabilities(spans_processes=True, compresses=True), 3),
-        (mx.kvstore.Capabilities(spans_processes=True, is_synchronous=False), 1),
-    ):
-        class_body = {"num_workers": 3, "capabilities": capabilities}
-        mod = module(rows=8)
-        mod.init_optimizer(kvstore=type("Distributed", (mx.kvstore.KVStore,), class_body)("mine"))
-        assert mod._optimizer.rescale_grad == 1 / (8 * workers)
+@pytest.mark.parametrize(
+    ("capabilities", "workers"),
+    [
+        pytest.param(dict(spans_processes=True), 3, id="synchronous"),
+        pytest.param(dict(spans_processes=True, compresses=True), 3, id="compressed"),
+        pytest.param(dict(spans_processes=True, is_synchronous=False), 1, id="asynchronous"),
+    ],
+)
+def test_rescale_grad_counts_the_workers_of_a_synchronous_store(capabilities, workers):
+    class Distributed(mx.kvstore.KVStore):
+        num_workers = 3
+
+    Distributed.capabilities = mx.kvstore.Capabilities(**capabilities)
+    mod = module(rows=8)
+    mod.init_optimizer(kvstore=Distributed("mine"))
+    assert mod._optimizer.rescale_grad == 1 / (8 * workers)
 
 
 def test_an_optimizer_object_with_another_rescale_grad_is_used_with_a_warning():
@@ -475,14 +570,15 @@ def test_batch_norm_on_devices_takes_each_ones_own_statistics():
     assert means == [1, 20] and mod.get_params()[1]["bn_moving_mean"].asnumpy()[0] == 10.5
 
 
-def test_accumulating_gradients():
-    wanted, mod = module(rows=8), module(rows=4, grad_req="add")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_accumulating_gradients(devices):
+    wanted, mod = module(rows=8, devices=devices), module(rows=4, devices=devices, grad_req="add")
     for each in (wanted, mod):
         each.init_optimizer(optimizer_params={"learning_rate": 0.1, "rescale_grad": 0.125})
     whole = batch(8)
     step(wanted, whole)
-    for part in (slice(0, 4), slice(4, 8)):
-        mod.forward_backward(DataBatch([whole.data[0][part]], [whole.label[0][part]]))
+    for half in (slice(0, 4), slice(4, 8)):
+        mod.forward_backward(DataBatch([whole.data[0][half]], [whole.label[0][half]]))
     mod.update()
     for arrays in mod._exec_group.grad_arrays:
         for array in arrays:
@@ -490,41 +586,36 @@ def test_accumulating_gradients():
     assert np.allclose(weight(mod), weight(wanted))
 
 
-def test_fixed_parameters_stay():
-    mod = module(fixed_param_names=["fc_weight"])
-    mod.init_optimizer(optimizer_params={"learning_rate": 0.5})
+@pytest.mark.parametrize(
+    ("devices", "kvstore"), [(1, None), (2, None), (2, "local")], ids=["one device", "two", "two and a store"]
+)
+def test_fixed_parameters_stay(devices, kvstore):
+    mod = module(devices=devices, fixed_param_names=["fc_weight"])
+    mod.init_optimizer(kvstore=kvstore, optimizer_params={"learning_rate": 0.5})
     step(mod, batch())
     assert weight(mod).tolist() == [[1, 1, 1]] and mod.get_params()[0]["fc_bias"].asnumpy()[0] != 0
-    assert mod._exec_group.grad_arrays[0] == [None] and mod._fixed_param_names == ["fc_weight"]
+    assert mod._exec_group.grad_arrays[0] == [None] * devices and mod._fixed_param_names == ["fc_weight"]
 
 
-def test_a_shared_module_shares_parameters_and_optimizer():
-    first = module(rows=8)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_shared_module_shares_parameters_and_optimizer(devices):
+    first = module(rows=8, devices=devices)
     first.init_optimizer(optimizer_params={"learning_rate": 0.1})
-    second = Module(NET, label_names=LABELS)
+    second = Module(NET, label_names=LABELS, context=[mx.cpu(k) for k in range(devices)])
     second.bind([("data", (4, 3))], [("out_label", (4, 1))], shared_module=first)
     assert second.params_initialized and second._optimizer is first._optimizer
     step(second, batch(4))
     assert np.array_equal(weight(first), weight(second)) and weight(first).tolist() != [[1, 1, 1]]
-    with pytest.raises(mx.MXNetError, match=r"shared_module needs bind\(\) and init_params\(\) first"):
-        Module(NET, label_names=LABELS).bind([("data", (4, 3))], shared_module=module(init=False))
-    with pytest.raises(ValueError, match="shared_module must be on the same devices"):
-        Module(NET, label_names=LABELS, context=[mx.cpu(0), mx.cpu(1)]).bind(
-            [("data", (4, 3))], shared_module=first
-        )
 
 
-# ---- batches -----------------------------------------------------------------------------------------------------
-
-
-def test_the_mode_of_forward_is_that_of_bind_unless_given():
+@pytest.mark.parametrize("for_training", [True, False])
+@pytest.mark.parametrize("is_train", [None, True, False])
+def test_the_mode_of_forward_is_that_of_bind_unless_given(for_training, is_train):
     net = S.Dropout(DATA, p=0.5, name="drop")
-    for for_training in (True, False):
-        mod = module(net=net, label_names=None, for_training=for_training, rows=100)
-        for is_train in (None, True, False):
-            mod.forward(DataBatch([nd.ones((100, 3))]), is_train=is_train)
-            dropped = not mod.get_outputs()[0].asnumpy().all()
-            assert dropped == (for_training if is_train is None else is_train)
+    mod = module(net=net, label_names=None, for_training=for_training, rows=100)
+    mod.forward(DataBatch([nd.ones((100, 3))]), is_train=is_train)
+    dropped = not mod.get_outputs()[0].asnumpy().all()
+    assert dropped == (for_training if is_train is None else is_train)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -662,49 +753,64 @@ def test_a_layout_says_which_axis_is_the_batch():
     assert mod.get_outputs()[0].asnumpy().ravel().tolist() == data.sum(axis=(0, 2)).tolist()
 
 
-# ---- states ------------------------------------------------------------------------------------------------------
-
-STATEFUL = S.broadcast_add(DATA, S.var("h"), name="sum")
-
-
-def stateful(devices):
-    mod = Module(STATEFUL, label_names=None, state_names=["h"], context=[mx.cpu(k) for k in range(devices)])
+def stateful(devices=1):
+    mod = Module(S.elemwise_add(DATA, S.var("h"), name="sum"), label_names=None, state_names=["h"],
+                 context=[mx.cpu(k) for k in range(devices)])  # fmt: skip
     mod.bind([("data", (4, 3))])
     mod.init_params()
     return mod
 
 
+WHOLE = nd.array(np.arange(12).reshape(4, 3))
+
+
+def test_a_state_is_no_parameter_and_starts_at_zero():
+    mod = stateful()
+    assert mod.get_params()[0] == {} and not mod.get_states()[0].asnumpy().any()
+
+
 @pytest.mark.parametrize("devices", [1, 2])
-def test_states(devices):
-    mod = Module(S.elemwise_add(DATA, S.var("h"), name="sum"), label_names=None, state_names=["h"],
-                 context=[mx.cpu(k) for k in range(devices)])  # fmt: skip
-    mod.bind([("data", (4, 3))])
-    mod.init_params()
-    assert mod.get_params()[0] == {} and not mod.get_states()[0].asnumpy().any()  # states start at zero
-    mod.set_states(value=2)
-    mod.forward(batch(4), is_train=False)
-    assert np.allclose(mod.get_outputs()[0].asnumpy(), batch(4).data[0].asnumpy() + 2)
-    whole = nd.array(np.arange(12).reshape(4, 3))
-    mod.set_states(states=[whole])
-    assert np.array_equal(mod.get_states()[0].asnumpy(), whole.asnumpy())
-    mod.set_states(value=0)
-    mod.set_states(states=[[whole[k * 4 // devices : (k + 1) * 4 // devices] for k in range(devices)]])
-    assert np.array_equal(mod.get_states()[0].asnumpy(), whole.asnumpy())
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(lambda devices: dict(value=2), np.full((4, 3), 2), id="one value"),
+        pytest.param(lambda devices: dict(states=[WHOLE]), WHOLE.asnumpy(), id="the whole batch"),
+        pytest.param(
+            lambda devices: dict(
+                states=[[WHOLE[k * 4 // devices : (k + 1) * 4 // devices] for k in range(devices)]]
+            ),
+            WHOLE.asnumpy(),
+            id="by device",
+        ),
+    ],
+)
+def test_states(given, expected, devices):
+    mod = stateful(devices)
+    mod.set_states(**given(devices))
+    assert np.array_equal(mod.get_states()[0].asnumpy(), expected)
     assert len(mod.get_states(merge_multi_context=False)[0]) == devices
+    mod.forward(batch(4), is_train=False)
+    assert np.allclose(mod.get_outputs()[0].asnumpy(), batch(4).data[0].asnumpy() + expected)
     mod.set_states(states=mod.get_outputs(merge_multi_context=False))
+    assert np.array_equal(mod.get_states()[0].asnumpy(), mod.get_outputs()[0].asnumpy())
     mod.forward(batch(2), is_train=False)  # another batch size: states of that size, from zero
     assert np.allclose(mod.get_outputs()[0].asnumpy(), batch(2).data[0].asnumpy())
-    for kwargs, says in (
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
         ({}, "needs either states or value; got neither"),
-        (dict(states=[whole], value=1), "got both"),
+        (dict(states=[WHOLE], value=1), "got both"),
         (dict(states=[]), r"states must hold an array for each of \['h'\]; got 0"),
         (dict(states=[nd.ones((9, 3))]), "'h' must have"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            mod.set_states(**kwargs)
-
-
-# ---- names that programs reach for -------------------------------------------------------------------------------
+    ],
+    ids=["neither", "both", "none", "another shape"],
+)
+def test_states_that_are_refused(given, says, devices):
+    with pytest.raises(ValueError, match=says):
+        stateful(devices).set_states(**given)
 
 
 def test_private_names_that_programs_read_and_assign_to():
@@ -728,24 +834,30 @@ def test_private_names_that_programs_read_and_assign_to():
     assert weight(mod).tolist() == [[5, 5, 5]]
 
 
-def test_flags_that_programs_set():
+FLAGS = {
+    "binded": lambda mod: mod.bind([("data", (4, 3))], [("out_label", (4, 1))]),
+    "params_initialized": lambda mod: mod.init_params(mx.init.One()),
+    "optimizer_initialized": lambda mod: mod.init_optimizer(),
+}
+
+
+@pytest.mark.parametrize(("flag", "call"), FLAGS.items(), ids=FLAGS)
+def test_a_flag_that_a_program_clears_lets_it_call_again(flag, call):
     mod = module()
     mod.init_optimizer()
-    mod.binded = False
-    assert not mod.binded and mod.params_initialized
-    mod.bind([("data", (4, 3))], [("out_label", (4, 1))])
-    assert weight(mod).tolist() == [[1, 1, 1]]
-    mod.params_initialized = False
-    mod.init_params(mx.init.Zero())
-    mod.optimizer_initialized = False
+    setattr(mod, flag, False)
+    assert [getattr(mod, each) for each in FLAGS] == [each != flag for each in FLAGS]
+    call(mod)
+    assert getattr(mod, flag) and weight(mod).tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_flag_can_be_set_only_where_it_holds(flag):
+    mod = module()
     mod.init_optimizer()
-    for flag in ("binded", "params_initialized", "optimizer_initialized"):
-        setattr(mod, flag, True)
-        with pytest.raises(mx.MXNetError, match=flag):
-            setattr(Module(NET, label_names=LABELS), flag, True)
-
-
-# ---- checkpoints -------------------------------------------------------------------------------------------------
+    setattr(mod, flag, True)
+    with pytest.raises(mx.MXNetError, match=flag):
+        setattr(Module(NET, label_names=LABELS), flag, True)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -799,24 +911,53 @@ def test_a_loaded_module_gives_its_parameters_before_it_is_bound(tmp_path):
     assert loaded.predict(np.ones((2, 3))).asnumpy().tolist() == [[3], [3]]
 
 
-# ---- parameters of another module --------------------------------------------------------------------------------
-
-
 def two_layers(order="ab"):
     a, b = (S.FullyConnected(DATA, num_hidden=1, name=name) for name in order)
     return S.LinearRegressionOutput(a + b, name="out")
 
 
-def test_a_shared_module_must_have_all_parameters():
+@pytest.mark.parametrize(
+    ("shared", "other", "error", "says"),
+    [
+        pytest.param(
+            lambda: module(init=False),
+            dict(symbol=NET),
+            mx.MXNetError,
+            r"shared_module needs bind\(\) and init_params\(\) first",
+            id="without values",
+        ),
+        pytest.param(
+            module,
+            dict(symbol=NET, context=[mx.cpu(0), mx.cpu(1)]),
+            ValueError,
+            "shared_module must be on the same devices",
+            id="on other devices",
+        ),
+        pytest.param(
+            lambda: module(net=two_layers("ab")),
+            dict(symbol=two_layers("ac")),
+            ValueError,
+            "shared_module must have all parameters.*it lacks 'c_weight', 'c_bias'",
+            id="of another layer",
+        ),
+        pytest.param(
+            lambda: module(net=two_layers("ab")),
+            dict(symbol=S.BatchNorm(DATA, name="bn"), label_names=[]),
+            ValueError,
+            "shared_module must have all parameters.*it lacks 'bn_gamma'",
+            id="of another network",
+        ),
+    ],
+)
+def test_a_shared_module_that_does_not_fit(shared, other, error, says):
+    mod = Module(**{"label_names": LABELS, **other})
+    with pytest.raises(error, match=says):
+        mod.bind([("data", (8, 3))], shared_module=shared())
+    assert not mod.binded
+
+
+def test_a_borrowed_optimizer_must_know_all_parameters():
     one = module(net=two_layers("ab"))
-    for net, missing in (
-        (two_layers("ac"), "'c_weight', 'c_bias'"),
-        (S.BatchNorm(DATA, name="bn"), "'bn_gamma'"),
-    ):
-        other = Module(net, label_names=[name for name in LABELS if name in net.list_arguments()])
-        with pytest.raises(ValueError, match=f"shared_module must have all parameters.*it lacks {missing}"):
-            other.bind([("data", (8, 3))], shared_module=one)
-        assert not other.binded
     one.init_optimizer()
     with pytest.raises(ValueError, match=r"shared_module must have all parameters.*it lacks 'fc_weight'"):
         module().borrow_optimizer(one)

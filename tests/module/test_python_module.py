@@ -46,33 +46,56 @@ def loss(train=True, bind=True, **kwargs):
     return made
 
 
+@pytest.mark.parametrize(
+    ("name", "unbound", "bound"),
+    [
+        ("output_names", ["double_output"], ["double_output"]),
+        ("data_names", ["data"], ["data"]),
+        ("data_shapes", None, DATA),
+        ("label_shapes", None, LABEL),
+        ("output_shapes", None, [("double_output", (4, 3))]),
+        ("binded", False, True),
+        ("params_initialized", False, True),
+        ("optimizer_initialized", False, True),
+    ],
+)
+def test_what_a_module_without_parameters_reports(name, unbound, bound):
+    made = Double()
+    assert getattr(made, name) == unbound
+    made.bind(DATA, LABEL)
+    made.init_params()
+    made.init_optimizer()
+    assert getattr(made, name) == bound
+
+
 def test_a_module_without_parameters_has_nothing_to_do():
     made = Double()
-    assert made.output_names == ["double_output"] and made.data_names == ["data"]
-    assert (made.data_shapes, made.label_shapes, made.output_shapes) == (None, None, None)
-    assert not made.binded and not made.params_initialized and not made.optimizer_initialized
     made.bind(DATA, LABEL)
     made.bind(DATA, LABEL)  # as good as the first: it holds no memory
     made.init_params()
     made.init_optimizer()
     made.update()
     made.install_monitor(None)
-    assert made.binded and made.params_initialized and made.optimizer_initialized
     assert made.get_params() == ({}, {}) and made.trained_params() == {} and made.get_states() == []
-    assert made.output_shapes == [("double_output", (4, 3))] and made.label_shapes == LABEL
     assert made.predict(np.ones((2, 3), "float32")).asnumpy().tolist() == [[2] * 3] * 2
     made.set_states([])
     with pytest.raises(ValueError, match="it has no states"):
         made.set_states(value=1)
 
 
-def test_what_a_subclass_must_define():
-    made = PythonModule(["data"], None, "out")
-    with pytest.raises(mx.MXNetError, match=r"must define _compute_output_shapes\(\)"):
-        made.bind(DATA)
-    for call in ("forward", "backward", "get_outputs", "get_input_grads"):
-        with pytest.raises(mx.MXNetError, match=rf"PythonModule: must define {call}\(\)"):
-            getattr(made, call)(*[None] * (call == "forward"))
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (lambda made: made.bind(DATA), "_compute_output_shapes"),
+        (lambda made: made.forward(None), "forward"),
+        (lambda made: made.backward(), "backward"),
+        (lambda made: made.get_outputs(), "get_outputs"),
+        (lambda made: made.get_input_grads(), "get_input_grads"),
+    ],
+)
+def test_what_a_subclass_must_define(call, missing):
+    with pytest.raises(mx.MXNetError, match=rf"PythonModule: must define {missing}\(\)"):
+        call(PythonModule(["data"], None, "out"))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +131,6 @@ def test_a_metric():
         made.update_metric(metric, [batch().label], pre_sliced=True)
 
 
-# ---- the loss ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kwargs", "error", "says"),
     [
@@ -133,36 +153,72 @@ def test_a_loss():
         made.get_outputs()[0] is one.data[0]
         and made.get_outputs(merge_multi_context=False)[0][0] is one.data[0]
     )
-    made.backward()
-    (grad,) = made.get_input_grads()
-    assert np.array_equal(grad.asnumpy(), one.data[0].asnumpy() * 2)
-    assert made.get_input_grads(merge_multi_context=False)[0][0] is grad
     made.forward(batch(2, label=False), is_train=False)
     assert made.get_outputs()[0].shape == (2, 3)
 
 
-def test_steps_come_in_order():
-    made = loss(bind=False)
-    for call in ("get_outputs", "get_input_grads"):
-        with pytest.raises(
-            mx.MXNetError, match=rf"PythonLossModule\.{call}\(\) needs (forward|backward)\(\) first"
-        ):
-            getattr(made, call)()
-    with pytest.raises(mx.MXNetError, match=r"backward\(\) needs bind\(for_training=True\)"):
-        made.backward()
-    made.bind(DATA, LABEL)
-    with pytest.raises(mx.MXNetError, match=r"backward\(\) needs forward\(\) first"):
-        made.backward()
+def unbound():
+    return loss(bind=False)
+
+
+def after_inference():
+    made = loss()
     made.forward(batch(label=False), is_train=False)
-    with pytest.raises(mx.MXNetError, match=r"backward\(\) needs forward\(\) with labels first"):
-        made.backward()
-    with pytest.raises(TypeError, match=r"a batch for training must have label, for \['softmax_label'\]"):
-        made.forward(batch(label=False))
+    return made
+
+
+def after_forward():
+    made = loss()
     made.forward(batch())
-    with pytest.raises(mx.MXNetError, match=r"get_input_grads\(\) needs backward\(\) first"):
-        made.get_input_grads()
-    with pytest.raises(ValueError, match="out_grads must be None, for it is a loss"):
-        made.backward([nd.ones((4, 3))])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "error", "says"),
+    [
+        (unbound, lambda made: made.get_outputs(), mx.MXNetError, "get_outputs() needs forward() first"),
+        (
+            unbound,
+            lambda made: made.get_input_grads(),
+            mx.MXNetError,
+            "get_input_grads() needs backward() first",
+        ),
+        (
+            unbound,
+            lambda made: made.backward(),
+            mx.MXNetError,
+            "backward() needs bind(for_training=True)",
+        ),
+        (loss, lambda made: made.backward(), mx.MXNetError, "backward() needs forward() first"),
+        (
+            after_inference,
+            lambda made: made.backward(),
+            mx.MXNetError,
+            "backward() needs forward() with labels first",
+        ),
+        (
+            loss,
+            lambda made: made.forward(batch(label=False)),
+            TypeError,
+            "a batch for training must have label, for ['softmax_label']",
+        ),
+        (
+            after_forward,
+            lambda made: made.get_input_grads(),
+            mx.MXNetError,
+            "PythonLossModule.get_input_grads() needs backward() first",
+        ),
+        (
+            after_forward,
+            lambda made: made.backward([nd.ones((4, 3))]),
+            ValueError,
+            "out_grads must be None, for it is a loss",
+        ),
+    ],
+)
+def test_steps_come_in_order(make, call, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        call(make())
 
 
 @pytest.mark.parametrize(
@@ -184,16 +240,31 @@ def test_functions_that_give_no_gradient(function, error, says):
         made.backward()
 
 
-def test_a_subclass_may_compute_the_gradient():
-    class Mine(PythonLossModule):
-        def _backward_impl(self):
-            self._scores_grad = self._scores - 1
+class MinusOne(PythonLossModule):
+    def _backward_impl(self):
+        self._scores_grad = self._scores - 1
 
-    made = Mine()
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        pytest.param(lambda: loss(bind=False), lambda scores: scores * 2, id="a function in NumPy"),
+        pytest.param(
+            lambda: loss(bind=False, grad_func=lambda scores, labels: scores + 1),
+            lambda scores: scores + 1,
+            id="a function of NDArrays",
+        ),
+        pytest.param(MinusOne, lambda scores: scores - 1, id="a method"),
+    ],
+)
+def test_what_computes_the_gradient(make, expected):
+    made = make()
     made.bind(DATA, LABEL)
     made.forward(batch())
     made.backward()
-    assert np.array_equal(made.get_input_grads()[0].asnumpy(), batch().data[0].asnumpy() - 1)
+    (grad,) = made.get_input_grads()
+    assert np.array_equal(grad.asnumpy(), expected(batch().data[0].asnumpy()))
+    assert made.get_input_grads(merge_multi_context=False)[0][0] is grad
 
 
 def test_a_python_module_between_two_others():

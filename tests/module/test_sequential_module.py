@@ -51,7 +51,7 @@ def step(made, one):
     made.update()
 
 
-def test_one_symbol_and_a_chain_learn_alike():
+def test_one_symbol_and_a_chain_learn_the_same():
     made = ready()
     hidden = S.FullyConnected(S.var("data"), num_hidden=4, name="body")
     whole = Module(S.SoftmaxOutput(S.FullyConnected(hidden, num_hidden=3, name="head"), name="softmax"))
@@ -63,16 +63,35 @@ def test_one_symbol_and_a_chain_learn_alike():
         assert np.allclose(made.get_params()[0][name].asnumpy(), value.asnumpy(), atol=1e-6)
 
 
-def test_what_it_says_of_itself():
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("binded", True),
+        ("params_initialized", True),
+        ("optimizer_initialized", True),
+        ("data_names", ["data"]),
+        ("output_names", ["softmax_output"]),
+        ("data_shapes", [("data", (4, 5))]),
+        ("label_shapes", [("softmax_label", (4,))]),
+        ("output_shapes", [("softmax_output", (4, 3))]),
+    ],
+)
+def test_what_a_chain_reports(name, expected):
+    assert getattr(ready(), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("data_names", []), ("output_names", []), ("symbol", None), ("binded", False)]
+)
+def test_what_an_empty_chain_reports(name, expected):
+    assert getattr(SequentialModule(), name) == expected
+
+
+def test_a_module_that_is_added_unbinds_the_chain():
     made = SequentialModule()
-    assert made.data_names == [] and made.output_names == [] and made.symbol is None and not made.binded
     assert made.add(body()) is made
     made.add(head(), take_labels=True, auto_wiring=True)
     ready(made)
-    assert made.binded and made.params_initialized and made.optimizer_initialized
-    assert made.data_names == ["data"] and made.output_names == ["softmax_output"]
-    assert made.data_shapes == [("data", (4, 5))] and made.label_shapes == [("softmax_label", (4,))]
-    assert made.output_shapes == [("softmax_output", (4, 3))]
     assert list(made.get_params()[0]) == ["body_weight", "body_bias", "head_weight", "head_bias"]
     made.add(body(name="more"), auto_wiring=True)
     assert not made.binded and not made.params_initialized and not made.optimizer_initialized
@@ -98,48 +117,96 @@ def test_bad_arguments(call, error, says):
     assert made._modules == []  # MXNet adds the module all the same
 
 
-def test_calls_in_the_wrong_order_say_which_is_missing():
-    unbound, bound, forward_only = chain(), chain(), ready(optimizer=False)
-    bound.bind([("data", (4, 5))], [("softmax_label", (4,))])
-    one = batch()
-    calls = {
-        "init_params": (),
-        "init_optimizer": (),
-        "forward": (one,),
-        "backward": (),
-        "get_params": (),
-        "get_outputs": (),
-        "get_input_grads": (),
-        "update_metric": (mx.metric.create("acc"), one.label),
-        "install_monitor": (None,),
-        "clear_gradients": (),
-        "run_state": (),
-    }
-    for name, arguments in calls.items():
-        with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name}\(\) needs bind\(\) first"):
-            getattr(unbound, name)(*arguments)
-    for name in ("data_shapes", "label_shapes", "output_shapes"):
-        with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name} needs bind\(\) first"):
-            getattr(unbound, name)
-    for name in ("init_optimizer", "forward", "backward", "get_params", "get_outputs", "update_metric"):
-        with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name}\(\) needs init_params\(\) first"):
-            getattr(bound, name)(*calls[name])
-    with pytest.raises(mx.MXNetError, match=r"update\(\) needs init_optimizer\(\) first"):
-        forward_only.update()
-    with pytest.raises(mx.MXNetError, match=r"needs bind\(inputs_need_grad=True\)"):
-        forward_only.get_input_grads()
-    forward_only.bind([("data", (4, 5))], for_training=False, force_rebind=True)
-    with pytest.raises(mx.MXNetError, match=r"backward\(\) needs bind\(for_training=True\)"):
-        forward_only.backward()
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        pytest.param(
+            lambda made: made.forward([batch()]),
+            TypeError,
+            "a batch must have data, a list of arrays; got list",
+            id="a batch",
+        ),
+        pytest.param(
+            lambda made: made.set_params({"body_weight": nd.ones((4, 5))}, {}),
+            RuntimeError,
+            "'body_bias' is not among the given parameters",
+            id="parameters",
+        ),
+    ],
+)
+def test_what_a_chain_refuses(call, error, says):
+    with pytest.raises(error, match=says):
+        call(ready())
 
 
-# ---- wiring ------------------------------------------------------------------------------------------------------
+def bound():
+    made = chain()
+    made.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    return made
+
+
+def for_prediction():
+    made = ready(optimizer=False)
+    made.bind([("data", (4, 5))], for_training=False, force_rebind=True)
+    return made
+
+
+CALLS = {
+    "init_params": (),
+    "init_optimizer": (),
+    "forward": (batch(),),
+    "backward": (),
+    "get_params": (),
+    "get_outputs": (),
+    "get_input_grads": (),
+    "update_metric": (mx.metric.create("acc"), batch().label),
+    "install_monitor": (None,),
+    "clear_gradients": (),
+    "run_state": (),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_need_bind(name):
+    with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name}\(\) needs bind\(\) first"):
+        getattr(chain(), name)(*CALLS[name])
+
+
+@pytest.mark.parametrize("name", ["data_shapes", "label_shapes", "output_shapes"])
+def test_properties_that_need_bind(name):
+    with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name} needs bind\(\) first"):
+        getattr(chain(), name)
+
+
+@pytest.mark.parametrize(
+    "name", ["init_optimizer", "forward", "backward", "get_params", "get_outputs", "update_metric"]
+)
+def test_calls_that_need_parameters(name):
+    with pytest.raises(mx.MXNetError, match=rf"SequentialModule\.{name}\(\) needs init_params\(\) first"):
+        getattr(bound(), name)(*CALLS[name])
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "says"),
+    [
+        (lambda: ready(optimizer=False), "update", "update() needs init_optimizer() first"),
+        (lambda: ready(optimizer=False), "get_input_grads", "needs bind(inputs_need_grad=True)"),
+        (for_prediction, "backward", "backward() needs bind(for_training=True)"),
+    ],
+    ids=["update", "get_input_grads", "backward"],
+)
+def test_calls_in_the_wrong_order_name_what_is_missing(make, name, says):
+    with pytest.raises(mx.MXNetError, match=re.escape(says)):
+        getattr(make(), name)()
 
 
 def test_outputs_go_to_inputs_of_their_names():
     made = ready(chain((body(), {}), (head("body_output"), {"take_labels": True})))
     step(made, batch())
     assert made._modules[1].data_shapes == [("body_output", (4, 4))]
+
+
+TWO_OUTPUTS = S.Group([S.identity(S.var("data"), name=name) for name in "ab"])
 
 
 @pytest.mark.parametrize(
@@ -150,24 +217,24 @@ def test_outputs_go_to_inputs_of_their_names():
             "module 1 has the inputs ['data']; the outputs before it are ['body_output']. Add it with auto_wiring",
         ),
         (
-            (
-                (
-                    Module(
-                        S.Group([S.identity(S.var("data"), name=name) for name in "ab"]), label_names=None
-                    ),
-                    {},
-                ),
-                (head(), WIRED),
-            ),
+            ((Module(TWO_OUTPUTS, label_names=None), {}), (head(), WIRED)),
             "module 1 has the inputs ['data']; got 2 arrays for them, ['a_output', 'b_output']",
         ),
     ],
+    ids=["other names", "one output too many"],
 )
 def test_wires_that_lead_nowhere(links, says):
     made = chain(*links)
     with pytest.raises(ValueError, match=re.escape(says)):
         made.bind([("data", (4, 5))], [("softmax_label", (4,))])
     assert not made.binded
+
+
+def test_names_of_parameters_must_differ():
+    made = chain((body(), {}), (body(), {"auto_wiring": True}))
+    made.bind([("data", (4, 4))])
+    with pytest.raises(ValueError, match="'body_weight' is in module 0 and in module 1"):
+        made.init_params()
 
 
 def test_labels_that_nobody_takes():
@@ -194,7 +261,7 @@ def test_several_modules_take_labels():
     assert made.label_shapes == [("softmax_label", (4,))]
 
 
-def test_types_and_batch_axes_go_on():
+def test_types_and_batch_axes_reach_the_next_module():
     time_major = S.transpose(S.var("data"), axes=(1, 0, 2), name="turned")
     time_major._set_attr(__layout__="TNC")
     first = Module(time_major, label_names=None, context=[mx.cpu(0), mx.cpu(1)])
@@ -211,20 +278,8 @@ def test_types_and_batch_axes_go_on():
     assert second.data_shapes[0].layout == "TNC"
 
 
-def test_names_of_parameters_must_differ():
-    made = chain((body(), {}), (body(), {"auto_wiring": True}))
-    made.bind([("data", (4, 4))])
-    with pytest.raises(ValueError, match="'body_weight' is in module 0 and in module 1"):
-        made.init_params()
-
-
-# ---- bind --------------------------------------------------------------------------------------------------------
-
-
-def test_a_second_bind():
+def test_a_forced_bind_keeps_parameters():
     made = ready()
-    with pytest.warns(UserWarning, match=r"SequentialModule\.bind: already bound"):
-        made.bind([("data", (2, 5))])
     step(made, batch())
     before = made.get_params()[0]["head_weight"].asnumpy()
     made.bind([("data", (2, 5))], [("softmax_label", (2,))], force_rebind=True)
@@ -273,15 +328,37 @@ def test_head_gradients():
     assert (made._modules[0]._exec_group.grad_arrays[0][0].asnumpy() == 4).all()
 
 
-# ---- parameters and optimizer ------------------------------------------------------------------------------------
-
-
-def test_second_calls_change_nothing_and_say_so():
+@pytest.mark.parametrize(
+    ("call", "warning"),
+    [
+        pytest.param(
+            lambda made: made.bind([("data", (2, 5))]),
+            r"SequentialModule\.bind: already bound",
+            id="bind",
+        ),
+        pytest.param(
+            lambda made: made.init_params(mx.init.Zero()),
+            r"SequentialModule\.init_params.*force_init=True",
+            id="init_params",
+        ),
+        pytest.param(
+            lambda made: made.init_optimizer(optimizer="adam"),
+            r"SequentialModule\.init_optimizer.*force_init=True",
+            id="init_optimizer",
+        ),
+    ],
+)
+def test_a_second_call_changes_nothing_and_warns(call, warning):
     made = ready()
-    with pytest.warns(UserWarning, match=r"SequentialModule\.init_params.*force_init=True"):
-        made.init_params(mx.init.Zero())
-    with pytest.warns(UserWarning, match=r"SequentialModule\.init_optimizer.*force_init=True"):
-        made.init_optimizer()
+    with pytest.warns(UserWarning, match=warning):
+        call(made)
+    assert made.data_shapes == [("data", (4, 5))]
+    assert np.allclose(made.get_params()[0]["head_weight"].asnumpy(), 0.1)
+    assert all(isinstance(module._optimizer, mx.optimizer.SGD) for module in made._modules)
+
+
+def test_another_optimizer_is_that_of_all_modules():
+    made = ready()
     made.init_optimizer(optimizer="adam", force_init=True)
     assert all(isinstance(module._optimizer, mx.optimizer.Adam) for module in made._modules)
 
@@ -303,8 +380,6 @@ def test_parameters_are_set_and_saved(tmp_path):
     step(made, batch())
     made.load_params(path)
     assert np.allclose(made.get_params()[0]["head_weight"].asnumpy(), 0.1)
-    with pytest.raises(RuntimeError, match="'body_bias' is not among the given parameters"):
-        made.set_params({"body_weight": nd.ones((4, 5))}, {})
 
 
 def test_one_optimizer_object_counts_each_parameter_by_itself():
@@ -325,20 +400,12 @@ def test_one_optimizer_object_counts_each_parameter_by_itself():
     assert not np.allclose(named.get_params()[0]["head_weight"].asnumpy(), 0.1)
 
 
-# ---- batches -----------------------------------------------------------------------------------------------------
-
-
-def test_batches_of_other_sizes():
-    made = ready()
-    for rows in (2, 6, 4):
-        one = batch(rows)
-        made.forward(one, is_train=False)
-        assert (
-            made.get_outputs()[0].shape == (rows, 3) and len(one.data) == 1 and one.data[0].shape == (rows, 5)
-        )
-        assert made.get_outputs(merge_multi_context=False)[0][0].shape == (rows, 3)
-    with pytest.raises(TypeError, match="a batch must have data, a list of arrays; got list"):
-        made.forward([batch()])
+@pytest.mark.parametrize("rows", [2, 6, 4])
+def test_batches_of_other_sizes(rows):
+    made, one = ready(), batch(rows)
+    made.forward(one, is_train=False)
+    assert made.get_outputs()[0].shape == (rows, 3) and len(one.data) == 1 and one.data[0].shape == (rows, 5)
+    assert made.get_outputs(merge_multi_context=False)[0][0].shape == (rows, 3)
 
 
 def data(rows=10, size=4):
@@ -371,18 +438,6 @@ def test_gradients_of_several_batches():
         return made.get_params()[0]["body_weight"].asnumpy()
 
     assert np.allclose(trained(chain(), 2, accumulate=2), trained(chain(), 4), atol=1e-6)
-
-
-def test_a_run_goes_on(tmp_path):
-    def trained(prefix, epochs):
-        made = chain()
-        mx.random.seed(1)
-        made.fit(data(8), num_epoch=epochs, checkpoint=str(tmp_path / prefix))
-        return made.get_params()[0]["head_weight"].asnumpy()
-
-    whole = trained("whole", 3)
-    trained("part", 1)
-    assert np.array_equal(trained("part", 3), whole)
 
 
 def test_buckets_in_a_chain():

@@ -33,7 +33,6 @@ POLICIES = {
     "store": lambda devices: StoreUpdate(optimizer(), NAMES, mx.kv.create("local")),
     "store on a device": lambda devices: StoreUpdate(optimizer(), NAMES, mx.kv.create("device")),
 }
-each_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 
 
 class Weights:
@@ -75,14 +74,14 @@ def started(make: Any, devices: int) -> tuple[Any, Weights]:
 EXPECTED = run(*started(local, 1), range(4))
 
 
-@each_policy
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("devices", [1, 2, 4])
 def test_all_update_alike(make: Any, devices: int) -> None:
     found = run(*started(make, devices), range(4))
     assert found == [[arrays[0]] * devices for arrays in EXPECTED]
 
 
-@each_policy
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_a_state_continues_on_another_number_of_devices(make: Any, after: int) -> None:
     policy, weights = started(make, 2)
@@ -96,7 +95,7 @@ def test_a_state_continues_on_another_number_of_devices(make: Any, after: int) -
     assert run(again, others, range(2, 4)) == [[arrays[0]] * after for arrays in EXPECTED]
 
 
-@each_policy
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 def test_states_come_back_from_a_file(make: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "it.states")
     policy, weights = started(make, 2)
@@ -142,7 +141,7 @@ def test_a_gradient_that_is_ready_is_pushed_at_once(make: Any) -> None:
     assert store.pushed == ["b", ["w"]] * 4
 
 
-@each_policy
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 def test_other_stores_take_gradients_together(make: Any) -> None:
     policy, weights = started(make, 2)
     assert not policy.gradient_ready(weights.trained(0)[0])
