@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,6 @@ def no_rules() -> Iterator[None]:
     set_active_rules(None)
 
 
-# ---- lists ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["float16", np.float16, "bfloat16", torch.bfloat16])
 def test_lists(dtype: Any) -> None:
     low, full, any_type, widest = (function(dtype) for function in LISTS)
@@ -92,17 +90,16 @@ def test_lists(dtype: Any) -> None:
     assert "SoftmaxOutput" in amp.list_loss_output_functions(dtype)
 
 
-def test_lists_are_the_callers_own() -> None:
-    amp.list_fp32_ops("float16").clear()
-    assert amp.list_fp32_ops("float16")
+@pytest.mark.parametrize("function", LISTS)
+def test_lists_are_the_callers_own(function: Any) -> None:
+    function("float16").clear()
+    assert function("float16")
 
 
 def test_parameters_that_stay_float32() -> None:
     assert amp.list_lp16_use_fp32_params("float16") is None
     assert "gamma" in amp.list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
 
-
-# ---- conversion ----------------------------------------------------------------------------------------------
 
 FAULTS = [
     ({"target_dtype": "int8"}, DTypeError, "target_dtype must be 'float16' or 'bfloat16'; got 'int8'"),
@@ -122,17 +119,59 @@ def test_faults_of_the_caller(settings: dict[str, Any], error: type[Exception], 
         amp.convert_symbol(lenet(), **settings)
 
 
-def test_a_name_that_is_left_out_in_vain_is_told() -> None:
+def test_an_unknown_name_to_leave_out_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="no node 'cnov'"):
         amp.convert_symbol(lenet(), excluded_sym_names=["cnov"])
 
 
-def test_a_symbol_is_needed() -> None:
-    for convert in (amp.convert_symbol, lambda net: amp.convert_model(net, {}, {})):
-        with pytest.raises(ArgumentError, match="sym must be a Symbol"):
-            convert("net")
-    with pytest.raises(ArgumentError, match="arg_params must be a dict"):
-        amp.convert_model(lenet(), [], {})
+def bound() -> Any:
+    module = mx.mod.Module(lenet())
+    module.bind(iterator().provide_data, iterator().provide_label)
+    return module
+
+
+def enter(context: Any) -> None:
+    with context:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: amp.convert_symbol("net"), ArgumentError, "sym must be a Symbol"),
+        (lambda: amp.convert_model("net", {}, {}), ArgumentError, "sym must be a Symbol"),
+        (lambda: amp.convert_model(lenet(), [], {}), ArgumentError, "arg_params must be a dict"),
+        (
+            lambda: amp.convert_bucketing_module(mx.mod.BucketingModule(sentences, default_bucket_key=6)),
+            StateError,
+            "needs bind",
+        ),
+        (lambda: amp.convert_bucketing_module(lenet()), ArgumentError, "must be a BucketingModule"),
+        (lambda: amp.LossScaler(scale_factor=1), ParameterError, "scale_factor > 1"),
+        (lambda: amp.LossScaler().has_overflow([1.0]), ArgumentError, "gradients"),
+        (
+            lambda: amp.unscale(mx.mod.Module(lenet())),
+            StateError,
+            "needs a module that init_trainer",
+        ),
+        (lambda: amp.init_trainer(bound()), StateError, r"before bind\(\)"),
+        (lambda: amp.init_trainer("sgd"), ArgumentError, "Trainer is not part"),
+        (lambda: amp.init_trainer(mx.mod.Module(lenet()), 3), ArgumentError, "must be a LossScaler"),
+        (
+            lambda: enter(amp.scale_loss(1, bound())),
+            ArgumentError,
+            "scales its losses by itself",
+        ),
+        (
+            lambda: enter(amp.scale_loss(mx.nd.ones((2,)), mx.optimizer.create("sgd"))),
+            StateError,
+            "needs init_trainer",
+        ),
+    ],
+)
+def test_calls_that_are_refused(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
 
 
 def ops_after_cast(symbol: Any, dtype: str) -> set[str]:
@@ -146,14 +185,25 @@ def ops_after_cast(symbol: Any, dtype: str) -> set[str]:
     }
 
 
-def test_the_callers_lists_win() -> None:
-    symbol = amp.convert_symbol(lenet(), "bfloat16", target_dtype_ops=["SoftmaxOutput"])
-    assert ops_after_cast(symbol, "bfloat16") == {"SoftmaxOutput"}
-    symbol = amp.convert_symbol(lenet(), "bfloat16", fp32_ops=["FullyConnected", "SoftmaxOutput"])
-    assert ops_after_cast(symbol, "bfloat16") == {"Convolution"}
-    conditions = [("Activation", "act_type", ["relu"]), ("Convolution", "num_filter", ["8"])]
-    symbol = amp.convert_symbol(lenet(), "bfloat16", conditional_fp32_ops=conditions)
-    assert ops_after_cast(symbol, "bfloat16") == {"FullyConnected"}
+@pytest.mark.parametrize(
+    ("settings", "low"),
+    [
+        pytest.param({"target_dtype_ops": ["SoftmaxOutput"]}, {"SoftmaxOutput"}, id="low"),
+        pytest.param({"fp32_ops": ["FullyConnected", "SoftmaxOutput"]}, {"Convolution"}, id="float32"),
+        pytest.param(
+            {
+                "conditional_fp32_ops": [
+                    ("Activation", "act_type", ["relu"]),
+                    ("Convolution", "num_filter", ["8"]),
+                ]
+            },
+            {"FullyConnected"},
+            id="conditional",
+        ),
+    ],
+)
+def test_the_callers_lists_win(settings: dict[str, Any], low: set[str]) -> None:
+    assert ops_after_cast(amp.convert_symbol(lenet(), "bfloat16", **settings), "bfloat16") == low
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -175,22 +225,41 @@ def test_a_converted_model_predicts_the_same(exact: tuple[Any, float], dtype: st
     assert module.get_params()[0]["conv_weight"].dtype is np.float32  # not changed in place
 
 
-# ---- files ---------------------------------------------------------------------------------------------------
+def as_json(symbol: Any, folder: Path, remove: bool) -> str:
+    return symbol.tojson(remove_amp_cast=remove)
 
 
-def test_casts_in_files(tmp_path: Any) -> None:
+def in_a_file(symbol: Any, folder: Path, remove: bool) -> str:
+    symbol.save(folder / "net.json", remove_amp_cast=remove)
+    return (folder / "net.json").read_text()
+
+
+def in_a_checkpoint(symbol: Any, folder: Path, remove: bool) -> str:
+    mx.model.save_checkpoint(str(folder / "model"), 1, symbol, {}, {}, remove_amp_cast=remove)
+    return (folder / "model-symbol.json").read_text()
+
+
+@pytest.mark.parametrize("remove", [True, False])
+@pytest.mark.parametrize("write", [as_json, in_a_file, in_a_checkpoint])
+def test_casts_can_be_removed_from_files(write: Any, remove: bool, tmp_path: Path) -> None:
+    assert ("amp_cast" not in write(amp.convert_symbol(lenet()), tmp_path, remove)) is remove
+
+
+def loaded(symbol: Any, folder: Path) -> Any:
+    symbol.save(folder / "net.json", remove_amp_cast=False)
+    return mx.sym.load(str(folder / "net.json"))
+
+
+@pytest.mark.parametrize(
+    "again", [loaded, lambda symbol, _: pickle.loads(pickle.dumps(symbol))], ids=["file", "pickle"]
+)
+def test_casts_come_back(again: Any, tmp_path: Path) -> None:
     symbol = amp.convert_symbol(lenet())
-    for remove, expected in ((True, False), (False, True)):
-        assert ("amp_cast" in symbol.tojson(remove_amp_cast=remove)) is expected
-        symbol.save(tmp_path / "net.json", remove_amp_cast=remove)
-        assert ("amp_cast" in (tmp_path / "net.json").read_text()) is expected
-        mx.model.save_checkpoint(str(tmp_path / "model"), 1, symbol, {}, {}, remove_amp_cast=remove)
-        assert ("amp_cast" in (tmp_path / "model-symbol.json").read_text()) is expected
-    loaded = mx.sym.load(str(tmp_path / "net.json"))
-    assert loaded.tojson(remove_amp_cast=False) == symbol.tojson(remove_amp_cast=False)
-    assert symbol.tojson() == lenet().tojson().replace("flatten1", "flatten0") or "amp" not in symbol.tojson()
-    copied = pickle.loads(pickle.dumps(symbol))  # a pickle is the symbol itself
-    assert copied.tojson(remove_amp_cast=False) == symbol.tojson(remove_amp_cast=False)
+    assert again(symbol, tmp_path).tojson(remove_amp_cast=False) == symbol.tojson(remove_amp_cast=False)
+
+
+def test_files_have_no_casts_by_default() -> None:
+    assert "amp" not in amp.convert_symbol(lenet()).tojson()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -211,9 +280,6 @@ def test_checkpoints_of_low_parameters(tmp_path: Any, dtype: str) -> None:
     again.init_optimizer(optimizer_params={"learning_rate": 0.05, "momentum": 0.9, "multi_precision": True})
     again.forward_backward(next(iter(iterator())))
     again.update()
-
-
-# ---- training ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -253,9 +319,6 @@ def test_data_of_low_type() -> None:
     assert found["accuracy"] == 1 and found["cross-entropy"] < 1.4
 
 
-# ---- loss scaling --------------------------------------------------------------------------------------------
-
-
 def test_scale_follows_the_gradients() -> None:
     scaler = amp.LossScaler(init_scale=8, scale_window=3, max_scale=16)
     good, bad = mx.nd.ones((2,)), mx.nd.array([1.0, np.nan])
@@ -283,11 +346,7 @@ def test_what_counts_as_overflow(value: float, dtype: str) -> None:
     assert scaler.has_overflow([[large, large]]) is (dtype == "float16")  # of two devices, to be added up
 
 
-def test_settings_of_a_scaler() -> None:
-    with pytest.raises(ParameterError, match="scale_factor > 1"):
-        amp.LossScaler(scale_factor=1)
-    with pytest.raises(ArgumentError, match="gradients"):
-        amp.LossScaler().has_overflow([1.0])
+def test_a_scaler_begins_at_two_to_the_sixteen() -> None:
     assert amp.loss_scaler.LossScaler().loss_scale == 65536
 
 
@@ -307,23 +366,21 @@ def test_scaling_changes_nothing_in_float32(kind: str, devices: int) -> None:
         np.testing.assert_allclose(weights[1][name].asnumpy(), value.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_small_gradients_are_not_lost() -> None:
-    """Gradients below float16's range: without scaling the layer below gets none."""
+@pytest.mark.parametrize(
+    ("scale", "weight"), [(None, 0), (2.0**20, -2)], ids=["lost without scaling", "not with it"]
+)
+def test_gradients_below_the_range_of_float16(scale: float | None, weight: float) -> None:
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, no_bias=True, name="fc")
     net = amp.convert_symbol(mx.sym.MakeLoss(mx.sym.sum(net, name="s"), grad_scale=1e-9, name="loss"))
-    found = []
-    for scaler in (None, amp.LossScaler(init_scale=2.0**20)):
-        module = mx.mod.Module(net, label_names=None)
-        if scaler is not None:
-            amp.init_trainer(module, scaler)
-        module.bind([("data", (2, 3))])
-        module.init_params(mx.init.Zero())
-        module.init_optimizer(optimizer_params={"learning_rate": 1e9, "rescale_grad": 1.0})
-        module.forward_backward(mx.io.DataBatch([mx.nd.ones((2, 3))]))
-        module.update()
-        found.append(module.get_params()[0]["fc_weight"].asnumpy())
-    assert not found[0].any()
-    np.testing.assert_allclose(found[1], -2, rtol=1e-3)
+    module = mx.mod.Module(net, label_names=None)
+    if scale is not None:
+        amp.init_trainer(module, amp.LossScaler(init_scale=scale))
+    module.bind([("data", (2, 3))])
+    module.init_params(mx.init.Zero())
+    module.init_optimizer(optimizer_params={"learning_rate": 1e9, "rescale_grad": 1.0})
+    module.forward_backward(mx.io.DataBatch([mx.nd.ones((2, 3))]))
+    module.update()
+    np.testing.assert_allclose(module.get_params()[0]["fc_weight"].asnumpy(), weight, rtol=1e-3)
 
 
 def test_an_overflow_leaves_the_weights_alone() -> None:
@@ -368,7 +425,7 @@ def test_gradients_without_the_scale() -> None:
     np.testing.assert_allclose(before - after, held / 256, rtol=1e-4, atol=1e-6)
 
 
-def test_a_run_goes_on_with_its_scale(tmp_path: Any) -> None:
+def test_a_run_resumes_with_its_scale(tmp_path: Any) -> None:
     def fit(epochs: int, scaler: Any) -> Any:
         mx.random.seed(0)
         module = mx.mod.Module(amp.convert_symbol(lenet(), "float16"))
@@ -387,8 +444,6 @@ def test_a_loop_of_ones_own() -> None:
     weight = mx.nd.array([1.0, 2.0])
     weight.attach_grad()
     optimizer = mx.optimizer.create("sgd", learning_rate=0.5)
-    with pytest.raises(StateError, match="needs init_trainer"), amp.scale_loss(weight, optimizer):
-        pass
     updater = mx.optimizer.get_updater(optimizer)
     amp.init_trainer(updater)
     with mx.autograd.record():
@@ -400,24 +455,6 @@ def test_a_loop_of_ones_own() -> None:
     assert weight.asnumpy().tolist() == [0.0, 0.0]
 
 
-def test_calls_in_the_wrong_order() -> None:
-    module = mx.mod.Module(lenet())
-    with pytest.raises(StateError, match="needs a module that init_trainer"):
-        amp.unscale(module)
-    module.bind(iterator().provide_data, iterator().provide_label)
-    with pytest.raises(StateError, match=r"before bind\(\)"):
-        amp.init_trainer(module)
-    with pytest.raises(ArgumentError, match="Trainer is not part"):
-        amp.init_trainer("sgd")
-    with pytest.raises(ArgumentError, match="scales its losses by itself"), amp.scale_loss(1, module):
-        pass
-    with pytest.raises(ArgumentError, match="must be a LossScaler"):
-        amp.init_trainer(module, 3)
-
-
-# ---- several buckets -----------------------------------------------------------------------------------------
-
-
 def sentences(length: int) -> tuple[Any, list[str], list[str]]:
     words = mx.sym.Embedding(mx.sym.var("data"), input_dim=9, output_dim=4, name="words")
     scores = mx.sym.FullyConnected(mx.sym.mean(words, axis=1), num_hidden=3, name="scores")
@@ -426,8 +463,6 @@ def sentences(length: int) -> tuple[Any, list[str], list[str]]:
 
 def test_buckets() -> None:
     plain = mx.mod.BucketingModule(sentences, default_bucket_key=6)
-    with pytest.raises(StateError, match="needs bind"):
-        amp.convert_bucketing_module(plain)
     plain.bind([("data", (2, 6))], [("softmax_label", (2,))])
     plain.init_params(mx.init.Normal(1))
     low = amp.convert_bucketing_module(plain, "bfloat16", cast_optional_params=True)
@@ -449,11 +484,6 @@ def test_buckets() -> None:
     amp.unscale(low)
     low.update()
     assert low.loss_scaler.state_dict()["unskipped"] == 1
-    with pytest.raises(ArgumentError, match="must be a BucketingModule"):
-        amp.convert_bucketing_module(lenet())
-
-
-# ---- for the whole program -----------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_rules")

@@ -8,15 +8,21 @@ from rebind import nd
 from rebind.module import executor_group
 
 
-def test_names():
-    assert executor_group.DataParallelExecutorGroup is mx.executor.DataParallelExecutorGroup
-    assert executor_group._split_input_slice is mx.executor_manager._split_input_slice
+@pytest.mark.parametrize(
+    ("name", "original"),
+    [
+        ("DataParallelExecutorGroup", mx.executor.DataParallelExecutorGroup),
+        ("_split_input_slice", mx.executor_manager._split_input_slice),
+    ],
+)
+def test_names(name, original):
+    assert getattr(executor_group, name) is original
 
 
 @pytest.mark.parametrize(("axis", "shape"), [(0, (2, 1)), (1, (1, 2)), (-1, (1, 1))])
-def test_parts_are_joined_along_each_outputs_own_axis(axis, shape):
-    parts = [nd.array([[1]]), nd.array([[2]])]
-    assert executor_group._merge_multi_context([parts], [axis])[0].shape == shape
+def test_slices_are_joined_along_each_outputs_own_axis(axis, shape):
+    slices = [nd.array([[1]]), nd.array([[2]])]
+    assert executor_group._merge_multi_context([slices], [axis])[0].shape == shape
 
 
 @pytest.mark.parametrize(
@@ -36,9 +42,12 @@ def test_arrays_are_cut_along_an_axis(axis, first):
     assert targets[0][1].asnumpy().tolist() == first
 
 
-def test_places_of_groups():
-    places = executor_group._prepare_group2ctxs({"a": mx.cpu(1), "b": [mx.cpu(2), mx.cpu(3)]}, 2)
-    assert places == [{"a": mx.cpu(1), "b": mx.cpu(2)}, {"a": mx.cpu(1), "b": mx.cpu(3)}]
-    for bad in (3, {"a": 3}, [{"a": "cpu"}, None]):
-        with pytest.raises(TypeError, match="group2ctxs"):
-            executor_group._prepare_group2ctxs(bad, 2)
+def test_devices_of_groups():
+    devices = executor_group._prepare_group2ctxs({"a": mx.cpu(1), "b": [mx.cpu(2), mx.cpu(3)]}, 2)
+    assert devices == [{"a": mx.cpu(1), "b": mx.cpu(2)}, {"a": mx.cpu(1), "b": mx.cpu(3)}]
+
+
+@pytest.mark.parametrize("bad", [3, {"a": 3}, [{"a": "cpu"}, None]])
+def test_devices_of_groups_that_are_none(bad):
+    with pytest.raises(TypeError, match="group2ctxs"):
+        executor_group._prepare_group2ctxs(bad, 2)

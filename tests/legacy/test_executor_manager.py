@@ -83,16 +83,27 @@ def test_slices_that_would_be_empty(size, loads, says):
         _split_input_slice(size, loads)
 
 
-def test_duplicate_names():
-    x = S.var("x")
+def layers_of_one_name():
+    inner = S.FullyConnected(S.var("x"), num_hidden=2, name="a")
+    return S.FullyConnected(inner, num_hidden=2, name="a")
+
+
+def norms_of_one_name():
+    norm = S.BatchNorm(S.var("x"), S.var("g1"), S.var("b1"), name="a")
+    return S.BatchNorm(norm, S.var("g2"), S.var("b2"), name="a")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (layers_of_one_name, "names of arguments must differ; 'a_weight', 'a_bias'"),
+        (norms_of_one_name, "names of auxiliary states must differ; 'a_moving_mean'"),
+    ],
+)
+def test_duplicate_names(make, says):
     _check_arguments(NET)
-    twice = S.FullyConnected(S.FullyConnected(x, num_hidden=2, name="a"), num_hidden=2, name="a")
-    with pytest.raises(ValueError, match="names of arguments must differ; 'a_weight', 'a_bias'"):
-        _check_arguments(twice)
-    norm = S.BatchNorm(x, S.var("g1"), S.var("b1"), name="a")
-    norm = S.BatchNorm(norm, S.var("g2"), S.var("b2"), name="a")
-    with pytest.raises(ValueError, match="names of auxiliary states must differ; 'a_moving_mean'"):
-        _check_arguments(norm)
+    with pytest.raises(ValueError, match=says):
+        _check_arguments(make())
 
 
 def test_loading():
@@ -114,12 +125,17 @@ def test_loading():
     ],
 )
 def test_what_does_not_fit_is_not_loaded(given, says):
-    parts = [(slice(0, 1), nd.zeros((1,))), (slice(1, 3), nd.zeros((2,)))]
+    targets = [(slice(0, 1), nd.zeros((1,))), (slice(1, 3), nd.zeros((2,)))]
     with pytest.raises(ValueError, match=re.escape(says)):
-        _load_general(given, [parts])
+        _load_general(given, [targets])
+    assert not any(array.asnumpy().any() for _, array in targets)
+
+
+def test_a_whole_array_that_does_not_fit_is_not_loaded():
+    target = nd.zeros((3,))
     with pytest.raises(ValueError, match=re.escape("must have shape (3,) on cpu(0); got (2,)")):
-        _load_general([nd.ones((2,))], [nd.zeros((3,))])
-    assert not any(array.asnumpy().any() for _, array in parts)
+        _load_general([nd.ones((2,))], [target])
+    assert not target.asnumpy().any()
 
 
 @pytest.mark.parametrize(
@@ -183,17 +199,34 @@ def test_memory_of_another_type_is_not_used(caplog):
     assert "float64" in caplog.text
 
 
-def test_a_base():
+@pytest.mark.parametrize("kind", ["arg_dict", "grad_dict", "aux_dict"])
+def test_a_base_shares_its_arrays(kind):
     base = _bind_exec(NET, mx.cpu(), SHAPES, PARAMS, True)
     exe = _bind_exec(NET, mx.cpu(), rows(2), PARAMS, True, base_exec=base)
-    for kind, names in (("arg_dict", PARAMS), ("grad_dict", PARAMS), ("aux_dict", base.aux_dict)):
-        for name in names:
-            assert getattr(exe, kind)[name] is getattr(base, kind)[name]
+    for name in base.aux_dict if kind == "aux_dict" else PARAMS:
+        assert getattr(exe, kind)[name] is getattr(base, kind)[name]
     assert exe.arg_dict["data"] is not base.arg_dict["data"]
-    for need in (False, True):  # whatever the other one has
-        _bind_exec(
-            NET, mx.cpu(), SHAPES, PARAMS, need, base_exec=_bind_exec(NET, mx.cpu(), SHAPES, PARAMS, not need)
-        )
+
+
+@pytest.mark.parametrize(
+    ("net", "shapes", "need_grad", "of_base"),
+    [
+        pytest.param(NET, SHAPES, False, True, id="gradients of the base only"),
+        pytest.param(NET, SHAPES, True, False, id="gradients of the new one only"),
+        pytest.param(
+            S.BatchNorm(S.var("data"), name="bn", fix_gamma=False),
+            {"data": (4, 3)},
+            True,
+            True,
+            id="fewer parameters",
+        ),
+    ],
+)
+def test_a_base_that_fits(net, shapes, need_grad, of_base):
+    base = _bind_exec(NET, mx.cpu(), SHAPES, PARAMS, of_base)
+    names = [name for name in net.list_arguments() if name not in shapes]
+    exe = _bind_exec(net, mx.cpu(), shapes, names, need_grad, base_exec=base)
+    assert all(exe.arg_dict[name] is base.arg_dict[name] for name in names)
 
 
 @pytest.mark.parametrize(
@@ -208,25 +241,17 @@ def test_a_base():
             "base_exec must have all parameters; it lacks 'other_weight', 'other_bias'",
         ),
         (
-            S.BatchNorm(S.var("data"), name="bn", fix_gamma=False),
-            {"data": (4, 3)},
-            None,
-            None,
-        ),
-        (
             S.BatchNorm(S.var("data"), name="bn2", gamma=S.var("bn_gamma"), beta=S.var("bn_beta")),
             {"data": (4, 3)},
             None,
             "'bn2_moving_mean' of base_exec must have shape and type (3,) float32; got none",
         ),
     ],
+    ids=["another shape", "another type", "another layer", "other states"],
 )
 def test_a_base_that_does_not_fit(net, shapes, types, says):
     base = _bind_exec(NET, mx.cpu(), SHAPES, PARAMS, True)
     names = [name for name in net.list_arguments() if name not in shapes]
-    if says is None:
-        _bind_exec(net, mx.cpu(), shapes, names, True, base_exec=base)
-        return
     with pytest.raises(ValueError, match=re.escape(says)):
         _bind_exec(net, mx.cpu(), shapes, names, True, base_exec=base, input_types=types)
 
@@ -253,30 +278,30 @@ def test_the_logger_is_the_given_one(caplog):
     assert caplog.records[0].name == "mine"
 
 
-@pytest.mark.parametrize("loads", [[1], [1, 2, 3], 3])
-def test_a_wrong_work_load_list(loads):
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        *(
+            ({"work_load_list": loads}, "work_load_list must have a number for each of [cpu(0), cpu(1)]")
+            for loads in ([1], [1, 2, 3], 3)
+        ),
+        ({"source": data(label_name="labels")}, "the network has no argument 'labels'"),
+    ],
+)
+def test_settings_that_are_refused(settings, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        manager(**settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("forward", ()), ("backward", ()), ("update_metric", (mx.metric.create("acc"), []))],
+)
+def test_calls_that_need_a_batch(name, arguments):
     with pytest.raises(
-        ValueError, match=r"work_load_list must have a number for each of \[cpu\(0\), cpu\(1\)\]"
+        mx.MXNetError, match=rf"DataParallelExecutorManager\.{name}\(\) needs load_data_batch\(\) first"
     ):
-        manager(work_load_list=loads)
-
-
-def test_inputs_that_the_network_lacks():
-    with pytest.raises(ValueError, match=r"the network has no argument 'labels'"):
-        manager(source=data(label_name="labels"))
-
-
-def test_calls_in_the_wrong_order_say_which_is_missing():
-    it = manager()
-    for name, arguments in (
-        ("forward", ()),
-        ("backward", ()),
-        ("update_metric", (mx.metric.create("acc"), [])),
-    ):
-        with pytest.raises(
-            mx.MXNetError, match=rf"DataParallelExecutorManager\.{name}\(\) needs load_data_batch\(\) first"
-        ):
-            getattr(it, name)(*arguments)
+        getattr(manager(), name)(*arguments)
 
 
 def filled(value=0.1, **changes):
@@ -304,16 +329,15 @@ def test_a_step(loads):
         it.update_metric(cut, [batch.label], pre_sliced=True)
 
 
-def test_forward_is_in_inference_mode_by_default():
+@pytest.mark.parametrize(("settings", "drops"), [({}, False), ({"is_train": True}, True)])
+def test_forward_is_in_inference_mode_by_default(settings, drops):
     net = S.Dropout(S.FullyConnected(S.var("data"), num_hidden=64, name="fc"), p=0.5, name="drop")
     source = NDArrayIter(np.ones((4, 5), "float32"), batch_size=4)
     it = manager(net=net, params=["fc_weight", "fc_bias"], source=source)
     it.set_params({"fc_weight": nd.ones((64, 5)), "fc_bias": nd.zeros((64,))}, {})
     it.load_data_batch(DataBatch([nd.ones((4, 5))], None))
-    it.forward()
-    assert (it.execgrp.train_execs[0].outputs[0].asnumpy() == 5).all()
-    it.forward(is_train=True)
-    assert not (it.execgrp.train_execs[0].outputs[0].asnumpy() == 5).all()
+    it.forward(**settings)
+    assert (it.execgrp.train_execs[0].outputs[0].asnumpy() == 5).all() != drops
 
 
 @pytest.mark.parametrize(("size", "devices"), [(6, 2), (2, 2), (6, 1)])
@@ -324,12 +348,21 @@ def test_batches_of_another_size(size, devices):
         it.load_data_batch(next(data(size=size)))
 
 
+@pytest.mark.parametrize(
+    ("params", "aux", "says"),
+    [
+        ({"fc_weigh": nd.ones((3, 5))}, {}, "no argument '"),
+        ({}, {"bn": nd.ones((3,))}, "no auxiliary state '"),
+    ],
+)
+def test_names_that_set_params_refuses(params, aux, says):
+    with pytest.raises(ValueError, match=says):
+        manager().set_params(params, aux)
+
+
 def test_parameters_in_and_out():
     it = manager()
     it.set_params(filled(), {"bn_moving_var": nd.ones((3,)) * 3})
-    for params, aux in (({"fc_weigh": nd.ones((3, 5))}, {}), ({}, {"bn": nd.ones((3,))})):
-        with pytest.raises(ValueError, match=r"no (argument|auxiliary state) '"):
-            it.set_params(params, aux)
     it.param_arrays[0][1][:] = 0.3
     into = filled(9, fc_weight=nd.zeros((3, 5), dtype="float64"), extra=nd.ones((1,)))
     states = {"bn_moving_mean": nd.ones((3,)), "bn_moving_var": nd.ones((3,), dtype="float16")}

@@ -77,18 +77,17 @@ def test_same_input_same_layout(graph):
     assert layered(*graph) == layered(*graph)
 
 
-def test_a_chain_is_straight():
-    sizes = {name: (width, 20.0) for name, width in zip("abcd", (40, 100, 60, 80))}
-    layout = layered(sizes, [("a", "b"), ("b", "c"), ("c", "d")])
-    assert len({point.x for point in layout.centres.values()}) == 1
+CHAIN = [("a", "b"), ("b", "c"), ("c", "d")]
 
 
-def test_a_shortcut_bends_and_the_main_way_stays_straight():
-    sizes = dict.fromkeys("abcd", (60.0, 20.0))
-    layout = layered(sizes, [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")])
+@pytest.mark.parametrize("widths", [(40, 100, 60, 80), (60, 60, 60, 60)], ids=["uneven", "even"])
+@pytest.mark.parametrize("shortcuts", [[], [("a", "d")]], ids=["a chain", "a shortcut beside it"])
+def test_the_main_way_is_straight(widths, shortcuts):
+    sizes = {name: (width, 20.0) for name, width in zip("abcd", widths, strict=True)}
+    layout = layered(sizes, [*CHAIN, *shortcuts])
     assert len({point.x for point in layout.centres.values()}) == 1
-    shortcut = layout.routes[3]
-    assert {point.x for point in shortcut[2:-2]} != {layout.centres["a"].x}
+    for route in layout.routes[len(CHAIN) :]:
+        assert {point.x for point in route[2:-2]} != {layout.centres["a"].x}
 
 
 def test_many_are_joined_in_their_middle():
@@ -111,12 +110,16 @@ def test_inputs_stand_just_above_their_reader():
     assert layout.layers == {"a": 0, "b": 1, "c": 2, "l": 1}
 
 
-def test_empty():
-    assert layered({}, []) == Layout({}, [], {}, 0.0, 0.0)
-
-
-def test_one_box():
-    assert layered({"a": (30, 10)}, []).centres == {"a": Point(15, 5)}
+@pytest.mark.parametrize(
+    ("sizes", "layout"),
+    [
+        ({}, Layout({}, [], {}, 0.0, 0.0)),
+        ({"a": (30, 10)}, Layout({"a": Point(15, 5)}, [], {"a": 0}, 30, 10)),
+    ],
+    ids=["no box", "one box"],
+)
+def test_small_layouts(sizes, layout):
+    assert layered(sizes, []) == layout
 
 
 @pytest.mark.parametrize(

@@ -24,24 +24,35 @@ def notes(svg: str) -> str:
     return "\n".join(element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}title"))
 
 
-def test_lenet(lenet):
-    svg = plot_network(lenet, title="lenet", shape={"data": (64, 1, 28, 28)}).source
-    found = texts(svg)
-    for text in ("lenet", "data", "Convolution", "5×5/1, 20", "max, 2×2/2", "tanh", "500", "20×24×24", "800"):
-        assert text in found
+LENET = {"shape": {"data": (64, 1, 28, 28)}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(
+            {"title": "lenet"},
+            {
+                *("lenet", "data", "Convolution", "5×5/1, 20", "max, 2×2/2"),
+                *("tanh", "500", "20×24×24", "800"),
+            },
+            id="title, operators, shapes",
+        ),
+        pytest.param(
+            {"hide_weights": False}, {"conv1_weight", "20×1×5×5", "fc2_bias"}, id="weights when asked for"
+        ),
+        pytest.param({"dtype": {"data": "float16"}}, {"20×24×24 float16"}, id="types on edges"),
+    ],
+)
+def test_texts_of_a_picture(lenet, arguments, expected):
+    assert expected <= set(texts(plot_network(lenet, **LENET, **arguments).source))
+
+
+def test_notes_of_a_picture(lenet):
+    svg = plot_network(lenet, **LENET).source
     assert "conv1 (Convolution)" in notes(svg)
     assert "num_filter = 20" in notes(svg)
     assert "conv1_weight" not in svg
-
-
-def test_weights_are_shown_when_asked_for(lenet):
-    svg = plot_network(lenet, shape={"data": (64, 1, 28, 28)}, hide_weights=False).source
-    assert {"conv1_weight", "20×1×5×5", "fc2_bias"} <= set(texts(svg))
-
-
-def test_types_on_edges(lenet):
-    svg = plot_network(lenet, shape={"data": (64, 1, 28, 28)}, dtype={"data": "float16"}).source
-    assert "20×24×24 float16" in texts(svg)
 
 
 def test_resnet_has_every_layer_and_no_overlap(resnet):
@@ -52,7 +63,7 @@ def test_resnet_has_every_layer_and_no_overlap(resnet):
     assert not any(a.overlaps(b) for i, a in enumerate(labels) for b in labels[i + 1 :])
 
 
-def test_outputs_of_one_node_are_told_apart(hand_made):
+def test_outputs_of_one_node_are_numbered(hand_made):
     x = hand_made.variable("data", (8, 4, 16))
     parts = hand_made.op("SliceChannel", "slice", [x], (8, 16), outputs=2, num_outputs=2)
     hand_made.op("elemwise_add", "sum", [(parts, 0), (parts, 1)], (8, 16))
@@ -72,8 +83,10 @@ def test_colours_are_escaped():
     assert ElementTree.fromstring(svg).find(".//script") is None
 
 
-def test_same_symbol_same_file(resnet):
-    assert plot_network(resnet).source == plot_network(resnet).source
+@pytest.mark.parametrize("network", ["lenet", "resnet"])
+def test_same_symbol_same_file(network, request):
+    symbol = request.getfixturevalue(network)
+    assert plot_network(symbol).source == plot_network(symbol).source
 
 
 @pytest.mark.parametrize("suffix, magic", [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
@@ -100,6 +113,7 @@ def test_looks_in_graphviz_words(lenet):
 @pytest.mark.parametrize(
     "arguments, error, says",
     [
+        ({"symbol": 3}, TypeError, "symbol must be a Symbol; got int"),
         ({"save_format": "gif"}, ValueError, "save_format must be one of 'svg', 'pdf', 'png'; got 'gif'"),
         (
             {"node_attrs": {"shape": "star"}},
@@ -112,12 +126,7 @@ def test_looks_in_graphviz_words(lenet):
 )
 def test_bad_arguments(lenet, arguments, error, says):
     with pytest.raises(error, match=f"plot_network: .*{says}"):
-        plot_network(lenet, **arguments)
-
-
-def test_no_symbol():
-    with pytest.raises(TypeError, match="plot_network: symbol must be a Symbol; got int"):
-        plot_network(3)
+        plot_network(**{"symbol": lenet, **arguments})
 
 
 def test_unknown_suffix(lenet, tmp_path):

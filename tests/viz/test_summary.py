@@ -9,34 +9,49 @@ from rebind.viz.graph_view import read_symbol
 from rebind.viz.summary import summarize
 
 SHAPE = {"data": (64, 1, 28, 28)}
+IMAGES = {"data": (32, 3, 224, 224)}
 
 
 def summary_of(symbol, shape):
     return summarize(read_symbol(symbol, who="test", shape=shape), inputs=tuple(shape))
 
 
-def test_lenet_counts(lenet):
-    summary = summary_of(lenet, SHAPE)
-    counts = {row.name: row.parameters for row in summary.rows}
-    assert counts["conv1"] == 20 * 25
-    assert counts["conv2"] == 50 * 20 * 25
-    assert counts["fc1"] == 500 * 800 + 500
-    assert counts["fc2"] == 10 * 500 + 10
-    assert summary.parameters == sum(counts.values())
-    assert summary.auxiliary == 0
+@pytest.mark.parametrize(
+    ("layer", "parameters"),
+    [
+        ("conv1", 20 * 25),
+        ("conv2", 50 * 20 * 25),
+        ("fc1", 500 * 800 + 500),
+        ("fc2", 10 * 500 + 10),
+        ("softmax", 0),
+    ],
+)
+def test_parameters_of_a_layer(lenet, layer, parameters):
+    counts = {row.name: row.parameters for row in summary_of(lenet, SHAPE).rows}
+    assert counts[layer] == parameters
 
 
-def test_resnet_18_has_its_known_number_of_parameters(resnet):
-    """11,689,512 as first published; with pre-activation 896 + 448 normalized channels go and 512 come."""
-    summary = summary_of(resnet, {"data": (32, 3, 224, 224)})
-    assert summary.parameters == sum(row.parameters for row in summary.rows) == 11_689_512 - 2 * 832
+@pytest.mark.parametrize(
+    ("network", "shape", "parameters"),
+    [
+        ("lenet", SHAPE, 431_010),
+        # 11,689,512 as first published; with pre-activation 896 + 448 normalized channels go and 512 come.
+        ("resnet", IMAGES, 11_689_512 - 2 * 832),
+    ],
+)
+def test_totals_of_a_network(network, shape, parameters, request):
+    summary = summary_of(request.getfixturevalue(network), shape)
+    assert summary.parameters == sum(row.parameters for row in summary.rows) == parameters
     assert summary.auxiliary == sum(2 * row.shape[1] for row in summary.rows if row.op == "BatchNorm")
 
 
-def test_rows_name_what_comes_before(resnet):
-    rows = {row.name: row for row in summary_of(resnet, {"data": (32, 3, 224, 224)}).rows}
-    assert rows["stage2_unit1_plus"].previous == ("stage2_unit1_conv2", "stage2_unit1_sc")
-    assert rows["conv0"].previous == ("data",)
+@pytest.mark.parametrize(
+    ("layer", "previous"),
+    [("stage2_unit1_plus", ("stage2_unit1_conv2", "stage2_unit1_sc")), ("conv0", ("data",))],
+)
+def test_rows_name_what_comes_before(resnet, layer, previous):
+    rows = {row.name: row for row in summary_of(resnet, IMAGES).rows}
+    assert rows[layer].previous == previous
     assert "softmax_label" not in rows
 
 
@@ -59,33 +74,34 @@ def test_a_name_that_begins_with_another(hand_made):
     assert [row.shape for row in summary_of(hand_made, {"data": (4, 10)}).rows] == [(4, 10), (4, 7), (4, 9)]
 
 
-def test_printed_table(lenet, capsys):
-    print_summary(lenet, SHAPE, line_length=100)
+@pytest.mark.parametrize(
+    ("network", "arguments", "expected"),
+    [
+        pytest.param(
+            "lenet",
+            {"shape": SHAPE, "line_length": 100},
+            ["conv1 (Convolution)", "20x24x24", "400,500", "Total params: 431,010"],
+            id="wide",
+        ),
+        pytest.param(
+            "lenet", {"shape": SHAPE, "line_length": 48}, ["Total params: 431,010"], id="columns fold"
+        ),
+        pytest.param(
+            "resnet",
+            {"shape": IMAGES},
+            ["Total params: 11,687,848", "Moving averages:"],
+            id="moving averages are counted apart",
+        ),
+        pytest.param("lenet", {}, ["Total params: unknown; give the inputs' shapes"], id="without shapes"),
+    ],
+)
+def test_printed_table(network, arguments, expected, request, capsys):
+    print_summary(request.getfixturevalue(network), **arguments)
     out = capsys.readouterr().out
-    assert "conv1 (Convolution)" in out
-    assert "20x24x24" in out
-    assert "400,500" in out
-    assert "Total params: 431,010" in out
-    assert max(map(len, out.splitlines())) <= 100
-
-
-def test_moving_averages_are_told_apart(resnet, capsys):
-    print_summary(resnet, {"data": (32, 3, 224, 224)})
-    out = capsys.readouterr().out
-    assert "Total params: 11,687,848" in out
-    assert "Moving averages:" in out
-
-
-def test_without_shapes(lenet, capsys):
-    print_summary(lenet)
-    assert "Total params: unknown; give the inputs' shapes" in capsys.readouterr().out
-
-
-def test_narrow_columns_fold_and_lose_nothing(lenet, capsys):
-    print_summary(lenet, SHAPE, line_length=48)
-    out = capsys.readouterr().out
-    assert "Total params: 431,010" in out
-    assert max(map(len, out.splitlines())) <= 61  # the last line is free text
+    assert all(text in out for text in expected)
+    if "line_length" in arguments:
+        free = 61  # of the last line, which is text
+        assert max(map(len, out.splitlines())) <= max(arguments["line_length"], free)
 
 
 @pytest.mark.parametrize("positions", [(0.5, 0.4, 0.7, 1.0), (0.5, 1.0), (0.0, 0.1, 0.2, 1.0)])

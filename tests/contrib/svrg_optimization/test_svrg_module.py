@@ -9,7 +9,7 @@ import pytest
 
 import rebind as mx
 from rebind.contrib.svrg_optimization import SVRGModule
-from rebind.errors import ArgumentError, MXNetError, ParameterError, StateError
+from rebind.errors import ArgumentError, ParameterError, StateError
 from rebind.io import DataBatch
 from rebind.module import Module
 
@@ -114,28 +114,20 @@ def total_gradients(values):
     return {name: value / (3 - 2 / BATCH) for name, value in sums.items()}
 
 
-# ---- construction ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("given", [None, 1.5, "2", True, [1]])
-def test_a_frequency_that_is_no_integer(given):
-    with pytest.raises(TypeError, match=r"SVRGModule: update_freq must be an integer.*; got ") as caught:
+@pytest.mark.parametrize(
+    ("given", "builtin", "error", "says"),
+    [(each, TypeError, ArgumentError, "an integer.*; got ") for each in (None, 1.5, "2", True, [1])]
+    + [(each, ValueError, ParameterError, f"positive.*; got {each}") for each in (0, -3)],
+)
+def test_frequencies_that_are_refused(given, builtin, error, says):
+    with pytest.raises(builtin, match=f"SVRGModule: update_freq must be {says}") as caught:
         module(update_freq=given)
-    assert isinstance(caught.value, ArgumentError)
+    assert isinstance(caught.value, error)
 
 
-@pytest.mark.parametrize("given", [0, -3])
-def test_a_frequency_that_is_not_positive(given):
-    with pytest.raises(
-        ValueError, match=rf"SVRGModule: update_freq must be positive.*; got {given}"
-    ) as caught:
-        module(update_freq=given)
-    assert isinstance(caught.value, ParameterError)
-
-
-def test_frequencies():
-    assert module(update_freq=3).update_freq == 3
-    assert module(update_freq=np.int64(3)).update_freq == 3
+@pytest.mark.parametrize("given", [3, np.int64(3)])
+def test_frequencies(given):
+    assert module(update_freq=given).update_freq == 3
 
 
 def test_labels_that_the_symbol_lacks_are_warned_of_once():
@@ -143,9 +135,6 @@ def test_labels_that_the_symbol_lacks_are_warned_of_once():
     with pytest.warns(UserWarning, match="softmax_label") as caught:
         SVRGModule(net, update_freq=2)
     assert len(caught) == 1
-
-
-# ---- two modules -------------------------------------------------------------------------------------------------
 
 
 def test_the_second_module_is_bound_for_training_only():
@@ -162,8 +151,9 @@ def test_the_second_module_is_bound_for_training_only():
     assert mod.get_outputs()[0].shape == (BATCH, 1)
 
 
-def test_a_second_bind_changes_nothing():
-    mod, data = ready()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_second_bind_changes_nothing(devices):
+    mod, data = ready(devices)
     mod.update_full_grads(data)
     group = mod._mod_aux._exec_group
     with pytest.warns(UserWarning, match="already bound"):
@@ -171,8 +161,9 @@ def test_a_second_bind_changes_nothing():
     assert mod._mod_aux._exec_group is group
 
 
-def test_a_snapshot_outlives_a_rebind():
-    mod, data = ready()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_snapshot_outlives_a_rebind(devices):
+    mod, data = ready(devices)
     mod.update_full_grads(data)
     fulls = arrays(mod._param_dict[0])
     group = mod._mod_aux._exec_group
@@ -182,36 +173,31 @@ def test_a_snapshot_outlives_a_rebind():
     assert_same(arrays(mod._param_dict[0]), fulls)
 
 
-def test_reshape_reaches_both():
-    mod, data = ready()
+@pytest.mark.parametrize("reshape", [True, False], ids=["by reshape", "by the batch"])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_another_batch_size_reaches_both(reshape, devices):
+    mod, data = ready(devices)
     mod.update_full_grads(data)
     other = batches(4)
-    mod.reshape(other.provide_data, other.provide_label)
-    assert mod._mod_aux.data_shapes == mod.data_shapes == other.provide_data
+    if reshape:
+        mod.reshape(other.provide_data, other.provide_label)
+        assert mod._mod_aux.data_shapes == mod.data_shapes == other.provide_data
     mod.forward_backward(next(other))
     mod.update()
+    assert mod._mod_aux.data_shapes[0].shape == mod.data_shapes[0].shape == (4, 3)
     assert mod.get_outputs()[0].shape == (4, 1)
 
 
-def test_a_batch_of_another_size_needs_no_reshape():
-    mod, data = ready()
-    mod.update_full_grads(data)
-    mod.forward_backward(next(batches(4)))
-    mod.update()
-    assert mod._mod_aux.data_shapes[0].shape == mod.data_shapes[0].shape == (4, 3)
-
-
-def test_forward_runs_both_in_training_mode_only():
+@pytest.mark.parametrize(("is_train", "both"), [(True, True), (None, True), (False, False)])
+def test_forward_runs_both_in_training_mode_only(is_train, both):
     mod, data = ready()
     mod.update_full_grads(data)
     data.reset()
-    first, second = next(data), next(data)
+    mod.forward(next(data), is_train=True)
     seen = mod._mod_aux.get_outputs()[0]
-    for is_train, both in ((True, True), (None, True), (False, False)):
-        mod.forward(first, is_train=True)
-        before = seen.asnumpy().copy()
-        mod.forward(second, is_train=is_train)
-        assert (not np.array_equal(seen.asnumpy(), before)) == both, is_train
+    before = seen.asnumpy().copy()
+    mod.forward(next(data), is_train=is_train)
+    assert (not np.array_equal(seen.asnumpy(), before)) == both
 
 
 def test_prepare_warns_once_of_rows():
@@ -234,13 +220,12 @@ def test_states_go_to_both():
         assert (each.get_states()[0].asnumpy() == 3).all()
 
 
-# ---- the snapshot ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("devices", [1, 2, 4])
 @pytest.mark.parametrize("kvstore", [None, "local", "device"])
-def test_the_full_gradient(devices, kvstore):
+@pytest.mark.parametrize("given", [lambda data: data, list], ids=["iterator", "list"])
+def test_the_full_gradient(given, devices, kvstore):
     mod, data = ready(devices, kvstore=kvstore)
+    data = given(data)
     expected = {name: value / devices for name, value in total_gradients(INITIAL).items()}
     for _ in range(2):  # each begins at zero
         mod.update_full_grads(data)
@@ -250,27 +235,9 @@ def test_the_full_gradient(devices, kvstore):
     assert_same(weights(mod._mod_aux), INITIAL)
 
 
-def test_the_full_gradient_of_batches_in_a_list():
-    mod, data = ready()
-    mod.update_full_grads(list(data))
-    assert_same(arrays(mod._param_dict[0]), total_gradients(INITIAL))
-
-
-def test_the_full_gradient_needs_batches():
-    mod, _ = ready()
-    with pytest.raises(StateError, match="update_full_grads: train_data gave no batches"):
-        mod.update_full_grads([])
-
-
 def test_a_snapshot_needs_no_optimizer():
-    mod, data = module(), batches()
-    with pytest.raises(StateError, match=r"update_full_grads\(\) needs bind\(for_training=True\) first"):
-        mod.update_full_grads(data)
-    mod.bind(data.provide_data, data.provide_label)
-    with pytest.raises(StateError, match=r"init_params\(\) first"):
-        mod.update_full_grads(data)
-    mod.init_params(arg_params=initial())
-    mod.update_full_grads(data)
+    mod = initialised()
+    mod.update_full_grads(batches())
     assert_same(arrays(mod._param_dict[0]), total_gradients(INITIAL))
 
 
@@ -298,10 +265,7 @@ def test_a_second_init_optimizer_leaves_the_store_alone():
     assert out.item() != 0
 
 
-# ---- the rule ----------------------------------------------------------------------------------------------------
-
-
-def moved():
+def changed():
     """Other weights than the snapshot's."""
     return {name: value + 0.25 for name, value in INITIAL.items()}
 
@@ -314,27 +278,28 @@ def test_a_step(devices, grad_req):
     mod.init_params(arg_params=initial())
     mod.init_optimizer(kvstore=None, optimizer_params={"learning_rate": 0.1, "rescale_grad": 1.0})
     mod.update_full_grads(data)
-    mod.set_params({name: mx.nd.array(value) for name, value in moved().items()}, {})
+    mod.set_params({name: mx.nd.array(value) for name, value in changed().items()}, {})
     data.reset()
     used = [next(data) for _ in range(1 if grad_req == "write" else 2)]
     for batch in used:
         mod.forward_backward(batch)
     mod.update()
     full = total_gradients(INITIAL)
-    parts = [(plain_gradients(moved(), batch), plain_gradients(INITIAL, batch)) for batch in used]
+    parts = [(plain_gradients(changed(), batch), plain_gradients(INITIAL, batch)) for batch in used]
     expected = {
         name: value - 0.1 * sum(now[name] - then[name] + full[name] for now, then in parts)
-        for name, value in moved().items()
+        for name, value in changed().items()
     }
     assert_same(weights(mod), expected)
 
 
-def test_forward_and_backward_in_one_or_two_calls():
+@pytest.mark.parametrize("devices", [1, 2])
+def test_forward_and_backward_in_one_or_two_calls(devices):
     found = []
     for together in (True, False):
-        mod, data = ready()
+        mod, data = ready(devices)
         mod.update_full_grads(data)
-        mod.set_params({name: mx.nd.array(value) for name, value in moved().items()}, {})
+        mod.set_params({name: mx.nd.array(value) for name, value in changed().items()}, {})
         batch = next(batches())
         if together:
             mod.forward_backward(batch)
@@ -356,8 +321,9 @@ def test_gradients_are_raw_until_the_update():
     assert_same(gradients(mod), total_gradients(INITIAL), rtol=1e-4)
 
 
-def test_the_rule_acts_once():
-    mod, data = ready(optimizer_params={"learning_rate": 0.0})
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_rule_acts_once(devices):
+    mod, data = ready(devices, optimizer_params={"learning_rate": 0.0})
     mod.update_full_grads(data)
     mod.forward_backward(next(batches()))
     mod.update()
@@ -366,16 +332,24 @@ def test_the_rule_acts_once():
     assert_same(gradients(mod), once)
 
 
-def test_the_rule_on_lists_and_on_single_arrays():
-    rule = module()._svrg_grads_update_rule
-    current = [mx.nd.array([1.0, 2.0]), mx.nd.array([3.0])]
-    snapshot = [mx.nd.array([0.5, 0.5]), mx.nd.array([1.0])]
-    full = [mx.nd.array([10.0, 10.0]), mx.nd.array([20.0])]
-    assert rule(current, snapshot, full) is current
-    assert [each.asnumpy().tolist() for each in current] == [[10.5, 11.5], [22.0]]
-    assert [each.asnumpy().tolist() for each in snapshot] == [[0.5, 0.5], [1.0]]
-    one = mx.nd.array([1.0])
-    assert rule(one, mx.nd.array([2.0]), mx.nd.array([5.0])) is one and one.item() == 4.0
+@pytest.mark.parametrize(
+    ("current", "snapshot", "full", "expected"),
+    [
+        ([[1.0, 2.0], [3.0]], [[0.5, 0.5], [1.0]], [[10.0, 10.0], [20.0]], [[10.5, 11.5], [22.0]]),
+        ([1.0], [2.0], [5.0], [4.0]),
+    ],
+    ids=["lists", "single arrays"],
+)
+def test_the_rule(current, snapshot, full, expected):
+    def given(values):
+        return [mx.nd.array(each) for each in values] if isinstance(values[0], list) else mx.nd.array(values)
+
+    def numbers(given):
+        return [each.asnumpy().tolist() for each in given] if isinstance(given, list) else given.asnumpy()
+
+    result, then = given(current), given(snapshot)
+    assert module()._svrg_grads_update_rule(result, then, given(full)) is result
+    assert numbers(result) == expected and numbers(then) == snapshot
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
@@ -390,37 +364,63 @@ def test_other_types(dtype):
     assert_same(weights(mod), weights(reference), rtol=1e-5 if dtype == "float64" else 0.02)
 
 
-# ---- the order of calls ------------------------------------------------------------------------------------------
+def bound():
+    mod, data = module(), batches()
+    mod.bind(data.provide_data, data.provide_label)
+    return mod
 
 
-def test_forward_in_training_mode_needs_a_snapshot():
+def initialised():
+    mod = bound()
+    mod.init_params(arg_params=initial())
+    return mod
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "says"),
+    [
+        (
+            module,
+            lambda mod: mod.update_full_grads(batches()),
+            "update_full_grads() needs bind(for_training=True) first",
+        ),
+        (module, lambda mod: mod.forward(next(batches())), "forward() needs bind() first"),
+        (module, lambda mod: mod.update(), "needs"),
+        (module, lambda mod: mod.init_optimizer(), "needs"),
+        (bound, lambda mod: mod.update_full_grads(batches()), "init_params() first"),
+        (bound, lambda mod: mod.forward(next(batches())), "forward() needs init_params() first"),
+        (initialised, lambda mod: mod.update(), "update() needs init_optimizer() first"),
+        (
+            lambda: ready()[0],
+            lambda mod: mod.update_full_grads([]),
+            "update_full_grads: train_data gave no batches",
+        ),
+        (
+            lambda: ready()[0],
+            lambda mod: mod.forward(next(batches()), is_train=True),
+            "needs update_full_grads() first; fit() calls it",
+        ),
+        (
+            lambda: ready()[0],
+            lambda mod: mod.forward(next(batches())),
+            "needs update_full_grads() first; fit() calls it",
+        ),
+    ],
+)
+def test_steps_come_in_order(make, call, says):
+    with pytest.raises(StateError, match=re.escape(says)):
+        call(make())
+
+
+def test_inference_needs_no_snapshot():
     mod, data = ready()
-    batch = next(data)
-    for is_train in (True, None):
-        with pytest.raises(StateError, match=r"needs update_full_grads\(\) first; fit\(\) calls it"):
-            mod.forward(batch, is_train=is_train)
-    mod.forward(batch, is_train=False)
+    mod.forward(next(data), is_train=False)
     assert mod.get_outputs()[0].shape == (BATCH, 1)
 
 
-def test_what_module_needs_is_needed_first():
-    mod, data = module(), batches()
-    batch = next(data)
-    for call in (lambda: mod.forward(batch), lambda: mod.update(), lambda: mod.init_optimizer()):
-        with pytest.raises(MXNetError, match="needs"):
-            call()
-    with pytest.raises(StateError, match=r"forward\(\) needs bind\(\) first"):
-        mod.forward(batch)
-    mod.bind(data.provide_data, data.provide_label)
-    with pytest.raises(StateError, match=r"forward\(\) needs init_params\(\) first"):
-        mod.forward(batch)
-    mod.init_params()
-    with pytest.raises(StateError, match=r"update\(\) needs init_optimizer\(\) first"):
-        mod.update()
-
-
-def test_gradients_of_an_inference_pass_are_no_step():
-    mod, data = ready()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_gradients_of_an_inference_pass_are_no_step(devices):
+    mod, data = ready(devices)
     mod.update_full_grads(data)
     mod.forward(next(batches()), is_train=False)
     mod.backward()
@@ -429,17 +429,26 @@ def test_gradients_of_an_inference_pass_are_no_step():
     assert_same(weights(mod), INITIAL)
 
 
-def test_an_update_before_all_else_changes_nothing():
-    mod, _ = ready()
-    mod.update()
-    assert_same(weights(mod), INITIAL)
-
-
-def test_weights_of_the_snapshot_by_hand():
-    # As MXNet's own tests do it: full gradients are zero until a pass over the data.
+def with_the_snapshots_weights():
+    """As MXNet's own tests do it: full gradients are zero until a pass over the data."""
     mod, data = ready()
     mod._mod_aux.set_params(initial(), {})
     mod.forward_backward(next(data))
+    return mod
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: ready()[0], id="before all else"),
+        pytest.param(with_the_snapshots_weights, id="of a snapshot given by hand"),
+        pytest.param(
+            lambda: fitted(2, mod=module(2, fixed_param_names=list(INITIAL))), id="with all parameters fixed"
+        ),
+    ],
+)
+def test_an_update_that_changes_nothing(make):
+    mod = make()
     mod.update()
     assert_same(weights(mod), INITIAL)
 
@@ -463,9 +472,6 @@ def test_outputs_that_are_no_losses():
         mod.backward([mx.nd.ones((size, 4))])
         mod.update()
         assert mod.get_outputs()[0].shape == (size, 4)
-
-
-# ---- fit ---------------------------------------------------------------------------------------------------------
 
 
 def by_hand(epochs, update_freq, learning_rate=0.1, begin_epoch=0):
@@ -507,13 +513,12 @@ def test_gradients_are_summed_in_a_store_that_does_not_update(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["fullyconnected0", "a_full", "out_full"])
-def test_names_with_full_in_them_train(name):
-    net = network(hidden=name)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_names_with_full_in_them_train(name, devices):
     renamed = {key.replace("hidden", name): value for key, value in initial().items()}
-    for devices in (1, 2):
-        mod = fitted(mod=module(devices, net=net), arg_params=renamed)
-        found = {key.replace(name, "hidden"): value for key, value in weights(mod).items()}
-        assert_same(found, weights(fitted()), rtol=1e-4)
+    mod = fitted(mod=module(devices, net=network(hidden=name)), arg_params=renamed)
+    found = {key.replace(name, "hidden"): value for key, value in weights(mod).items()}
+    assert_same(found, weights(fitted()), rtol=1e-4)
 
 
 def test_a_parameter_that_is_called_as_anothers_full_gradient():
@@ -532,11 +537,6 @@ def test_fixed_parameters_stay(devices):
     np.testing.assert_array_equal(found["hidden_weight"], INITIAL["hidden_weight"])
     assert not np.array_equal(found["hidden_bias"], INITIAL["hidden_bias"])
     assert "hidden_weight" not in mod._param_dict[0]
-
-
-def test_nothing_is_trained():
-    mod = fitted(2, mod=module(2, fixed_param_names=list(INITIAL)))
-    assert_same(weights(mod), INITIAL)
 
 
 def test_dropout_and_moving_averages():
@@ -612,15 +612,12 @@ def test_accumulated_gradients_are_those_of_a_larger_batch():
     assert not np.allclose(weights(small)["out_weight"], weights(large)["out_weight"])
 
 
-# ---- files -------------------------------------------------------------------------------------------------------
-
-
 class Kill(BaseException):
     """What nothing catches."""
 
 
-class Untold:
-    """Batches that cannot tell their place in the data; each `reset` decides the order anew."""
+class Stateless:
+    """Batches that cannot report their position in the data; each `reset` decides the order again."""
 
     def __init__(self, points, targets, size, shuffle, label_name):
         plain = mx.io.NDArrayIter(points, targets, size, label_name=label_name)
@@ -639,7 +636,7 @@ class Untold:
 
 @pytest.mark.parametrize(
     ("devices", "accumulate", "iterator"),
-    [(1, 1, mx.io.NDArrayIter), (2, 1, mx.io.NDArrayIter), (2, 3, mx.io.NDArrayIter), (1, 1, Untold)],
+    [(1, 1, mx.io.NDArrayIter), (2, 1, mx.io.NDArrayIter), (2, 3, mx.io.NDArrayIter), (1, 1, Stateless)],
 )
 def test_a_killed_run_ends_as_one_that_was_not(devices, accumulate, iterator, tmp_path):
     def run(checkpoint, stop=None):
@@ -661,11 +658,11 @@ def test_a_killed_run_ends_as_one_that_was_not(devices, accumulate, iterator, tm
         )
 
     whole = weights(run(None))
-    kept = mx.checkpoint.Checkpoint(str(tmp_path / "run"), every_n_batches=1)
+    checkpoint = mx.checkpoint.Checkpoint(str(tmp_path / "run"), every_n_batches=1)
     for stop in ((1, 1), (2, 0), (3, 1), (4, 0)):
         with pytest.raises(Kill):
-            run(kept, stop)
-    again = weights(run(kept))
+            run(checkpoint, stop)
+    again = weights(run(checkpoint))
     for name, value in whole.items():
         np.testing.assert_array_equal(again[name], value, err_msg=name)
 

@@ -16,7 +16,7 @@ NAMES = {0: "fullyconnected0_weight", 1: "w", 2: "w_full"}
 
 
 def pushed(made, keys):
-    """What stands in a store after a push of twos on ones."""
+    """What is in a store after a push of twos on ones."""
     store = mx.kv.create("local")
     store.set_optimizer(made)
     store.init(keys, [mx.nd.ones((2,)) for _ in keys])
@@ -26,15 +26,17 @@ def pushed(made, keys):
     return [out.asnumpy()[0] for out in outs]
 
 
-@pytest.mark.parametrize("keys", [list(NAMES), list(NAMES.values())])
-def test_full_gradients_are_assigned_and_weights_updated(keys):
-    made = _SVRGOptimizer(default_optimizer="sgd", learning_rate=1.0, param_idx2name=NAMES)
-    assert pushed(made, keys) == [-1, -1, 2]
-
-
-def test_accumulators_that_are_said_win_over_names():
-    made = _SVRGOptimizer("sgd", ["w"], learning_rate=1.0, param_idx2name=NAMES)
-    assert pushed(made, list(NAMES.values())) == [-1, 2, -1]
+@pytest.mark.parametrize(
+    ("accumulators", "keys", "expected"),
+    [
+        pytest.param([], list(NAMES), [-1, -1, 2], id="by name, keys are numbers"),
+        pytest.param([], list(NAMES.values()), [-1, -1, 2], id="by name, keys are names"),
+        pytest.param([["w"]], list(NAMES.values()), [-1, 2, -1], id="as given"),
+    ],
+)
+def test_full_gradients_are_assigned_and_weights_updated(accumulators, keys, expected):
+    made = _SVRGOptimizer("sgd", *accumulators, learning_rate=1.0, param_idx2name=NAMES)
+    assert pushed(made, keys) == expected
 
 
 @pytest.mark.parametrize("settings", [{"momentum": 0.9, "wd": 0.1}, {"clip_global_norm": 0.5}])
@@ -87,10 +89,24 @@ def test_a_copy_shares_its_own(copied):
     assert (again.default_opt.lr, made.lr, again.accumulators) == (0.25, 0.5, {"w_full"})
 
 
-def test_mistakes():
-    with pytest.raises(
-        ArgumentError, match="_SVRGOptimizer: default_optimizer must be a name or an Optimizer; got 3"
-    ):
-        _SVRGOptimizer(3)
-    with pytest.raises(ParameterError, match=re.escape("settings are for an optimizer's name; got SGD(")):
-        _SVRGOptimizer(optimizer.create("sgd"), learning_rate=0.1)
+@pytest.mark.parametrize(
+    ("optimizer_given", "settings", "error", "says"),
+    [
+        (
+            3,
+            {},
+            ArgumentError,
+            "_SVRGOptimizer: default_optimizer must be a name or an Optimizer; got 3",
+        ),
+        (
+            optimizer.create("sgd"),
+            {"learning_rate": 0.1},
+            ParameterError,
+            "settings are for an optimizer's name; got SGD(",
+        ),
+    ],
+    ids=["a number", "settings of an object"],
+)
+def test_mistakes(optimizer_given, settings, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        _SVRGOptimizer(optimizer_given, **settings)
