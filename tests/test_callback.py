@@ -36,6 +36,9 @@ def without_speed(caplog):
     return [re.sub(r"\d+\.\d\d samples", "X samples", message) for message in caplog.messages]
 
 
+SPEED = "\tSpeed: X samples/sec"
+
+
 def test_speedometer(lines):
     speed, made = callback.Speedometer(32, 2), measured()
     for epoch in range(2):
@@ -43,25 +46,31 @@ def test_speedometer(lines):
             made.update([np.array([0])], [np.array([[0.5, 0.5]])])
             speed(record(nbatch, made, epoch))
     assert without_speed(lines)[1:] == [
-        f"Epoch[{epoch}] Batch [{first}-{first + 2}]\tSpeed: X samples/sec\taccuracy=1.000000\tcross-entropy=0.693147"
+        f"Epoch[{epoch}] Batch [{first}-{first + 2}]{SPEED}\taccuracy=1.000000\tcross-entropy=0.693147"
         for epoch, first in ((0, 2), (1, 0), (1, 2))
     ]
     assert np.isnan(made.get()[1][0])
     assert made.get_global()[1][0] == 1
 
 
-def test_speedometer_without_reset_or_metric(lines):
-    speed, made = callback.Speedometer(32, 2, auto_reset=False), measured()
-    for nbatch in range(5):
-        speed(record(nbatch, made, 1))
-    assert without_speed(lines) == [
-        f"Epoch[1] Batch [0-{last}]\tSpeed: X samples/sec\taccuracy=1.000000\tcross-entropy=0.164252"
-        for last in (2, 4)
-    ]
-    lines.clear()
-    for nbatch in range(3):
-        speed(record(nbatch))
-    assert without_speed(lines) == ["Iter[0] Batch [2]\tSpeed: X samples/sec"]
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        pytest.param(
+            measured,
+            f"Epoch[{{epoch}}] Batch [0-{{last}}]{SPEED}\taccuracy=1.000000\tcross-entropy=0.164252",
+            id="a metric",
+        ),
+        pytest.param(lambda: None, f"Iter[{{epoch}}] Batch [{{last}}]{SPEED}", id="no metric"),
+    ],
+)
+def test_speedometer_without_reset(lines, make, line):
+    speed, made = callback.Speedometer(32, 2, auto_reset=False), make()
+    for epoch in range(2):
+        for nbatch in range(5):
+            speed(record(nbatch, made, epoch))
+    expected = [line.format(epoch=epoch, last=last) for epoch in range(2) for last in (2, 4)]
+    assert without_speed(lines) == expected
 
 
 def test_speedometer_takes_metrics_that_know_only_reset(lines):
@@ -81,52 +90,62 @@ def test_speedometer_takes_metrics_that_know_only_reset(lines):
     assert lines.messages[0].endswith("\told=0.500000")
 
 
-def test_log_train_metric(lines):
-    log, made = callback.log_train_metric(2, auto_reset=True), measured()
-    for nbatch in range(2):
-        log(record(nbatch, made, 1))
-    log(record(2))
-    assert lines.messages == [
-        "Iter[1] Batch[0] Train-accuracy=1.000000",
-        "Iter[1] Batch[0] Train-cross-entropy=0.164252",
-    ]
-    assert np.isnan(made.get()[1][0])
-
-
-def test_log_validation_metrics(lines):
-    callback.LogValidationMetricsCallback()(record(4, measured(), 1))
-    callback.LogValidationMetricsCallback()(record(4, None, 1))
-    assert lines.messages == [
-        "Epoch[1] Validation-accuracy=1.000000",
-        "Epoch[1] Validation-cross-entropy=0.164252",
-    ]
-
-
-def test_progress_bar(lines):
-    bar = callback.ProgressBar(10, 20)
-    for nbatch in (1, 5, 10):
-        bar(record(nbatch))
-    assert lines.messages == [
-        "[==------------------] 10%\r",
-        "[==========----------] 50%\r",
-        "[====================] 100%\r",
-    ]
+LOGGED = ["accuracy=1.000000", "cross-entropy=0.164252"]
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "nbatches", "metrics", "expected"),
     [
-        lambda: callback.Speedometer(1, 0),
-        lambda: callback.ProgressBar(0),
-        lambda: callback.log_train_metric(0),
+        pytest.param(
+            lambda: callback.log_train_metric(2),
+            (0, 1),
+            True,
+            [f"Iter[1] Batch[0] Train-{each}" for each in LOGGED],
+            id="log_train_metric",
+        ),
+        pytest.param(
+            lambda: callback.log_train_metric(2), (2,), False, [], id="log_train_metric without a metric"
+        ),
+        pytest.param(
+            callback.LogValidationMetricsCallback,
+            (4,),
+            True,
+            [f"Epoch[1] Validation-{each}" for each in LOGGED],
+            id="LogValidationMetricsCallback",
+        ),
+        pytest.param(
+            callback.LogValidationMetricsCallback,
+            (4,),
+            False,
+            [],
+            id="LogValidationMetricsCallback without a metric",
+        ),
+        pytest.param(
+            lambda: callback.ProgressBar(10, 20),
+            (1, 5, 10),
+            False,
+            [
+                "[==------------------] 10%\r",
+                "[==========----------] 50%\r",
+                "[====================] 100%\r",
+            ],
+            id="ProgressBar",
+        ),
     ],
 )
-def test_bad_settings(make):
-    with pytest.raises(ParameterError, match="must be >= 1; got 0"):
-        make()
+def test_lines(lines, make, nbatches, metrics, expected):
+    call, made = make(), measured() if metrics else None
+    for nbatch in nbatches:
+        call(record(nbatch, made, 1))
+    assert lines.messages == expected
 
 
-# ---- checkpoints ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("auto_reset", [True, False])
+def test_log_train_metric_resets_where_asked(auto_reset):
+    log, made = callback.log_train_metric(2, auto_reset=auto_reset), measured()
+    log(record(0, made, 1))
+    assert np.isnan(made.get()[1][0]) == auto_reset
+
 
 SYMBOL = SimpleNamespace(tojson=lambda **_: '{"nodes": []}')
 ARGS, AUX = {"w": array(np.arange(3))}, {"m": array(np.ones(2))}
@@ -151,17 +170,19 @@ def test_parameters_alone(tmp_path):
     assert checkpoint.load_params(str(tmp_path / "net"), 3)[1] == {}
 
 
-def test_module_checkpoint():
+@pytest.mark.parametrize(("period", "epochs"), [(1, [1, 2, 3, 4]), (2, [2, 4]), (3, [3])])
+@pytest.mark.parametrize("states", [True, False])
+def test_module_checkpoint(period, epochs, states):
     saved = []
     module = SimpleNamespace(
         save_checkpoint=lambda prefix, epoch, save_optimizer_states: saved.append(
             (prefix, epoch, save_optimizer_states)
         )
     )
-    every_second = callback.module_checkpoint(module, "net", 2, save_optimizer_states=True)
+    save = callback.module_checkpoint(module, "net", period, save_optimizer_states=states)
     for epoch in range(4):
-        every_second(epoch, None, None, None)
-    assert saved == [("net", 2, True), ("net", 4, True)]
+        save(epoch, None, None, None)
+    assert saved == [("net", epoch, states) for epoch in epochs]
 
 
 def test_interrupted_checkpoint_leaves_the_old_one(tmp_path, monkeypatch):
@@ -174,22 +195,20 @@ def test_interrupted_checkpoint_leaves_the_old_one(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["net-0001.params", "net-symbol.json"]
 
 
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nope-0002\.params"):
-        checkpoint.load_params(str(tmp_path / "nope"), 2)
-
-
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "error", "says"),
     [
-        ({"w": ARGS["w"]}, "names must begin with 'arg:' or 'aux:'; got 'w'"),
-        ({"foo:w": ARGS["w"]}, "got 'foo:w'"),
-        ([ARGS["w"]], "must have names; got a list of 1"),
+        (None, FileNotFoundError, r"x-0001\.params"),
+        ({"w": ARGS["w"]}, FormatError, "names must begin with 'arg:' or 'aux:'; got 'w'"),
+        ({"foo:w": ARGS["w"]}, FormatError, "got 'foo:w'"),
+        ([ARGS["w"]], FormatError, "must have names; got a list of 1"),
     ],
+    ids=["no file", "a name without a kind", "another kind", "a list"],
 )
-def test_other_files_are_refused(tmp_path, content, says):
-    save(str(tmp_path / "x-0001.params"), content)
-    with pytest.raises(FormatError, match=says):
+def test_other_files_are_refused(tmp_path, content, error, says):
+    if content is not None:
+        save(str(tmp_path / "x-0001.params"), content)
+    with pytest.raises(error, match=says):
         checkpoint.load_params(str(tmp_path / "x"), 1)
 
 
@@ -232,47 +251,64 @@ def test_early_stopping(settings: dict, name: str, values: list[float], stops_af
     assert stopped == stops_after
 
 
-def test_the_best_parameters_are_kept(tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("monitor", "values", "best_epoch"),
+    [
+        ("accuracy", [0.2, 0.7, 0.5], 1),
+        ("accuracy", [0.7, 0.7, 0.5], 0),
+        ("cross-entropy", [0.9, 0.7, 0.5], 2),
+    ],
+    ids=["the largest", "the first of two", "the smallest of a loss"],
+)
+def test_the_best_parameters_are_saved(
+    monitor: str, values: list[float], best_epoch: int, tmp_path: Any
+) -> None:
     class Module:
         symbol = mx.sym.var("x")
 
         def get_params(self) -> Any:
             return {"w": mx.nd.array([self.value])}, {}
 
-    best, module = callback.BestCheckpoint(str(tmp_path / "best"), "accuracy"), Module()
-    for epoch, value in enumerate([0.2, 0.7, 0.5]):
+    best, module = callback.BestCheckpoint(str(tmp_path / "best"), monitor), Module()
+    for epoch, value in enumerate(values):
         module.value = value
-        best(Record(epoch, module, accuracy=value))
-    assert (best.best, best.best_epoch) == (0.7, 1)
+        best(Record(epoch, module, **{monitor: value}))
+    assert (best.best, best.best_epoch) == (values[best_epoch], best_epoch)
     _, args, _ = mx.checkpoint.load_checkpoint(str(tmp_path / "best"), 0)
-    assert args["w"].asscalar() == pytest.approx(0.7)
+    assert args["w"].asscalar() == pytest.approx(values[best_epoch])
 
 
-def test_an_average_follows_the_parameters() -> None:
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({"decay": 0.9}, 1.1), ({"decay": 0.9, "warm_up": True}, 1.75)],
+    ids=["from the start", "with a warm-up"],
+)
+def test_an_average_follows_the_parameters(settings: dict, expected: float) -> None:
     class Module:
         def trained_params(self) -> Any:
             return {"w": mx.nd.array([self.value])}
 
-    for settings, expected in (({"decay": 0.9}, 1.1), ({"decay": 0.9, "warm_up": True}, 1.75)):
-        average, module = callback.ExponentialMovingAverage(**settings), Module()
-        for value in (1.0, 2.0):
-            module.value = value
-            average(Record(0, module))
-        assert average.params["w"].asscalar() == pytest.approx(expected)
+    average, module = callback.ExponentialMovingAverage(**settings), Module()
+    for value in (1.0, 2.0):
+        module.value = value
+        average(Record(0, module))
+    assert average.params["w"].asscalar() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "says"),
     [
-        (lambda: callback.ExponentialMovingAverage(1), ParameterError, r"decay must be in \[0, 1\); got 1"),
-        (lambda: callback.EarlyStopping(mode="best"), ParameterError, "mode must be one of"),
+        (lambda: callback.Speedometer(1, 0), "must be >= 1; got 0"),
+        (lambda: callback.ProgressBar(0), "must be >= 1; got 0"),
+        (lambda: callback.log_train_metric(0), "must be >= 1; got 0"),
+        (lambda: callback.ExponentialMovingAverage(1), r"decay must be in \[0, 1\); got 1"),
+        (lambda: callback.EarlyStopping(mode="best"), "mode must be one of"),
         (
             lambda: callback.EarlyStopping("acc")(Record(0, accuracy=1.0)),
-            ParameterError,
             "monitor must be one of 'accuracy'; got 'acc'",
         ),
     ],
 )
-def test_an_average_follows_the_parameters_says_what_is_wrong(call, error, says) -> None:
-    with pytest.raises(error, match=says):
+def test_bad_settings(call, says) -> None:
+    with pytest.raises(ParameterError, match=says):
         call()

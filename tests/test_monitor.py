@@ -8,7 +8,7 @@ import pytest
 
 import rebind as mx
 from rebind.errors import ArgumentError, NonFiniteError, ParameterError
-from rebind.monitor import Monitor, NaNMonitor
+from rebind.monitor import Monitor, NaNMonitor, root_mean_square
 
 S = mx.sym
 
@@ -58,14 +58,21 @@ def test_statistics(statistic, text):
         assert step(made, monitor) == [(1, "act_output", text)]
 
 
-def test_between_the_intervals_nothing_is_watched(monkeypatch):
-    monitor, made = Monitor(3, pattern="act_output"), module()
+@pytest.mark.parametrize(
+    ("interval", "numbers"),
+    [
+        (1, [[1], [2], [3], [4], [5], [6], [7]]),
+        (3, [[1], [], [], [4], [], [], [7]]),
+        (10, [[1], [], [], [], [], [], []]),
+    ],
+)
+def test_between_the_intervals_nothing_is_watched(interval, numbers, monkeypatch):
+    monitor, made = Monitor(interval, pattern="act_output"), module()
     made.install_monitor(monitor)
     seen = []
     monkeypatch.setattr(monitor, "stat_func", lambda array: seen.append(1) or 0)
-    found = [[number for number, _, _ in step(made, monitor)] for _ in range(7)]
-    assert found == [[1], [], [], [4], [], [], [7]]
-    assert len(seen) == 3
+    assert [[number for number, _, _ in step(made, monitor)] for _ in range(7)] == numbers
+    assert len(seen) == sum(map(len, numbers))
     assert monitor.toc() == []
 
 
@@ -95,13 +102,14 @@ def test_print(caplog):
     assert caplog.messages == ["Batch:       1 act_output                     2.0\t"]
 
 
-def test_in_fit_with_other_batch_sizes_too(caplog):
+@pytest.mark.parametrize("devices", [1, 2])
+def test_fit_logs_every_device_and_batch(devices, caplog):
     caplog.set_level(logging.INFO)
-    made = mx.mod.Module(network(), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+    made = mx.mod.Module(network(), label_names=None, context=[mx.cpu(k) for k in range(devices)])
     data = mx.io.NDArrayIter(np.ones((8, 2)), batch_size=4)
     made.fit(data, num_epoch=1, monitor=Monitor(1, pattern="act_output"), initializer=mx.init.One(),
              eval_metric="loss")  # fmt: skip
-    assert sum("act_output" in line for line in caplog.messages) == 4  # of two devices and two batches
+    assert sum("act_output" in line for line in caplog.messages) == 2 * devices
 
 
 class Old:
@@ -128,18 +136,18 @@ def test_an_executor_of_another_kind(monitor):
         assert found == [(1, "a_output", "nan\t"), (1, "w", "1.0\t")]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
-def test_default_statistic(dtype):
-    from rebind.monitor import root_mean_square
-
-    assert root_mean_square(mx.nd.array([3, -3], dtype=dtype)).asnumpy() == pytest.approx(3)
-    assert root_mean_square(mx.nd.zeros((0, 2))).asnumpy().tolist() == [0]
-
-
-def test_default_statistic_of_halves_does_not_overflow():
-    from rebind.monitor import root_mean_square
-
-    assert root_mean_square(mx.nd.full((2,), 60000, dtype="float16")).asnumpy()[0] == 60000
+@pytest.mark.parametrize(
+    ("values", "dtype", "expected"),
+    [
+        *(([3, -3], dtype, 3) for dtype in ("float16", "float32", "float64", "int32")),
+        # The squares do not fit into float16.
+        ([60000, 60000], "float16", 60000),
+        ([], "float32", 0),
+    ],
+)
+def test_default_statistic(values, dtype, expected):
+    found = root_mean_square(mx.nd.array(np.array(values), dtype=dtype)).asnumpy()
+    assert found.tolist() == [pytest.approx(expected)]
 
 
 @pytest.mark.parametrize(
@@ -157,10 +165,7 @@ def test_bad_settings(make, says):
         make()
 
 
-# ---- the first NaN ------------------------------------------------------------------------------------------------
-
-
-def test_finite_numbers_say_nothing(caplog):
+def test_finite_numbers_log_nothing(caplog):
     monitor, made = NaNMonitor(), module()
     made.install_monitor(monitor)
     assert step(made, monitor) == []
@@ -185,17 +190,17 @@ def test_forward(value, says):
     assert [text for _, _, text in step(made, monitor, value)] == [says]
 
 
-def test_infinite_numbers_need_not_count():
+@pytest.mark.parametrize(("inf", "names"), [(True, ["mask"]), (False, [])])
+def test_infinite_numbers_need_not_count(inf, names):
     masked = S.sum(S.broadcast_mul(S.var("data"), S.var("mask"), name="masked"), name="total")
     exe = S.BlockGrad(masked, name="out").simple_bind(mx.cpu(), data=(4, 2), mask=(1, 2))
     exe.arg_dict["data"][:] = 1
     exe.arg_dict["mask"][:] = -np.inf
-    for inf, names in ((True, ["mask"]), (False, [])):
-        monitor = NaNMonitor(inf=inf)
-        monitor.install(exe)
-        monitor.tic()
-        exe.forward(is_train=True)
-        assert [name for _, name, _ in monitor.toc()] == names
+    monitor = NaNMonitor(inf=inf)
+    monitor.install(exe)
+    monitor.tic()
+    exe.forward(is_train=True)
+    assert [name for _, name, _ in monitor.toc()] == names
 
 
 def test_backward():
@@ -271,15 +276,15 @@ def test_in_bucketing():
     assert len(monitor.exes) == 2
 
 
-def test_executors_that_are_let_go_of_are_freed():
-    monitors = [Monitor(1), NaNMonitor()]
+@pytest.mark.parametrize("make", [lambda: Monitor(1), NaNMonitor], ids=["Monitor", "NaNMonitor"])
+def test_executors_that_nobody_holds_are_freed(make):
+    monitor = make()
     exe = network().simple_bind(mx.cpu(), data=(4, 2))
-    for monitor in monitors:
-        monitor.install(exe)
-        assert monitor.exes == [exe]
+    monitor.install(exe)
+    assert monitor.exes == [exe]
     del exe
     gc.collect()
-    assert [monitor.exes for monitor in monitors] == [[], []]
+    assert monitor.exes == []
 
 
 def test_arrays_that_executors_share_are_shown_once():

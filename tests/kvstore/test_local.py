@@ -60,10 +60,19 @@ def test_lists_of_keys(kv, keys):
     assert [[out.asnumpy()[0, 0] for out in each] for each in outs] == [[0] * 3, [3] * 3, [6] * 3]
 
 
-def test_a_key_that_comes_twice_in_one_push_is_summed(kv):
-    kv.init("w", ones(0))
-    kv.push(["w", "w"], [ones(1), [ones(2), ones(3)]])
-    assert pulled(kv, "w") == 6
+@pytest.mark.parametrize(
+    ("keys", "values", "total"),
+    [
+        (["w", "w"], [1, [2, 3]], 6),
+        (["w", "w", "w"], [[1, 2], 3, 4], 10),
+        (["w", "v", "w"], [1, 50, 2], 3),
+    ],
+    ids=["twice", "three times", "with another key between"],
+)
+def test_a_key_that_comes_again_in_one_push_is_summed(kv, keys, values, total):
+    kv.init(["w", "v"], [ones(0), ones(0)])
+    kv.push(keys, [[ones(one) for one in each] if isinstance(each, list) else ones(each) for each in values])
+    assert pulled(kv, "w") == total
 
 
 def test_pushed_arrays_stay_as_they_are(kv):
@@ -89,11 +98,8 @@ def test_an_updater(kv):
     assert pulled(kv, "a") == 9 and pulled(kv, "b") == 14 and seen == ["a", "b", "a", "b"]
 
 
-def test_an_optimizer_updates_and_its_states_are_kept_in_a_file(kv, tmp_path):
+def test_an_optimizer_updates_and_its_states_are_saved(kv, tmp_path):
     path = tmp_path / "it.states"
-    for call in (kv.save_optimizer_states, kv.load_optimizer_states):
-        with pytest.raises(mx.MXNetError, match=r"needs set_optimizer\(\) first"):
-            call(path)
     kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5))
     kv.init("w", ones(0))
     kv.push("w", [ones(), ones()])
@@ -106,27 +112,52 @@ def test_an_optimizer_updates_and_its_states_are_kept_in_a_file(kv, tmp_path):
     for store in (kv, other):
         store.push("w", ones(2))
         assert pulled(store, "w") == -2.5
-    with pytest.raises(TypeError, match="optimizer must be an Optimizer"):
-        kv.set_optimizer("sgd")
-    with pytest.raises(FileNotFoundError, match="absent"):
-        kv.load_optimizer_states(tmp_path / "absent")
 
 
-def test_pushpull_and_broadcast(kv):
+@pytest.mark.parametrize("call", ["save_optimizer_states", "load_optimizer_states"])
+def test_states_of_no_optimizer(kv, call, tmp_path):
+    with pytest.raises(mx.MXNetError, match=r"needs set_optimizer\(\) first"):
+        getattr(kv, call)(tmp_path / "it.states")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda kv: kv.set_optimizer("sgd"), TypeError, "optimizer must be an Optimizer"),
+        (lambda kv: kv.load_optimizer_states("absent"), FileNotFoundError, "absent"),
+    ],
+    ids=["a name", "a file that is not there"],
+)
+def test_what_a_store_that_updates_refuses(kv, call, error, says):
+    kv.set_optimizer(mx.optimizer.SGD())
+    with pytest.raises(error, match=says):
+        call(kv)
+
+
+def test_broadcast(kv):
     out = nd.zeros((2, 3))
     kv.broadcast("w", ones(4), out)
     assert (out.asnumpy() == 4).all()
+
+
+@pytest.mark.parametrize(
+    ("out", "after"),
+    [(nd.zeros((2, 3)), [1, 2]), (None, [3, 3])],
+    ids=["into another array", "in place"],
+)
+def test_pushpull(kv, out, after):
+    kv.init("w", ones(4))
     grads = [ones(1), ones(2)]
     kv.pushpull("w", grads, out=out)
-    assert (out.asnumpy() == 3).all() and (grads[0].asnumpy() == 1).all()
-    kv.pushpull("w", grads)
-    assert all((grad.asnumpy() == 3).all() for grad in grads)
+    assert out is None or (out.asnumpy() == 3).all()
+    assert [grad.asnumpy().tolist() for grad in grads] == [[[each] * 3] * 2 for each in after]
 
 
-def test_put_sets_new_keys_and_old_ones(kv):
-    for value in (1, 2):
+@pytest.mark.parametrize("values", [[1], [1, 2]], ids=["a new key", "an old one"])
+def test_put_sets_new_keys_and_old_ones(kv, values):
+    for value in values:
         kv.put("w", ones(value))
-        assert pulled(kv, "w") == value
+    assert pulled(kv, "w") == values[-1]
 
 
 @pytest.mark.parametrize(
@@ -192,20 +223,32 @@ def test_what_a_store_is(kv):
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "says"),
+    ("make", "error", "says"),
     [
-        ("lokal", ValueError, "no store 'lokal'; did you mean 'local'"),
-        ("dist_sync", ValueError, "'dist_sync' is not there yet; use 'local' or 'device'"),
-        (3, TypeError, "name must be a string; got 3"),
+        (lambda: mx.kv.create("lokal"), ValueError, "no store 'lokal'; did you mean 'local'"),
+        (
+            lambda: mx.kv.create("dist_sync"),
+            ValueError,
+            "'dist_sync' is not there yet; use 'local' or 'device'",
+        ),
+        (lambda: mx.kv.create(3), TypeError, "name must be a string; got 3"),
+        # With one device no store is needed, but one over several processes is asked for all the same.
+        (
+            lambda: choose_store("dist_async", 1, {"w": ones()}),
+            ValueError,
+            "'dist_async' is not there yet",
+        ),
     ],
+    ids=["a misspelt name", "over processes", "a number", "over processes, with one device"],
 )
-def test_create_refuses(name, error, says):
+def test_stores_that_are_not_there(make, error, says):
     with pytest.raises(error, match=says):
-        mx.kv.create(name)
+        make()
 
 
-def test_names_of_stores_do_not_mind_case():
-    assert mx.kv.create("Local").type == "local" and mx.kvstore.create().type == "local"
+@pytest.mark.parametrize("name", [["Local"], ["LOCAL"], []], ids=["Local", "LOCAL", "by default"])
+def test_names_of_stores_do_not_mind_case(name):
+    assert mx.kv.create(*name).type == mx.kvstore.create(*name).type == "local"
 
 
 def test_a_store_of_ones_own_says_what_it_lacks():
@@ -236,16 +279,11 @@ def test_choose_store(monkeypatch, kvstore, devices, bound, expected):
     assert (store and store.type, updates) == expected
 
 
-def test_sums_are_exact_in_the_order_of_devices(kv):
-    values = [1e8, 1.0, -1e8]
+@pytest.mark.parametrize("values", [[1e8, 1.0, -1e8], [1.0, 1e8, -1e8], [1e8, -1e8, 1.0]])
+def test_sums_are_exact_in_the_order_of_devices(kv, values):
     kv.init("w", ones(0))
     kv.push("w", [ones(value) for value in values])
     assert pulled(kv, "w") == np.float32(values[0]) + np.float32(values[1]) + np.float32(values[2])
-
-
-def test_stores_over_processes_are_asked_for_with_one_device_too():
-    with pytest.raises(ValueError, match="'dist_async' is not there yet"):
-        choose_store("dist_async", 1, {"w": ones()})
 
 
 @pytest.mark.parametrize(
@@ -269,17 +307,21 @@ def test_capabilities_are_known_by_name(name, updates_weights, spans_processes, 
     )
 
 
-def test_a_store_of_ones_own_declares_what_it_can():
-    class Sums(KVStore):
-        capabilities = Capabilities(updates_weights=False)
+class Sums(KVStore):
+    capabilities = Capabilities(updates_weights=False)
 
-    assert not Sums.is_capable("optimizer") and not Sums().is_capable("Optimizer")
-    assert choose_store(Sums(), 1, {})[1] is False
+
+@pytest.fixture
+def sums_by_name():
     stores.register("sums")(Sums)
-    try:
-        assert choose_store("sums", 2, {"w": ones()})[1] is False
-    finally:
-        del stores._entries["sums"]
+    yield
+    del stores._entries["sums"]
+
+
+@pytest.mark.parametrize(("store", "devices"), [(Sums(), 1), ("sums", 2)], ids=["an object", "a name"])
+def test_a_store_of_ones_own_declares_what_it_can(store, devices, sums_by_name):
+    assert not Sums.is_capable("optimizer") and not Sums().is_capable("Optimizer")
+    assert choose_store(store, devices, {"w": ones()})[1] is False
 
 
 class Doubled(Storage):

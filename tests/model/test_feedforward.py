@@ -41,21 +41,26 @@ def ones(value=1.0):
     return {"fc_weight": nd.full((2, 3), value), "fc_bias": nd.zeros((2,))}
 
 
-# ---- first values ------------------------------------------------------------------------------------------------
-
-
-def test_init_model():
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        pytest.param({"data": (4, 3), "softmax_label": (4,)}, 0.5, id="what fits stays"),
+        pytest.param({"data": (9, 3), "softmax_label": (9,)}, 0.5, id="for any batch size"),
+        pytest.param(
+            {"data": (4, 3), "softmax_label": (4,), "overwrite": True}, 0.7, id="unless overwritten"
+        ),
+    ],
+)
+def test_init_model(again, expected):
     made = model()
     names = made.init_model(mx.init.Constant(0.5), data=(4, 3), softmax_label=(4,))
     assert names == (["data", "fc_weight", "fc_bias", "softmax_label"], ["fc_weight", "fc_bias"], [])
     assert weight(made).tolist() == [[0.5] * 3] * 2
-    made.init_model(mx.init.Constant(0.7), data=(9, 3), softmax_label=(9,))
-    assert weight(made).tolist() == [[0.5] * 3] * 2  # they fit, so they stay
-    made.init_model(mx.init.Constant(0.7), overwrite=True, data=(4, 3), softmax_label=(4,))
-    assert np.allclose(weight(made), 0.7)
+    made.init_model(mx.init.Constant(0.7), **again)
+    assert np.allclose(weight(made), expected, atol=1e-7)
 
 
-def test_init_model_makes_anew_what_does_not_fit_and_drops_what_is_not_there():
+def test_init_model_initialises_what_does_not_fit_and_drops_what_is_not_there():
     made = model(
         NORMED,
         arg_params={**ones(), "other": nd.ones((1,)), "bn_gamma": nd.full((3,), 2.0)},
@@ -74,11 +79,17 @@ def test_init_model_makes_anew_what_does_not_fit_and_drops_what_is_not_there():
     assert made.aux_params["bn_moving_var"].asnumpy().tolist() == [4, 4, 4]
 
 
-def test_init_model_needs_inputs_of_the_network():
-    with pytest.raises(ValueError, match="inputs must be arguments of the network; got 'dat'"):
-        model().init_model(dat=(4, 3))
-    with pytest.raises(ValueError, match="shapes"):
-        model().init_model(softmax_label=(4,))
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ({"dat": (4, 3)}, "inputs must be arguments of the network; got 'dat'"),
+        ({"softmax_label": (4,)}, "shapes"),
+    ],
+    ids=["an unknown input", "too few inputs"],
+)
+def test_init_model_needs_inputs_of_the_network(inputs, says):
+    with pytest.raises(ValueError, match=says):
+        model().init_model(**inputs)
 
 
 def test_an_initializer_on_the_variable_wins():
@@ -88,24 +99,35 @@ def test_an_initializer_on_the_variable_wins():
     assert made.arg_params["w"].asnumpy().tolist() == [[1, 1]]
 
 
-def test_fit_starts_from_what_is_there_unless_told_otherwise():
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({}, 1, id="by default"),
+        pytest.param({"initializer": mx.init.Constant(3.0)}, 1, id="with an initializer"),
+        pytest.param({"initializer": mx.init.Constant(3.0), "force_init": True}, 3, id="force_init"),
+    ],
+)
+def test_fit_starts_from_what_is_there_unless_forced(settings, expected):
     made = model(arg_params=ones(), learning_rate=0.0)
     made.fit(POINTS, CLASSES)
     assert (weight(made) == 1).all()
-    made.fit(POINTS, CLASSES, initializer=mx.init.Constant(3.0))
-    assert (weight(made) == 1).all()
-    made.fit(POINTS, CLASSES, initializer=mx.init.Constant(3.0), force_init=True)
-    assert (weight(made) == 3).all()
+    made.fit(POINTS, CLASSES, **settings)
+    assert (weight(made) == expected).all()
 
 
-def test_without_any_number_there_are_ten_epochs():
-    assert len(FeedForward(NET).fit(POINTS, CLASSES)["train"]["accuracy"]) == 10
-    assert len(FeedForward(NET, num_epoch=3).fit(POINTS, CLASSES)["train"]["accuracy"]) == 3
-    assert len(FeedForward(NET, num_epoch=3).fit(POINTS, CLASSES, num_epoch=1)["train"]["accuracy"]) == 1
-    assert len(FeedForward(NET, begin_epoch=30).fit(POINTS, CLASSES)["train"]["accuracy"]) == 10
-
-
-# ---- training ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("settings", "of_fit", "epochs"),
+    [
+        ({}, {}, 10),
+        ({"num_epoch": 3}, {}, 3),
+        ({"num_epoch": 3}, {"num_epoch": 1}, 1),
+        ({"begin_epoch": 30}, {}, 10),
+    ],
+    ids=["ten by default", "of the model", "of fit", "ten from any start"],
+)
+def test_the_number_of_epochs(settings, of_fit, epochs):
+    history = FeedForward(NET, **settings).fit(POINTS, CLASSES, **of_fit)
+    assert len(history["train"]["accuracy"]) == epochs
 
 
 def test_it_learns():
@@ -125,12 +147,21 @@ def test_create():
     )
 
 
-def test_a_column_of_labels_and_lists_for_the_validation():
-    params = [model(arg_params=ones()) for _ in range(2)]
-    for made, labels in zip(params, (CLASSES, CLASSES[:, None]), strict=True):
+@pytest.mark.parametrize(
+    ("points", "labels"),
+    [(nd.array(POINTS), CLASSES), (POINTS, CLASSES[:, None]), (nd.array(POINTS), CLASSES[:, None])],
+    ids=["an NDArray", "a column of labels", "both"],
+)
+def test_arrays_of_several_kinds_train_the_same(points, labels):
+    trained = []
+    for x, y, validation in (
+        (POINTS, CLASSES, (POINTS, CLASSES)),
+        (points, labels, (POINTS.tolist(), CLASSES.tolist())),
+    ):
         np.random.seed(0)
-        made.fit(nd.array(POINTS), labels, eval_data=(POINTS.tolist(), CLASSES.tolist()))
-    assert np.array_equal(weight(params[0]), weight(params[1]))
+        trained.append(model(arg_params=ones()))
+        trained[-1].fit(x, y, eval_data=validation)
+    assert np.array_equal(weight(trained[0]), weight(trained[1]))
 
 
 def test_arrays_go_to_the_only_arguments_of_their_kind():
@@ -152,36 +183,37 @@ def test_labels_that_only_the_metric_takes():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "keywords", "error", "says"),
     [
-        ((POINTS,), ValueError, "fit: y must be given when X is an array"),
+        ((POINTS,), {}, ValueError, "fit: y must be given when X is an array"),
         (
             (POINTS, CLASSES[:5]),
+            {},
             ValueError,
             r"X and y must have as many rows; got shapes \(22, 3\) and \(5,\)",
         ),
-        (([1, 2], CLASSES), TypeError, "X must be an iterator, a NumPy array or an NDArray; got list"),
-        ((POINTS, CLASSES, POINTS), TypeError, "eval_data must be an iterator or a pair of arrays"),
-        ((POINTS, CLASSES, (POINTS,)), TypeError, r"pair of arrays \(data, labels\); got 1 items"),
+        (([1, 2], CLASSES), {}, TypeError, "X must be an iterator, a NumPy array or an NDArray; got list"),
+        ((POINTS, CLASSES, POINTS), {}, TypeError, "eval_data must be an iterator or a pair of arrays"),
+        ((POINTS, CLASSES, (POINTS,)), {}, TypeError, r"pair of arrays \(data, labels\); got 1 items"),
+        (
+            (POINTS, CLASSES),
+            {"lr_decay": "step"},
+            ValueError,
+            "lr_decay must be 'batch' or 'epoch'; got 'step'",
+        ),
+        ((POINTS, CLASSES), {"verbosity": 4}, ValueError, "verbosity must be 0, 1, 2 or 3; got 4"),
+        (
+            (POINTS, CLASSES),
+            {"callbacks": [print]},
+            TypeError,
+            "callbacks must hold callback.BatchCallback and",
+        ),
+        ((POINTS, CLASSES), {"sumthing": 1}, TypeError, "sumthing"),
     ],
 )
-def test_what_fit_refuses(arguments, error, says):
+def test_what_fit_refuses(arguments, keywords, error, says):
     with pytest.raises(error, match=says):
-        model().fit(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("keywords", "error", "says"),
-    [
-        ({"lr_decay": "step"}, ValueError, "lr_decay must be 'batch' or 'epoch'; got 'step'"),
-        ({"verbosity": 4}, ValueError, "verbosity must be 0, 1, 2 or 3; got 4"),
-        ({"callbacks": [print]}, TypeError, "callbacks must hold callback.BatchCallback and"),
-        ({"sumthing": 1}, TypeError, "sumthing"),
-    ],
-)
-def test_what_fit_refuses_by_name(keywords, error, says):
-    with pytest.raises(error, match=says):
-        model().fit(POINTS, CLASSES, **keywords)
+        model().fit(*arguments, **keywords)
 
 
 @pytest.mark.parametrize(
@@ -198,16 +230,21 @@ def test_what_the_constructor_refuses(arguments, error, says):
         FeedForward(**arguments)
 
 
-def test_the_gradient_is_divided_by_the_batch_size_unless_something_else_is_said():
-    def moved(**kwargs):
+@pytest.mark.parametrize(
+    ("settings", "same"),
+    [
+        pytest.param({"rescale_grad": 0}, True, id="0 is no value"),
+        pytest.param({"rescale_grad": 0.25}, True, id="one over the batch size"),
+        pytest.param({"rescale_grad": 1.0}, False, id="another value"),
+    ],
+)
+def test_the_gradient_is_divided_by_the_batch_size_by_default(settings, same):
+    def trained(**kwargs):
         made = model(arg_params=ones(), num_epoch=1, **kwargs)
         made.fit(batches(rows=8))
         return weight(made)
 
-    usual = moved()
-    assert np.array_equal(usual, moved(rescale_grad=0))
-    assert np.array_equal(usual, moved(rescale_grad=0.25))
-    assert not np.array_equal(usual, moved(rescale_grad=1.0))
+    assert np.array_equal(trained(), trained(**settings)) is same
 
 
 def test_an_optimizer_comes_back_as_it_was():
@@ -235,28 +272,26 @@ def test_what_the_schedule_is_asked(decay, asked):
     assert sorted(set(numbers)) == sorted(set(asked)) and numbers == sorted(numbers)
 
 
-def test_the_first_epoch_asks_for_zero():
+@pytest.mark.parametrize(
+    ("decay", "expected"),
+    # FactorScheduler(1): after the first step comes the first cut.
+    [("epoch", [1.0, 1.0, 1.0, 1.0, 0.5, 0.5]), ("batch", [1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])],
+)
+def test_rates_of_a_schedule(decay, expected):
     schedule = mx.lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=1.0)
     rates = []
     made = FeedForward(NET, num_epoch=3, learning_rate=1.0, lr_scheduler=schedule)
     made.fit(
         batches(rows=8),
-        lr_decay="epoch",
+        lr_decay=decay,
         batch_end_callback=lambda param: rates.append(param.locals["self"]._optimizer.learning_rate),
     )
-    assert rates == [
-        1.0,
-        1.0,
-        1.0,
-        1.0,
-        0.5,
-        0.5,
-    ]  # FactorScheduler(1): after the first step comes the first cut
+    assert rates == expected
 
 
 @pytest.mark.parametrize("key", ["grad", "__grad__"])
 @pytest.mark.parametrize("devices", [1, 2])
-def test_frozen_parameters_do_not_move(key, devices):
+def test_frozen_parameters_do_not_change(key, devices):
     frozen = S.var("fc_weight", attr={key: "freeze"})
     net = S.SoftmaxOutput(S.FullyConnected(S.var("data"), frozen, num_hidden=2, name="fc"), name="softmax")
     made = model(net, ctx=[mx.cpu(k) for k in range(devices)], arg_params=ones(), wd=0.5)
@@ -264,11 +299,12 @@ def test_frozen_parameters_do_not_move(key, devices):
     assert (weight(made) == 1).all() and made.arg_params["fc_bias"].asnumpy().any()
 
 
-def test_epochs_of_a_size():
+@pytest.mark.parametrize("size", [1, 3, 6, 8])
+def test_epochs_of_a_size(size):
     counts = []
-    made = model(epoch_size=3, num_epoch=4)
+    made = model(epoch_size=size, num_epoch=4)
     made.fit(batches(), batch_end_callback=lambda param: counts.append((param.epoch, param.nbatch)))
-    assert counts == [(epoch, n) for epoch in range(4) for n in (1, 2, 3)]
+    assert counts == [(epoch, n) for epoch in range(4) for n in range(1, size + 1)]
 
 
 def test_a_size_for_data_without_batches_is_an_error():
@@ -301,28 +337,30 @@ def test_any_batch_size_for_the_validation_and_auxiliary_states_stay():
     assert len(history["validation"]["cross-entropy"]) == 1
 
 
-def test_several_devices_give_what_one_gives():
-    params = []
-    for devices in (1, 2, 4):
-        np.random.seed(0)
-        made = model(ctx=[mx.cpu(k) for k in range(devices)], arg_params=ones(), momentum=0.9)
-        made.fit(POINTS, CLASSES)
-        params.append(weight(made))
-    assert np.allclose(params[0], params[1], atol=1e-6) and np.allclose(params[0], params[2], atol=1e-6)
+def trained_on(devices, **settings):
+    np.random.seed(0)
+    made = model(ctx=[mx.cpu(k) for k in range(devices)], arg_params=ones(), momentum=0.9)
+    made.fit(POINTS, CLASSES, **settings)
+    return weight(made)
 
 
-def test_uneven_shares_and_a_monitor():
-    params, seen = [], []
-    for shares in (None, [1, 3]):
-        np.random.seed(0)
-        made = model(ctx=[mx.cpu(0), mx.cpu(1)], arg_params=ones())
-        monitor = mx.mon.Monitor(
-            1, pattern="fc_output", stat_func=lambda array: seen.append(array.shape) or array.sum()
-        )
-        made.fit(POINTS, CLASSES, work_load_list=shares, monitor=monitor, num_epoch=1)
-        params.append(weight(made))
-    assert np.allclose(*params, atol=1e-6)
-    assert set(seen) == {(2, 2), (1, 2), (3, 2)}
+@pytest.mark.parametrize(
+    ("devices", "shares"), [(2, None), (4, None), (2, [1, 3])], ids=["two", "four", "uneven"]
+)
+def test_several_devices_give_what_one_gives(devices, shares):
+    assert np.allclose(trained_on(devices, work_load_list=shares), trained_on(1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shares", "shapes"), [(None, {(2, 2)}), ([1, 3], {(1, 2), (3, 2)})], ids=["even", "uneven"]
+)
+def test_a_monitor_sees_the_slices_of_the_devices(shares, shapes):
+    seen = []
+    monitor = mx.mon.Monitor(
+        1, pattern="fc_output", stat_func=lambda array: seen.append(array.shape) or array.sum()
+    )
+    trained_on(2, work_load_list=shares, monitor=monitor, num_epoch=1)
+    assert set(seen) == shapes
 
 
 @pytest.mark.parametrize(("bound", "kind"), [("6", "local_update_cpu"), ("5", "local_allreduce_cpu")])
@@ -341,15 +379,13 @@ def test_the_largest_array_chooses_the_store(bound, kind, monkeypatch, caplog):
     assert sum(kind in message for message in caplog.messages) == 1
 
 
-def test_fit_goes_on_and_keeps_nothing_bound():
+def test_a_second_fit_trains_further_and_leaves_nothing_bound():
     made = model(num_epoch=1)
     made.fit(POINTS, CLASSES)
     first = weight(made)
     made.fit(POINTS, CLASSES)
     assert not np.array_equal(first, weight(made)) and made._predictor is None
 
-
-# ---- what is said ------------------------------------------------------------------------------------------------
 
 START, END = "Start training with [cpu(0), cpu(1)]", "Finish training on [cpu(0), cpu(1)]"
 ONCE = ["Initializing parameters", "Chose the store local_update_cpu"]
@@ -385,9 +421,6 @@ def test_a_callback_of_ones_own_after_the_validation(caplog):
     assert seen == [0, 1]
 
 
-# ---- callbacks ---------------------------------------------------------------------------------------------------
-
-
 def test_callbacks_see_the_state():
     seen = []
 
@@ -415,11 +448,11 @@ def test_callbacks_see_the_state():
 
 
 def test_an_epoch_callback_sees_the_parameters_of_its_epoch():
-    kept = []
+    seen = []
     made = model(arg_params=ones())
-    made.fit(batches(), callbacks=[EpochCallback(lambda trained, *_: kept.append(weight(trained)))])
-    assert (kept[0] == 1).all() and not np.array_equal(kept[1], kept[2])
-    assert np.array_equal(kept[2], weight(made))
+    made.fit(batches(), callbacks=[EpochCallback(lambda trained, *_: seen.append(weight(trained)))])
+    assert (seen[0] == 1).all() and not np.array_equal(seen[1], seen[2])
+    assert np.array_equal(seen[2], weight(made))
 
 
 def test_a_state_stays_what_it_was():
@@ -430,12 +463,19 @@ def test_a_state_stays_what_it_was():
         states[0].curr_iter = 5
 
 
-def test_training_that_goes_on_counts_epochs_on(tmp_path):
+@pytest.mark.parametrize(("begin", "end", "numbers"), [(0, 2, (0, 1, 2)), (3, 5, (3, 4, 5))])
+def test_training_that_resumes_counts_its_epochs_from_there(begin, end, numbers, tmp_path):
     prefix = str(tmp_path / "net")
     save = EpochCallback(lambda trained, state, metric: trained.save_checkpoint(prefix, state))
-    model(begin_epoch=3, num_epoch=5).fit(batches(), callbacks=[save])
-    names = sorted(path.name for path in tmp_path.glob("*.params"))
-    assert names == ["net-0003.params", "net-0004.params", "net-0005.params"]
+    model(begin_epoch=begin, num_epoch=end).fit(batches(), callbacks=[save])
+    assert sorted(path.name for path in tmp_path.glob("*.params")) == [
+        f"net-000{number}.params" for number in numbers
+    ]
+
+
+def test_save_checkpoint_takes_a_number_too(tmp_path):
+    model(arg_params=ones()).save_checkpoint(str(tmp_path / "net"), 12)
+    assert (tmp_path / "net-0012.params").exists()
 
 
 @pytest.mark.parametrize("kind", [BatchCallback, EpochCallback])
@@ -474,9 +514,6 @@ def test_old_callbacks_keep_their_interface():
     assert epochs == [(0, NET, ["fc_bias", "fc_weight"]), (1, NET, ["fc_bias", "fc_weight"])]
 
 
-# ---- going on after a kill ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("decay", ["batch", "epoch"])
 @pytest.mark.parametrize("epoch_size", [None, 3])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, epoch_size, decay):
@@ -509,22 +546,19 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, epoch_size, de
     assert again_state == state and np.array_equal(again, expected)
 
 
-def test_epochs_of_a_size_need_a_place_to_go_back_to():
+def test_epochs_of_a_size_need_a_position_to_resume_from():
     class Plain:
         def __iter__(self):
             return iter([1, 2])
 
     with pytest.raises(mx.MXNetError, match="epoch_size and checkpoint together need train_data"):
         Epochs(Plain(), 1).state_dict()
-    place = Epochs(batches(), 3)
-    rows = [batch.data[0].asnumpy()[0, 0] for batch in place]
-    assert len(place) == 3 and len(rows) == 3
+    epochs = Epochs(batches(), 3)
+    first = [batch.data[0].asnumpy()[0, 0] for batch in epochs]
+    assert len(epochs) == 3 and len(first) == 3
     other = Epochs(batches(), 3)
-    other.load_state_dict(place.state_dict())
-    assert [b.data[0].asnumpy()[0, 0] for b in other] == [b.data[0].asnumpy()[0, 0] for b in place]
-
-
-# ---- files and pickles -------------------------------------------------------------------------------------------
+    other.load_state_dict(epochs.state_dict())
+    assert [b.data[0].asnumpy()[0, 0] for b in other] == [b.data[0].asnumpy()[0, 0] for b in epochs]
 
 
 def test_save_and_load(tmp_path):
@@ -542,25 +576,36 @@ def test_save_and_load(tmp_path):
     assert len(loaded.fit(batches())["train"]["accuracy"]) == 1
 
 
-def test_what_save_needs(tmp_path):
-    with pytest.raises(ValueError, match=r"save: needs epoch"):
-        FeedForward(NET, arg_params=ones()).save(str(tmp_path / "net"))
-    with pytest.raises(mx.MXNetError, match=r"save\(\) needs weights; call fit\(\)"):
-        model().save(str(tmp_path / "net"))
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda: FeedForward(NET, arg_params=ones()), ValueError, r"save: needs epoch"),
+        (model, mx.MXNetError, r"save\(\) needs weights; call fit\(\)"),
+    ],
+    ids=["a number", "weights"],
+)
+def test_what_save_needs(make, error, says, tmp_path):
+    with pytest.raises(error, match=says):
+        make().save(str(tmp_path / "net"))
     assert not list(tmp_path.iterdir())
 
 
-def test_load_checkpoint(tmp_path, caplog):
+@pytest.mark.parametrize(
+    ("settings", "keywords", "expected"),
+    [
+        pytest.param({"begin_epoch": 1}, {}, 5, id="into a fresh model"),
+        pytest.param({}, {"overwrite": False}, 5, id="a fresh model has nothing to overwrite"),
+        pytest.param({"arg_params": ones(2.0)}, {}, 5, id="over what is there"),
+        pytest.param({"arg_params": ones(2.0)}, {"overwrite": False}, 2, id="not over what is there"),
+    ],
+)
+def test_load_checkpoint(settings, keywords, expected, tmp_path, caplog):
     prefix = str(tmp_path / "net")
     mx.model.save_checkpoint(prefix, 4, NET, ones(5.0), {})
-    made = model(begin_epoch=1)
-    assert made.load_checkpoint(prefix, 4) is made
-    assert (weight(made) == 5).all() and made.begin_epoch == 1
-    kept = model(arg_params=ones(2.0))
-    assert kept.load_checkpoint(prefix, 4, overwrite=False) is kept
-    assert (weight(kept) == 2).all() and "overwrite" in caplog.messages[-1]
-    fresh = model()
-    assert (weight(fresh.load_checkpoint(prefix, 4, overwrite=False)) == 5).all()
+    made = model(**settings)
+    assert made.load_checkpoint(prefix, 4, **keywords) is made
+    assert (weight(made) == expected).all() and made.begin_epoch == settings.get("begin_epoch", 0)
+    assert ("overwrite" in caplog.text) is (expected == 2)
 
 
 def test_a_checkpoint_of_another_network(tmp_path):
@@ -574,11 +619,6 @@ def test_a_checkpoint_of_another_network(tmp_path):
     assert made.symbol.tojson() == NET.tojson() and made.predict(POINTS).shape == (ROWS, 2)
 
 
-def test_save_checkpoint_takes_a_number_too(tmp_path):
-    model(arg_params=ones()).save_checkpoint(str(tmp_path / "net"), 12)
-    assert (tmp_path / "net-0012.params").exists()
-
-
 @pytest.mark.parametrize("again", [lambda each: pickle.loads(pickle.dumps(each)), copy.deepcopy])
 def test_a_model_can_be_pickled(again):
     made = model(NORMED, lr_scheduler=mx.lr_scheduler.FactorScheduler(3, 0.5, base_lr=0.5))
@@ -590,16 +630,34 @@ def test_a_model_can_be_pickled(again):
     assert np.array_equal(made.predict(POINTS), before)
 
 
-def test_extra_parameters():
-    extra = {**ones(), "other": nd.ones((1,))}
-    assert "other" in model(arg_params=extra).arg_params
-    made = model(arg_params=extra, aux_params={"more": nd.ones((1,))}, allow_extra_params=True)
-    assert sorted(made.arg_params) == ["fc_bias", "fc_weight"] and made.aux_params == {}
-    assert "other" in extra
-    trained = model(arg_params=extra)
-    trained.fit(POINTS, CLASSES)
-    assert "other" not in trained.arg_params
+EXTRA = {**ones(), "other": nd.ones((1,))}
 
 
-def test_what_it_says_of_itself():
-    assert repr(model()) == "<FeedForward softmax_output on [cpu(0)]: no parameters yet>"
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["fc_bias", "fc_weight", "other"]),
+        ({"aux_params": {"more": nd.ones((1,))}, "allow_extra_params": True}, ["fc_bias", "fc_weight"]),
+    ],
+    ids=["stay until training", "are dropped when allowed"],
+)
+def test_extra_parameters(settings, names):
+    made = model(arg_params=EXTRA, **settings)
+    assert sorted(made.arg_params) == names and not made.aux_params
+    assert "other" in EXTRA
+    made.fit(POINTS, CLASSES)
+    assert "other" not in made.arg_params
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({}, "<FeedForward softmax_output on [cpu(0)]: no parameters yet>"),
+        (
+            {"ctx": [mx.cpu(0), mx.cpu(1)], "arg_params": ones()},
+            "<FeedForward softmax_output on [cpu(0), cpu(1)]: 2 parameters>",
+        ),
+    ],
+)
+def test_repr(settings, text):
+    assert repr(model(**settings)) == text

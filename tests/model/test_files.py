@@ -24,11 +24,17 @@ def test_round_trip(tmp_path, caplog):
     assert args["fc_bias"].dtype == np.float64 and args["fc_weight"].asnumpy().tolist() == [[1, 1, 1]]
 
 
-def test_without_a_symbol_only_the_parameters_are_written(tmp_path):
-    mx.model.save_checkpoint(str(tmp_path / "net"), 0, None, ARGS, AUX)
-    assert [path.name for path in tmp_path.iterdir()] == ["net-0000.params"]
+@pytest.mark.parametrize(
+    ("symbol", "names"),
+    [(None, ["net-0000.params"]), (NET, ["net-0000.params", "net-symbol.json"])],
+    ids=["without a symbol", "with a symbol"],
+)
+def test_which_files_are_written(symbol, names, tmp_path):
+    mx.model.save_checkpoint(str(tmp_path / "net"), 0, symbol, ARGS, AUX)
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.parametrize("read", [mx.model.load_params, mx.model.load_checkpoint])
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -36,34 +42,42 @@ def test_without_a_symbol_only_the_parameters_are_written(tmp_path):
         ({"weight": nd.ones((1,))}, "names must begin with 'arg:' or 'aux:'; got 'weight'"),
         ({"state:weight": nd.ones((1,))}, "got 'state:weight'"),
     ],
+    ids=["a list", "a name without a kind", "another kind"],
 )
-def test_a_file_that_is_no_checkpoint(tmp_path, content, says):
+def test_a_file_that_is_no_checkpoint(read, content, says, tmp_path):
     prefix = str(tmp_path / "net")
+    NET.save(f"{prefix}-symbol.json")
     nd.save(f"{prefix}-0001.params", content)
     with pytest.raises(ValueError, match=says) as caught:
-        mx.model.load_params(prefix, 1)
+        read(prefix, 1)
     assert f"{prefix}-0001.params" in str(caught.value)
 
 
-def test_a_file_that_is_cut_short(tmp_path):
+@pytest.mark.parametrize("read", [mx.model.load_params, mx.model.load_checkpoint])
+@pytest.mark.parametrize("end", [-9, 100, 10])
+def test_a_file_that_is_cut_short(read, end, tmp_path):
     prefix = str(tmp_path / "net")
     mx.model.save_checkpoint(prefix, 1, NET, ARGS, AUX)
     path = tmp_path / "net-0001.params"
-    path.write_bytes(path.read_bytes()[:-9])
+    path.write_bytes(path.read_bytes()[:end])
     with pytest.raises(mx.MXNetError, match=r"net-0001\.params"):
-        mx.model.load_checkpoint(prefix, 1)
+        read(prefix, 1)
 
 
-def test_an_empty_file_of_parameters_is_said(tmp_path, caplog):
+def test_an_empty_file_of_parameters_is_logged(tmp_path, caplog):
     prefix = str(tmp_path / "net")
     nd.save(f"{prefix}-0001.params", {})
     assert mx.model.load_params(prefix, 1) == ({}, {})
     assert caplog.messages == [f"Params file '{prefix}-0001.params' is empty"]
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="none-symbol"):
-        mx.model.load_checkpoint(str(tmp_path / "none"), 1)
+@pytest.mark.parametrize(
+    ("read", "missing"),
+    [(mx.model.load_params, r"none-0001\.params"), (mx.model.load_checkpoint, "none-symbol")],
+)
+def test_a_file_that_is_not_there(read, missing, tmp_path):
+    with pytest.raises(FileNotFoundError, match=missing):
+        read(str(tmp_path / "none"), 1)
 
 
 def test_the_record_of_batch_callbacks():

@@ -44,24 +44,38 @@ def test_several_outputs_are_a_list():
     assert isinstance(found, list) and [each.shape for each in found] == [(ROWS, 2), (ROWS,)]
 
 
-def test_the_data_too():
-    out, data, labels = model().predict(batches(), return_data=True)
-    assert np.allclose(out, expected()) and np.array_equal(data, POINTS) and np.array_equal(labels, CLASSES)
-    assert model().predict(POINTS, return_data=True)[2] is None
+@pytest.mark.parametrize("data", [batches(), batches(3), batches(40), POINTS])
+def test_the_data_too(data):
+    out, points, labels = model().predict(data, return_data=True)
+    assert np.allclose(out, expected()) and np.array_equal(points, POINTS)
+    assert labels is None if data is POINTS else np.array_equal(labels, CLASSES)
+
+
+def test_several_data_and_labels_are_lists():
     several = mx.io.NDArrayIter({"data": POINTS, "more": POINTS * 2}, {"a": CLASSES, "b": CLASSES}, 4)
-    _, data, labels = model(FC + S.slice_axis(S.var("more"), axis=1, begin=0, end=2)).predict(
-        several, return_data=True
-    )
-    assert [each.shape for each in data] == [(ROWS, 3)] * 2 and [each.shape for each in labels] == [
-        (ROWS,)
-    ] * 2
+    net = FC + S.slice_axis(S.var("more"), axis=1, begin=0, end=2)
+    _, data, labels = model(net).predict(several, return_data=True)
+    assert [each.shape for each in data] == [(ROWS, 3)] * 2
+    assert [each.shape for each in labels] == [(ROWS,)] * 2
 
 
-def test_some_batches_and_no_reset():
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        ({"X": batches(), "num_batch": 2}, slice(0, 8)),
+        ({"X": POINTS, "num_batch": 1}, slice(0, 4)),
+    ],
+    ids=["iterator", "array"],
+)
+def test_some_batches(arguments, taken):
+    assert np.allclose(model().predict(**arguments), expected()[taken])
+
+
+@pytest.mark.parametrize("used", [1, 2])
+def test_the_rest_without_a_reset(used):
     data = batches()
-    assert model().predict(data, num_batch=2).shape == (8, 2)
-    assert np.allclose(model().predict(data, reset=False), expected()[8:])
-    assert model().predict(POINTS, num_batch=1).shape == (4, 2)
+    model().predict(data, num_batch=used)
+    assert np.allclose(model().predict(data, reset=False), expected()[4 * used :])
 
 
 @pytest.mark.parametrize("net", [FC, S.Group([FC, FC * 2])])
@@ -74,7 +88,7 @@ def test_a_callback_gets_the_batches(net):
         model(net).predict(POINTS, callback=seen.append, return_data=True)
 
 
-def test_the_newest_weights_unless_told_otherwise():
+def test_the_newest_weights_unless_overwrite_is_false():
     made = model()
     made.predict(POINTS)
     bound = made._predictor
@@ -95,20 +109,26 @@ def test_after_a_second_fit():
     assert not np.allclose(*found)
 
 
-def test_other_shapes():
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (
+            lambda made: made.predict(POINTS, overwrite=False),
+            r"overwrite=False the shapes must be those of the bound predictor, data \(2, 3\); got data",
+        ),
+        (lambda made: made.score(batches(), overwrite=False), "overwrite=False"),
+    ],
+    ids=["predict", "score"],
+)
+def test_other_shapes(call, says):
     made = model()
     made.predict(POINTS)
     assert made.predict(POINTS[:2]).shape == (2, 2)
-    with pytest.raises(
-        ValueError,
-        match=r"overwrite=False the shapes must be those of the bound predictor, data \(2, 3\); got data",
-    ):
-        made.predict(POINTS, overwrite=False)
-    with pytest.raises(ValueError, match="overwrite=False"):
-        made.score(batches(), overwrite=False)
+    with pytest.raises(ValueError, match=says):
+        call(made)
 
 
-def test_what_binding_took_is_said(caplog):
+def test_what_binding_took_is_logged(caplog):
     made = model()
     with caplog.at_level(logging.INFO):
         made.predict(POINTS)
@@ -118,24 +138,35 @@ def test_what_binding_took_is_said(caplog):
     assert caplog.messages[0].startswith("FeedForward.predict: bound to data (3, 3) in ")
 
 
-def test_the_first_device_predicts():
-    made = model(ctx=[mx.cpu(1), mx.cpu(0)])
+@pytest.mark.parametrize("devices", [[0], [1, 0], [2, 1, 0]])
+def test_the_first_device_predicts(devices):
+    made = model(ctx=[mx.cpu(k) for k in devices])
     made.predict(POINTS)
-    assert made._predictor.module._context == [mx.cpu(1)]
+    assert made._predictor.module._context == [mx.cpu(devices[0])]
 
 
 @pytest.mark.parametrize("what", ["predict", "score"])
-def test_weights_must_be_there(what):
-    with pytest.raises(
-        mx.MXNetError, match=rf"{what}\(\) needs weights; call fit\(\), init_model\(\) or load"
-    ):
-        getattr(FeedForward(NET), what)(batches())
-    with pytest.raises(mx.MXNetError, match=r"parameters without values, \['fc_bias'\]; call fit\(\)"):
-        getattr(FeedForward(NET, arg_params={"fc_weight": nd.ones((2, 3))}), what)(batches())
-    normed = S.BatchNorm(S.var("data"), name="bn")
-    with pytest.raises(mx.MXNetError, match="auxiliary states without values"):
-        ready = FeedForward(normed, arg_params={"bn_gamma": nd.ones((3,)), "bn_beta": nd.ones((3,))})
-        getattr(ready, what)(batches())
+@pytest.mark.parametrize(
+    ("net", "arg_params", "says"),
+    [
+        pytest.param(NET, None, r"{what}\(\) needs weights; call fit\(\), init_model\(\) or load", id="all"),
+        pytest.param(
+            NET,
+            {"fc_weight": nd.ones((2, 3))},
+            r"parameters without values, \['fc_bias'\]; call fit\(\)",
+            id="a parameter",
+        ),
+        pytest.param(
+            S.BatchNorm(S.var("data"), name="bn"),
+            {"bn_gamma": nd.ones((3,)), "bn_beta": nd.ones((3,))},
+            "auxiliary states without values",
+            id="auxiliary states",
+        ),
+    ],
+)
+def test_weights_must_be_there(what, net, arg_params, says):
+    with pytest.raises(mx.MXNetError, match=says.replace("{what}", what)):
+        getattr(FeedForward(net, arg_params=arg_params), what)(batches())
 
 
 def test_weights_that_the_network_lacks():
@@ -146,10 +177,9 @@ def test_weights_that_the_network_lacks():
     assert np.allclose(made.predict(POINTS), expected())
 
 
-def test_a_network_with_labels_predicts_without_them():
-    net = S.LinearRegressionOutput(FC, name="lro")
-    assert np.allclose(model(net).predict(POINTS), expected())
-    assert np.allclose(model(net).predict(batches()), expected())  # labels of another name
+@pytest.mark.parametrize("data", [POINTS, batches()], ids=["no labels", "labels of another name"])
+def test_a_network_with_labels_predicts_without_them(data):
+    assert np.allclose(model(S.LinearRegressionOutput(FC, name="lro")).predict(data), expected())
 
 
 def test_labels_that_the_output_hangs_on_are_used():
@@ -158,13 +188,15 @@ def test_labels_that_the_output_hangs_on_are_used():
     assert np.allclose(found, ((expected() - CLASSES[:, None]) ** 2).sum(1), rtol=1e-5)
 
 
-def test_score_counts_no_padding():
-    made = model(NET)
+@pytest.mark.parametrize(
+    "arguments",
+    [*({"X": batches(size)} for size in (3, 4, 10, 40)), {"X": POINTS, "y": CLASSES}],
+    ids=["3", "4", "10", "40", "arrays"],
+)
+def test_score_counts_no_padding(arguments):
     truth = (expected().argmax(1) == CLASSES).mean()
-    for size in (3, 4, 10, 40):
-        assert made.score(batches(size)) == pytest.approx(truth)
-    assert made.score(POINTS, y=CLASSES) == pytest.approx(truth)
-    assert [round(each, 4) for each in made.score(batches(), ["acc", "acc"])] == [round(truth, 4)] * 2
+    assert model(NET).score(**arguments) == pytest.approx(truth)
+    assert model(NET).score(**arguments, eval_metric=["acc", "acc"]) == [pytest.approx(truth)] * 2
 
 
 def test_score_of_some_batches_with_callbacks():
@@ -173,21 +205,28 @@ def test_score_of_some_batches_with_callbacks():
     assert seen == [(0, 0), (0, 1)] and value == (expected().argmax(1) == CLASSES)[:8].mean()
 
 
-def test_score_needs_labels_beside_arrays():
-    with pytest.raises(ValueError, match="score: y must be given when X is an array"):
-        model(NET).score(POINTS)
-    with pytest.raises(TypeError, match="X must be an iterator, a NumPy array or an NDArray; got str"):
-        model(NET).score("points")
+@pytest.mark.parametrize(
+    ("data", "error", "says"),
+    [
+        (POINTS, ValueError, "score: y must be given when X is an array"),
+        ("points", TypeError, "X must be an iterator, a NumPy array or an NDArray; got str"),
+    ],
+    ids=["an array", "a string"],
+)
+def test_data_that_score_refuses(data, error, says):
+    with pytest.raises(error, match=says):
+        model(NET).score(data)
 
 
-def test_another_network_is_bound_anew():
+def test_another_network_is_bound_again():
     made = model()
     made.predict(POINTS)
     made.symbol = FC * 2
     assert np.allclose(made.predict(POINTS), 2 * expected())
 
 
-def test_half_precision():
-    made = FeedForward(FC, arg_params={name: each.astype("float16") for name, each in params().items()})
-    found = made.predict(nd.array(POINTS, dtype="float16"))
-    assert found.dtype == np.float16 and np.allclose(found, expected(), rtol=1e-2)
+@pytest.mark.parametrize(("dtype", "rtol"), [("float16", 1e-2), ("float64", 1e-6)])
+def test_other_types(dtype, rtol):
+    made = FeedForward(FC, arg_params={name: each.astype(dtype) for name, each in params().items()})
+    found = made.predict(nd.array(POINTS, dtype=dtype))
+    assert found.dtype == dtype and np.allclose(found, expected(), rtol=rtol)

@@ -45,22 +45,38 @@ def test_the_store_of_a_run(kvstore, devices, kind, updates):
     assert (None if store is None else store.type, on_store) == (kind, updates)
 
 
-def test_a_given_store_and_a_large_array(monkeypatch):
-    store = mx.kv.create("device")
-    assert _create_kvstore(store, 1, {}) == (store, True)
+@pytest.mark.parametrize(("size", "updates"), [(5, True), (6, False)])
+def test_a_store_does_not_update_with_a_large_array(size, updates, monkeypatch):
     monkeypatch.setenv("MXNET_KVSTORE_BIGARRAY_BOUND", "5")
-    assert _create_kvstore("local", 2, {"w": nd.ones((6,))})[1] is False
-    assert _create_kvstore("local", 2, {"w": nd.ones((5,))})[1] is True
-    with pytest.raises(TypeError, match="must be None, a name or a KVStore; got 7"):
-        _create_kvstore(7, 2, {})
+    assert _create_kvstore("local", 2, {"w": nd.ones((size,))})[1] is updates
+
+
+@pytest.mark.parametrize(
+    "create", [lambda store: _create_kvstore(store, 1, {}), _create_sparse_kvstore], ids=["dense", "sparse"]
+)
+def test_a_given_store_updates(create):
+    store = mx.kv.create("device")
+    assert create(store) == (store, True)
 
 
 def test_the_store_for_sparse_parameters():
-    store = mx.kv.create("local")
-    assert _create_sparse_kvstore(store) == (store, True)
     assert _create_sparse_kvstore("device")[0].type == "device"
-    with pytest.raises(TypeError, match="must be a name or a KVStore for row_sparse parameters; got None"):
-        _create_sparse_kvstore(None)
+
+
+@pytest.mark.parametrize(
+    ("create", "says"),
+    [
+        (lambda: _create_kvstore(7, 2, {}), "must be None, a name or a KVStore; got 7"),
+        (
+            lambda: _create_sparse_kvstore(None),
+            "must be a name or a KVStore for row_sparse parameters; got None",
+        ),
+    ],
+    ids=["a number", "none for sparse parameters"],
+)
+def test_what_is_no_store(create, says):
+    with pytest.raises(TypeError, match=says):
+        create()
 
 
 @pytest.mark.parametrize(("updates", "after"), [(True, [[7, 7], [8, 8]]), (False, [[1, 2], [10, 10]])])
@@ -75,7 +91,15 @@ def test_a_store_that_updates_gives_the_devices_their_weights(updates, after):
     assert out.asnumpy()[0] == 8
 
 
-def test_each_device_updates_with_its_own_indices():
+@pytest.mark.parametrize(
+    ("without", "indices", "after"),
+    [
+        ([], [(0, 2), (1, 3)], [[99, 99], [990, 990]]),
+        ([0], [(2,), (3,)], [[100, 101], [990, 990]]),
+    ],
+    ids=["all gradients", "a parameter without"],
+)
+def test_each_device_updates_with_its_own_indices(without, indices, after):
     calls = []
 
     def updater(index, grad, weight):
@@ -84,13 +108,11 @@ def test_each_device_updates_with_its_own_indices():
             each -= by
 
     weights, grads = two_by_two(100), two_by_two(1)
+    for parameter in without:
+        grads[parameter] = [None, None]
     _update_params(weights, grads, updater, 2)
-    assert calls == [(0, 2), (1, 3)]  # parameter * devices + device
-    assert values(weights) == [[99, 99], [990, 990]]
-    grads[0] = [None, None]
-    _update_params(weights, grads, updater, 2)
-    assert calls[2:] == [(2,), (3,)]
-    assert values(weights) == [[99, 99], [980, 980]]
+    assert calls == indices  # parameter * devices + device
+    assert values(weights) == after
 
 
 @pytest.mark.parametrize("names", [["a", "b"], None])
@@ -115,9 +137,12 @@ def test_a_store_that_updates():
     assert np.array_equal(start["a"].asnumpy(), [7, 7])
 
 
-def test_several_callbacks_or_one_or_none():
+@pytest.mark.parametrize(
+    ("wrap", "count"),
+    [(lambda one: None, 0), (lambda one: one, 1), (lambda one: [one, one], 2)],
+    ids=["none", "one", "several"],
+)
+def test_several_callbacks_or_one_or_none(wrap, count):
     seen = []
-    _multiple_callbacks(None, 1)
-    _multiple_callbacks(lambda *args, **kwargs: seen.append((args, kwargs)), 1, more=2)
-    _multiple_callbacks([seen.append, seen.append], 3)
-    assert seen == [((1,), {"more": 2}), 3, 3]
+    _multiple_callbacks(wrap(lambda *args, **kwargs: seen.append((args, kwargs))), 1, more=2)
+    assert seen == [((1,), {"more": 2})] * count
