@@ -33,29 +33,34 @@ def fitted(**kwargs):
     return mod
 
 
-def test_fit_on_a_fresh_module_learns_and_warns_of_nothing():
+@pytest.mark.parametrize("devices", [1, 2])
+def test_fit_on_a_fresh_module_learns_and_warns_of_nothing(devices):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        history = module().fit(batches(), batches(), num_epoch=30, optimizer_params={"learning_rate": 2.0})
+        history = module(devices).fit(
+            batches(), batches(), num_epoch=30, optimizer_params={"learning_rate": 2.0}
+        )
     assert list(history) == ["train", "validation"] and len(history["train"]["accuracy"]) == 30
     assert history["train"]["accuracy"][-1] == 1.0 and history["validation"]["accuracy"][-1] == 1.0
 
 
-def test_fit_may_be_called_twice():
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        ({}, ["Module.bind", "Module.init_params", "Module.init_optimizer"]),
+        ({"force_rebind": True}, ["Module.init_params", "Module.init_optimizer"]),
+        ({"force_rebind": True, "force_init": True}, ["Module.init_optimizer"]),
+    ],
+    ids=["as it is", "force_rebind", "force_init"],
+)
+def test_fit_may_be_called_twice(settings, warned):
     mod = module()
     mod.fit(batches(), num_epoch=1)
     first = mod.get_params()[0]["fc_weight"].asnumpy()
     with pytest.warns(UserWarning) as caught:
-        mod.fit(batches(), num_epoch=1)
-    assert [str(w.message).split(":")[0] for w in caught] == [
-        "Module.bind",
-        "Module.init_params",
-        "Module.init_optimizer",
-    ]
+        mod.fit(batches(), num_epoch=1, **settings)
+    assert [str(w.message).split(":")[0] for w in caught] == warned
     assert not np.array_equal(mod.get_params()[0]["fc_weight"].asnumpy(), first)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mod.fit(batches(), num_epoch=1, force_rebind=True, force_init=True)
 
 
 def test_log_lines(caplog):
@@ -152,9 +157,10 @@ def test_a_monitor_hears_of_every_batch():
     assert monitor.seen == ["tic", "fc_output", "softmax_output", *backward, "toc"] * 2
 
 
-def test_first_values_from_a_larger_checkpoint():
+@pytest.mark.parametrize("devices", [1, 2])
+def test_first_values_from_a_larger_checkpoint(devices):
     params = {"fc_weight": nd.ones((2, 4)), "fc_bias": nd.zeros((2,)), "other": nd.ones((1,))}
-    mod = module()
+    mod = module(devices)
     mod.fit(
         batches(),
         num_epoch=1,
@@ -165,9 +171,11 @@ def test_first_values_from_a_larger_checkpoint():
     assert mod.get_params()[0]["fc_weight"].asnumpy().tolist() == np.ones((2, 4)).tolist()
 
 
-def test_bound_to_a_small_shape_before():
-    mod = module()
-    mod.bind([("data", (1, 4))], [("softmax_label", (1,))])
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("rows", [2, 8], ids=["smaller", "larger"])
+def test_bound_to_another_batch_size_before(rows, devices):
+    mod = module(devices)
+    mod.bind([("data", (rows, 4))], [("softmax_label", (rows,))])
     with pytest.warns(UserWarning, match="already bound"):
         mod.fit(batches(), num_epoch=1)
     assert mod.data_shapes == [("data", (5, 4))]
@@ -266,15 +274,25 @@ def test_score_does_not_count_padding(devices, size):
     assert metric.num_inst == ROWS
 
 
-def test_score_takes_no_more_batches_than_asked():
+@pytest.mark.parametrize(("num_batch", "left"), [(1, 4), (3, 2), (None, 0)])
+def test_score_takes_no_more_batches_than_asked(num_batch, left):
     mod, data, metric = fitted(), batches(2), mx.metric.create("acc")
-    seen = []
+    seen, taken = [], 5 - left
     mod.score(
-        data, metric, num_batch=3, batch_end_callback=seen.append, score_end_callback=seen.append, epoch=7
+        data,
+        metric,
+        num_batch=num_batch,
+        batch_end_callback=seen.append,
+        score_end_callback=seen.append,
+        epoch=7,
     )
-    assert metric.num_inst == 6 and [(p.epoch, p.nbatch) for p in seen] == [(7, 0), (7, 1), (7, 2), (7, 3)]
-    assert len(list(data)) == 2
-    data.reset()
+    assert metric.num_inst == 2 * taken
+    assert [(p.epoch, p.nbatch) for p in seen] == [(7, k) for k in range(taken + 1)]
+    assert len(list(data)) == left
+
+
+def test_score_without_a_reset_takes_the_rest():
+    mod, data, metric = fitted(), batches(2), mx.metric.create("acc")
     next(data)
     mod.score(data, metric, reset=False)
     assert metric.num_inst == 8
@@ -325,8 +343,9 @@ def test_predict_gives_a_list_where_asked(devices):
     assert np.allclose(mod.predict(POINTS[:4], always_output_list=True)[0].asnumpy(), expected[:4])
 
 
-def test_iter_predict_yields_arrays_that_stay():
-    mod = fitted()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_iter_predict_yields_arrays_that_stay(devices):
+    mod = fitted(devices=devices)
     results = list(mod.iter_predict(batches(4)))
     assert [(outputs[0].shape, nbatch, batch.pad) for outputs, nbatch, batch in results] == [
         ((4, 2), 0, 0), ((4, 2), 1, 0), ((2, 2), 2, 2),

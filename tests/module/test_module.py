@@ -83,18 +83,44 @@ def test_none_means_no_names():
     assert Module(NET, label_names=None)._param_names == ["fc_weight", "fc_bias", "out_label"]
 
 
-def test_what_a_module_says_of_itself():
+@pytest.mark.parametrize(
+    ("name", "unbound", "bound"),
+    [
+        ("binded", False, True),
+        ("params_initialized", False, True),
+        ("optimizer_initialized", False, True),
+        ("data_names", ["data"], ["data"]),
+        ("label_names", ["out_label"], ["out_label"]),
+        ("output_names", ["out_output"], ["out_output"]),
+        ("symbol", NET, NET),
+        ("data_shapes", mx.MXNetError, [("data", (8, 3))]),
+        ("label_shapes", mx.MXNetError, [("out_label", (8, 1))]),
+        ("output_shapes", mx.MXNetError, [("out_output", (8, 1))]),
+        ("for_training", False, True),
+    ],
+)
+def test_what_a_module_reports(name, unbound, bound):
     mod = Module(NET, label_names=LABELS)
-    assert not mod.binded and not mod.params_initialized and not mod.optimizer_initialized
-    with pytest.raises(mx.MXNetError, match=r"Module\.data_shapes needs bind\(\) first"):
-        _ = mod.data_shapes
-    mod.bind([("data", (8, 3))], [("out_label", (8, 1))])
-    assert mod.data_shapes == [("data", (8, 3))] and mod.label_shapes == [("out_label", (8, 1))]
-    assert mod.output_shapes == [("out_output", (8, 1))] and mod.output_names == ["out_output"]
-    assert "bound to" in repr(mod) and mod.symbol is NET and mod.for_training
-    for mod in (module(init=False, label_names=None), Module(NET, label_names=LABELS)):
-        mod.bind([("data", (8, 3))], [], force_rebind=True)
-        assert mod.label_shapes is None
+    if unbound is mx.MXNetError:
+        with pytest.raises(unbound, match=rf"Module\.{name} needs bind\(\) first"):
+            getattr(mod, name)
+    else:
+        assert getattr(mod, name) is unbound or getattr(mod, name) == unbound
+    mod = module()
+    mod.init_optimizer()
+    assert getattr(mod, name) is bound or getattr(mod, name) == bound
+    assert "bound to" in repr(mod)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: module(init=False, label_names=None), lambda: Module(NET, label_names=LABELS)],
+    ids=["without names", "without shapes"],
+)
+def test_no_labels_are_none(make):
+    mod = make()
+    mod.bind([("data", (8, 3))], [], force_rebind=True)
+    assert mod.label_shapes is None
 
 
 @pytest.mark.parametrize(
@@ -207,8 +233,9 @@ def test_binding_anew_keeps_parameters_and_optimizer(devices):
     assert not np.array_equal(weight(mod), before)
 
 
-def test_a_bind_that_fails_leaves_the_module_as_it_was():
-    mod = Module(NET, label_names=LABELS)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_bind_that_fails_leaves_the_module_as_it_was(devices):
+    mod = Module(NET, label_names=LABELS, context=[mx.cpu(k) for k in range(devices)])
     mod._arg_params, mod._aux_params = {"fc_weight": nd.ones((1, 3)), "fc_bias": nd.zeros((1,))}, {}
     mod.params_initialized = True
     with pytest.raises(ValueError, match=r"fc_weight must have shape \(1, 5\); got \(1, 3\)"):
@@ -365,21 +392,22 @@ def test_parameters_set_after_the_optimizer_count(devices, kvstore):
     assert mod.get_params()[0]["fc_bias"].asnumpy().tolist() == [0]
 
 
-def test_parameters_of_several_devices_are_their_mean():
+@pytest.mark.parametrize(("values", "mean"), [((1, 3), 2), ((1, 3, 5, 7), 4)])
+def test_parameters_of_several_devices_are_their_mean(values, mean):
     net = S.BatchNorm(DATA, name="bn")
-    mod = module(net=net, label_names=None, devices=2)
-    for exe, value in zip(mod._exec_group.execs, (1, 3), strict=True):
+    mod = module(net=net, label_names=None, devices=len(values))
+    for exe, value in zip(mod._exec_group.execs, values, strict=True):
         exe.arg_dict["bn_beta"][:] = value
         exe.aux_dict["bn_moving_mean"][:] = value * 10
     args, aux = mod.get_params()
-    assert (
-        args["bn_beta"].asnumpy().tolist() == [2] * 3 and aux["bn_moving_mean"].asnumpy().tolist() == [20] * 3
-    )
+    assert args["bn_beta"].asnumpy().tolist() == [mean] * 3
+    assert aux["bn_moving_mean"].asnumpy().tolist() == [10 * mean] * 3
 
 
-def test_files_of_parameters(tmp_path):
+@pytest.mark.parametrize("devices", [1, 2])
+def test_files_of_parameters(devices, tmp_path):
     path = str(tmp_path / "it.params")
-    mod = module()
+    mod = module(devices=devices)
     mod.save_params(path)
     mod.init_params(mx.init.Zero(), force_init=True)
     mod.load_params(path)
@@ -481,14 +509,23 @@ def test_steps_come_in_order(make, call, says):
         call(make())
 
 
-def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays():
-    mod = module(rows=8)
-    mod.init_optimizer()
+@pytest.mark.parametrize(("devices", "kvstore"), [(1, None), (2, None), (2, "local")])
+def test_rescale_grad_is_one_over_the_batch_size_at_the_start_and_stays(devices, kvstore):
+    mod = module(rows=8, devices=devices)
+    mod.init_optimizer(kvstore=kvstore)
     assert mod._optimizer.rescale_grad == 1 / 8
     step(mod, batch(4))
     assert mod._optimizer.rescale_grad == 1 / 8
-    mod.init_optimizer(optimizer_params={"rescale_grad": 3.0}, force_init=True)
+    mod.init_optimizer(kvstore=kvstore, optimizer_params={"rescale_grad": 3.0}, force_init=True)
     assert mod._optimizer.rescale_grad == 3
+
+
+def test_an_optimizer_object_with_another_rescale_grad_is_used_with_a_warning():
+    mod, optimizer = module(rows=8), mx.optimizer.SGD(learning_rate=0.1)
+    with pytest.warns(UserWarning, match=r"rescale_grad is 1\.0.*is 0\.125"):
+        mod.init_optimizer(optimizer=optimizer)
+    assert mod._optimizer is optimizer and optimizer.rescale_grad == 1
+    module(rows=8).init_optimizer(optimizer=mx.optimizer.SGD(rescale_grad=0.125))
 
 
 @pytest.mark.parametrize(
@@ -507,14 +544,6 @@ def test_rescale_grad_counts_the_workers_of_a_synchronous_store(capabilities, wo
     mod = module(rows=8)
     mod.init_optimizer(kvstore=Distributed("mine"))
     assert mod._optimizer.rescale_grad == 1 / (8 * workers)
-
-
-def test_an_optimizer_object_with_another_rescale_grad_is_used_with_a_warning():
-    mod, optimizer = module(rows=8), mx.optimizer.SGD(learning_rate=0.1)
-    with pytest.warns(UserWarning, match=r"rescale_grad is 1\.0.*is 0\.125"):
-        mod.init_optimizer(optimizer=optimizer)
-    assert mod._optimizer is optimizer and optimizer.rescale_grad == 1
-    module(rows=8).init_optimizer(optimizer=mx.optimizer.SGD(rescale_grad=0.125))
 
 
 def network(batch_norm):
@@ -638,19 +667,22 @@ def test_batches_of_other_sizes_and_shapes(devices):
         )
 
 
-def test_labels_count_again_after_a_batch_without():
-    mod = module(rows=8)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_labels_count_again_after_a_batch_without(devices):
+    mod = module(rows=8, devices=devices)
     mod.forward(batch(4, label=False), is_train=False)
     assert mod.label_shapes is None
     mod.forward(batch(4), is_train=True)
     mod.backward()
-    assert np.array_equal(mod._exec_group.label_arrays[0][0][1].asnumpy(), batch(4).label[0].asnumpy())
+    found = np.concatenate([array.asnumpy() for _, array in mod._exec_group.label_arrays[0]])
+    assert np.array_equal(found, batch(4).label[0].asnumpy())
 
 
-def test_shapes_that_come_again_are_not_lowered_again(monkeypatch):
+@pytest.mark.parametrize("devices", [1, 2])
+def test_shapes_that_come_again_are_not_lowered_again(devices, monkeypatch):
     import rebind.executor.bound as bound
 
-    mod = module(rows=8)
+    mod = module(rows=8, devices=devices)
     mod.init_optimizer()
     step(mod, batch(8))
     first, traces = mod._exec_group.execs, []
@@ -743,9 +775,10 @@ def test_outputs_are_handles_that_show_the_newest_values():
     assert out.asnumpy().tolist() == [[6]] * 8 and mod._exec_group.execs[0].outputs[0] is out
 
 
-def test_a_layout_says_which_axis_is_the_batch():
+@pytest.mark.parametrize("devices", [1, 2, 4])
+def test_a_layout_says_which_axis_is_the_batch(devices):
     net = S.FullyConnected(S.transpose(DATA, axes=(1, 0, 2)), num_hidden=1, name="fc")
-    mod = Module(net, label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+    mod = Module(net, label_names=None, context=[mx.cpu(k) for k in range(devices)])
     mod.bind([DataDesc("data", (5, 8, 2), layout="TNC")])
     mod.init_params(mx.init.One())
     data = np.arange(80).reshape(5, 8, 2)
@@ -900,10 +933,11 @@ def test_a_missing_file_of_states_is_an_error_with_its_path(tmp_path):
     again.init_optimizer()
 
 
-def test_a_loaded_module_gives_its_parameters_before_it_is_bound(tmp_path):
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_loaded_module_gives_its_parameters_before_it_is_bound(devices, tmp_path):
     prefix = str(tmp_path / "net")
-    module().save_checkpoint(prefix, 0)
-    loaded = Module.load(prefix, 0, label_names=LABELS)
+    module(devices=devices).save_checkpoint(prefix, 0)
+    loaded = Module.load(prefix, 0, label_names=LABELS, context=[mx.cpu(k) for k in range(devices)])
     loaded.get_params()[0]["fc_weight"][:] = 9
     assert weight(loaded).tolist() == [[1, 1, 1]]
     loaded.save_checkpoint(prefix, 1)

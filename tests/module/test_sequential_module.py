@@ -25,15 +25,16 @@ def head(data="data", **kwargs):
     return Module(S.SoftmaxOutput(net, name="softmax"), data_names=[data], **kwargs)
 
 
-def chain(*links):
+def chain(*links, devices=1):
+    context = [mx.cpu(k) for k in range(devices)]
     made = SequentialModule()
-    for module, options in links or ((body(), {}), (head(), WIRED)):
+    for module, options in links or ((body(context=context), {}), (head(context=context), WIRED)):
         made.add(module, **options)
     return made
 
 
-def ready(made=None, rows=4, optimizer=True, **kwargs):
-    made = made or chain()
+def ready(made=None, rows=4, optimizer=True, devices=1, **kwargs):
+    made = made or chain(devices=devices)
     made.bind([("data", (rows, 5))], [("softmax_label", (rows,))], **kwargs)
     made.init_params(mx.init.Constant(0.1))
     if optimizer:
@@ -51,8 +52,9 @@ def step(made, one):
     made.update()
 
 
-def test_one_symbol_and_a_chain_learn_the_same():
-    made = ready()
+@pytest.mark.parametrize("devices", [1, 2, 4])
+def test_one_symbol_and_a_chain_learn_the_same(devices):
+    made = ready(devices=devices)
     hidden = S.FullyConnected(S.var("data"), num_hidden=4, name="body")
     whole = Module(S.SoftmaxOutput(S.FullyConnected(hidden, num_hidden=3, name="head"), name="softmax"))
     ready(whole)
@@ -278,8 +280,9 @@ def test_types_and_batch_axes_reach_the_next_module():
     assert second.data_shapes[0].layout == "TNC"
 
 
-def test_a_forced_bind_keeps_parameters():
-    made = ready()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_forced_bind_leaves_parameters_as_they_are(devices):
+    made = ready(devices=devices)
     step(made, batch())
     before = made.get_params()[0]["head_weight"].asnumpy()
     made.bind([("data", (2, 5))], [("softmax_label", (2,))], force_rebind=True)
@@ -300,23 +303,29 @@ def test_what_bind_refuses(kwargs, says):
         chain().bind([("data", (4, 5))], **kwargs)
 
 
-def test_gradients_of_the_inputs():
-    made = ready(inputs_need_grad=True)
-    made.forward_backward(batch())
-    (grad,) = made.get_input_grads()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_gradients_of_the_inputs(devices):
+    made, single = ready(inputs_need_grad=True, devices=devices), ready(inputs_need_grad=True)
+    for each in (made, single):
+        each.forward_backward(batch())
+    (grad,), (expected,) = made.get_input_grads(), single.get_input_grads()
     assert grad.shape == (4, 5) and grad.asnumpy().any()
+    assert np.allclose(grad.asnumpy(), expected.asnumpy(), atol=1e-6)
 
 
-def test_gradients_that_are_added_up_are_those_of_parameters():
-    made, single = ready(grad_req="add", optimizer=False), ready(optimizer=False)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_gradients_that_are_added_up_are_those_of_parameters(devices):
+    made = ready(grad_req="add", optimizer=False, devices=devices)
+    single = ready(optimizer=False, devices=devices)
     for _ in range(2):
         made.forward_backward(batch())
     single.forward_backward(batch())
     for mine, its in zip(made._modules, single._modules, strict=True):
         for grads, once in zip(mine._exec_group.grad_arrays, its._exec_group.grad_arrays, strict=True):
-            assert np.allclose(grads[0].asnumpy(), 2 * once[0].asnumpy(), atol=1e-6)
+            for k in range(devices):
+                assert np.allclose(grads[k].asnumpy(), 2 * once[k].asnumpy(), atol=1e-6)
     made.clear_gradients()
-    assert not made._modules[0]._exec_group.grad_arrays[0][0].asnumpy().any()
+    assert not any(grad.asnumpy().any() for grad in made._modules[0]._exec_group.grad_arrays[0])
 
 
 def test_head_gradients():
@@ -363,7 +372,7 @@ def test_another_optimizer_is_that_of_all_modules():
     assert all(isinstance(module._optimizer, mx.optimizer.Adam) for module in made._modules)
 
 
-def test_modules_keep_the_parameters_that_they_have():
+def test_modules_that_have_parameters_are_not_initialised_again():
     first = body()
     first.bind([("data", (4, 5))])
     first.init_params(mx.init.Constant(7))
@@ -374,8 +383,9 @@ def test_modules_keep_the_parameters_that_they_have():
     assert (params["body_weight"].asnumpy() == 7).all() and (params["head_weight"].asnumpy() == 1).all()
 
 
-def test_parameters_are_set_and_saved(tmp_path):
-    made, path = ready(), str(tmp_path / "it.params")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_parameters_are_set_and_saved(devices, tmp_path):
+    made, path = ready(devices=devices), str(tmp_path / "it.params")
     made.save_params(path)
     step(made, batch())
     made.load_params(path)
@@ -414,9 +424,15 @@ def data(rows=10, size=4):
     return NDArrayIter(x, (x[:, 0] > 0.5).astype("float32"), size)
 
 
-def test_fit_score_and_predict():
+@pytest.mark.parametrize("devices", [1, 2])
+def test_fit_score_and_predict(devices):
     mx.random.seed(1)
-    made = chain((body(name="one"), {}), (body(name="two"), {"auto_wiring": True}), (head(), WIRED))
+    context = [mx.cpu(k) for k in range(devices)]
+    made = chain(
+        (body(name="one", context=context), {}),
+        (body(name="two", context=context), {"auto_wiring": True}),
+        (head(context=context), WIRED),
+    )
     history = made.fit(
         data(),
         num_epoch=20,
@@ -432,19 +448,24 @@ def test_fit_score_and_predict():
     assert made.predict(data()).shape == (10, 3)
 
 
-def test_gradients_of_several_batches():
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(("size", "accumulate"), [(2, 2), (2, 4), (4, 2)])
+def test_gradients_of_several_batches(size, accumulate, devices):
     def trained(made, size, **kwargs):
         made.fit(data(8, size), num_epoch=2, initializer=mx.init.Constant(0.1), **kwargs)
         return made.get_params()[0]["body_weight"].asnumpy()
 
-    assert np.allclose(trained(chain(), 2, accumulate=2), trained(chain(), 4), atol=1e-6)
+    found = trained(chain(devices=devices), size, accumulate=accumulate)
+    assert np.allclose(found, trained(chain(), size * accumulate), atol=1e-6)
 
 
-def test_buckets_in_a_chain():
+@pytest.mark.parametrize("devices", [1, 2])
+def test_buckets_in_a_chain(devices):
     def network(key):
         return S.FullyConnected(S.sum(S.var("data"), axis=1), num_hidden=4, name="body"), ["data"], None
 
-    made = chain((BucketingModule(network, 8), {}), (head(), WIRED))
+    context = [mx.cpu(k) for k in range(devices)]
+    made = chain((BucketingModule(network, 8, context=context), {}), (head(context=context), WIRED))
     made.bind([("data", (4, 8, 2))], [("softmax_label", (4,))])
     made.init_params(mx.init.Constant(0.1))
     made.init_optimizer(optimizer=mx.optimizer.create("sgd", learning_rate=0.1, rescale_grad=0.25))
@@ -461,7 +482,8 @@ class Monitor:
         self.installed.append(executor)
 
 
-def test_a_monitor_watches_all_modules():
-    made, monitor = ready(chain((body(), {}), (head(), WIRED))), Monitor()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_monitor_watches_all_modules(devices):
+    made, monitor = ready(devices=devices), Monitor()
     made.install_monitor(monitor)
-    assert len(monitor.installed) == 2
+    assert len(monitor.installed) == 2 * devices
