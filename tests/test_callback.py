@@ -151,13 +151,20 @@ SYMBOL = SimpleNamespace(tojson=lambda **_: '{"nodes": []}')
 ARGS, AUX = {"w": array(np.arange(3))}, {"m": array(np.ones(2))}
 
 
-def test_do_checkpoint(tmp_path, lines):
+@pytest.mark.parametrize(("period", "saved"), [(1, (1, 2, 3, 4)), (2, (2, 4)), (3, (3,)), (5, ())])
+def test_do_checkpoint(period, saved, tmp_path, lines):
     prefix = str(tmp_path / "net")
-    save_every_second = callback.do_checkpoint(prefix, 2)
+    save = callback.do_checkpoint(prefix, period)
     for epoch in range(4):
-        save_every_second(epoch, SYMBOL, ARGS, AUX)
-    assert sorted(os.listdir(tmp_path)) == ["net-0002.params", "net-0004.params", "net-symbol.json"]
-    assert lines.messages == [f'Saved checkpoint to "{prefix}-000{n}.params"' for n in (2, 4)]
+        save(epoch, SYMBOL, ARGS, AUX)
+    symbol = ["net-symbol.json"] if saved else []
+    assert sorted(os.listdir(tmp_path)) == [*(f"net-000{n}.params" for n in saved), *symbol]
+    assert lines.messages == [f'Saved checkpoint to "{prefix}-000{n}.params"' for n in saved]
+
+
+def test_what_a_checkpoint_holds(tmp_path):
+    prefix = str(tmp_path / "net")
+    callback.do_checkpoint(prefix)(3, SYMBOL, ARGS, AUX)
     assert json.loads((tmp_path / "net-symbol.json").read_text()) == {"nodes": []}
     args, aux = checkpoint.load_params(prefix, 4)
     assert (list(args), list(aux)) == (["w"], ["m"])

@@ -83,23 +83,28 @@ def test_forward_outside_of_a_batch_is_not_seen():
     assert monitor.queue == [] and monitor.toc() == []
 
 
-def test_states_are_shown_and_names_sorted():
+@pytest.mark.parametrize("ordered", [True, False])
+def test_states_are_shown_and_names_sorted_where_asked(ordered):
     net = S.MakeLoss(S.BatchNorm(S.var("data"), name="bn"))
-    monitor, made = Monitor(1, pattern="bn_", sort=True), module(net)
+    monitor, made = Monitor(1, pattern="bn_", sort=ordered), module(net)
     made.install_monitor(monitor)
     names = [name for _, name, _ in step(made, monitor)]
-    assert names == sorted(names)
+    assert (names == sorted(names)) is ordered
     assert {"bn_moving_mean", "bn_moving_var", "bn_gamma"} <= set(names)
 
 
-def test_print(caplog):
+@pytest.mark.parametrize("batches", [1, 2])
+def test_print(batches, caplog):
     caplog.set_level(logging.INFO)
     monitor, made = Monitor(1, pattern="act_output"), module()
     made.install_monitor(monitor)
-    monitor.tic()
-    made.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))], []))
-    monitor.toc_print()
-    assert caplog.messages == ["Batch:       1 act_output                     2.0\t"]
+    for _ in range(batches):
+        monitor.tic()
+        made.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))], []))
+        monitor.toc_print()
+    assert caplog.messages == [
+        f"Batch: {number + 1:7d} act_output                     2.0\t" for number in range(batches)
+    ]
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -165,8 +170,9 @@ def test_bad_settings(make, says):
         make()
 
 
-def test_finite_numbers_log_nothing(caplog):
-    monitor, made = NaNMonitor(), module()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_finite_numbers_log_nothing(devices, caplog):
+    monitor, made = NaNMonitor(), module(context=[mx.cpu(k) for k in range(devices)])
     made.install_monitor(monitor)
     assert step(made, monitor) == []
     monitor.tic()
@@ -230,15 +236,17 @@ def test_a_head_gradient_that_is_not_finite():
     )
 
 
-def test_an_update_that_is_not_finite(caplog):
-    monitor, made = NaNMonitor(), module()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_an_update_that_is_not_finite(devices, caplog):
+    monitor, made = NaNMonitor(), module(context=[mx.cpu(k) for k in range(devices)])
     made.install_monitor(monitor)
     made.init_optimizer(optimizer_params={"learning_rate": np.inf}, force_init=True)
     monitor.tic()
     made.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))], []))
     made.update()
     monitor.toc_print()
-    (message,) = caplog.messages
+    message, *_ = caplog.messages
+    assert len(caplog.messages) == 1
     assert message.startswith("Batch 1: after the update there are ") and "fc_weight" in message
 
 

@@ -96,9 +96,10 @@ def test_lists_are_the_callers_own(function: Any) -> None:
     assert function("float16")
 
 
-def test_parameters_that_stay_float32() -> None:
-    assert amp.list_lp16_use_fp32_params("float16") is None
-    assert "gamma" in amp.list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
+@pytest.mark.parametrize(("dtype", "names"), [("float16", None), ("bfloat16", {"gamma", "beta"})])
+def test_parameters_that_stay_float32(dtype: str, names: set[str] | None) -> None:
+    found = amp.list_lp16_use_fp32_params(dtype)
+    assert found is None if names is None else names <= set(found["BatchNorm"])
 
 
 FAULTS = [
@@ -297,24 +298,21 @@ def test_trains_as_well_as_float32(exact: tuple[Any, float], dtype: str, how: st
     assert {args["bn_gamma"].dtype, aux["bn_moving_mean"].dtype, aux["bn_moving_var"].dtype} == {np.float32}
 
 
-def test_data_of_low_type() -> None:
-    """The types of `DataDesc` decide: a network of bfloat16 without a cast of its input."""
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_data_of_low_type(dtype: str) -> None:
+    """The types of `DataDesc` decide: a network of low type without a cast of its input."""
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
     module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-    described = (
-        [mx.io.DataDesc("data", (8, 5), "bfloat16")],
-        [mx.io.DataDesc("softmax_label", (8,), "bfloat16")],
-    )
-    module.bind(*described)
+    module.bind([mx.io.DataDesc("data", (8, 5), dtype)], [mx.io.DataDesc("softmax_label", (8,), dtype)])
     module.init_params(mx.init.Xavier())
     module.init_optimizer(optimizer="adam", optimizer_params={"multi_precision": True, "learning_rate": 0.1})
-    batch = mx.io.DataBatch([mx.nd.ones((8, 5), dtype="bfloat16")], [mx.nd.ones((8,), dtype="bfloat16")])
+    batch = mx.io.DataBatch([mx.nd.ones((8, 5), dtype=dtype)], [mx.nd.ones((8,), dtype=dtype)])
     metrics = mx.metric.CompositeEvalMetric(["acc", "ce"])
     for _ in range(30):
         module.forward_backward(batch)
         module.update()
     module.update_metric(metrics, batch.label)
-    assert module.get_params()[0]["fc_weight"].tensor.dtype is torch.bfloat16
+    assert module.get_params()[0]["fc_weight"].tensor.dtype is getattr(torch, dtype)
     found = dict(metrics.get_name_value())
     assert found["accuracy"] == 1 and found["cross-entropy"] < 1.4
 
@@ -407,50 +405,53 @@ def test_an_overflow_leaves_the_weights_alone() -> None:
     assert module._optimizer.num_update == 1 and module._optimizer.rescale_grad == 1 / 32
 
 
-def test_gradients_without_the_scale() -> None:
-    module = mx.mod.Module(lenet())
+@pytest.mark.parametrize("devices", [1, 2])
+def test_gradients_without_the_scale(devices: int) -> None:
+    module = mx.mod.Module(lenet(), context=[mx.cpu(k) for k in range(devices)])
     amp.init_trainer(module, amp.LossScaler(init_scale=256))
     module.bind(iterator().provide_data, iterator().provide_label)
     module.init_params(mx.init.Xavier())
-    module.init_optimizer(optimizer_params={"learning_rate": 1.0, "rescale_grad": 1.0})
+    module.init_optimizer(kvstore=None, optimizer_params={"learning_rate": 1.0, "rescale_grad": 1.0})
     module.forward_backward(next(iter(iterator())))
-    gradient = module._exec_group.execs[0].grad_dict["fc2_weight"]
-    held = gradient.asnumpy()
+    gradients = [exe.grad_dict["fc2_weight"] for exe in module._exec_group.execs]
+    scaled = [gradient.asnumpy() for gradient in gradients]
     amp.unscale(module)
     amp.unscale(module)
-    np.testing.assert_allclose(gradient.asnumpy(), held / 256)
-    before = module.get_params()[0]["fc2_weight"].asnumpy()
+    for gradient, before in zip(gradients, scaled, strict=True):
+        np.testing.assert_allclose(gradient.asnumpy(), before / 256)
+    weight = module.get_params()[0]["fc2_weight"].asnumpy()
     module.update()
     after = module.get_params()[0]["fc2_weight"].asnumpy()
-    np.testing.assert_allclose(before - after, held / 256, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(weight - after, sum(scaled) / 256, rtol=1e-4, atol=1e-6)
 
 
-def test_a_run_resumes_with_its_scale(tmp_path: Any) -> None:
-    def fit(epochs: int, scaler: Any) -> Any:
+@pytest.mark.parametrize("epochs", [1, 2], ids=["finished already", "one more epoch"])
+def test_a_run_resumes_with_its_scale(epochs: int, tmp_path: Any) -> None:
+    def fit(epochs: int, run: str) -> amp.LossScaler:
         mx.random.seed(0)
+        scaler = amp.LossScaler(scale_window=5)
         module = mx.mod.Module(amp.convert_symbol(lenet(), "float16"))
         amp.init_trainer(module, scaler)
-        module.fit(
-            iterator(), num_epoch=epochs, initializer=mx.init.Xavier(), checkpoint=str(tmp_path / "run")
-        )
+        module.fit(iterator(), num_epoch=epochs, initializer=mx.init.Xavier(), checkpoint=str(tmp_path / run))
+        return scaler
 
-    first, second = amp.LossScaler(scale_window=5), amp.LossScaler(scale_window=5)
-    fit(1, first)
-    fit(1, second)  # is finished already
-    assert second.state_dict() == first.state_dict() and first.loss_scale != 65536
+    first = fit(1, "run")
+    assert first.loss_scale != 65536
+    expected = first if epochs == 1 else fit(epochs, "whole")
+    assert fit(epochs, "run").state_dict() == expected.state_dict()
 
 
-def test_a_loop_of_ones_own() -> None:
+@pytest.mark.parametrize("scale", [65536, 1024])
+def test_a_loop_of_ones_own(scale: int) -> None:
     weight = mx.nd.array([1.0, 2.0])
     weight.attach_grad()
-    optimizer = mx.optimizer.create("sgd", learning_rate=0.5)
-    updater = mx.optimizer.get_updater(optimizer)
-    amp.init_trainer(updater)
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=0.5))
+    amp.init_trainer(updater, *([] if scale == 65536 else [amp.LossScaler(init_scale=scale)]))
     with mx.autograd.record():
         loss = (weight * weight).sum()
         with amp.scale_loss(loss, updater) as scaled:
             scaled.backward()
-    assert weight.grad.asnumpy().tolist() == [2 * 65536, 4 * 65536]
+    assert weight.grad.asnumpy().tolist() == [2 * scale, 4 * scale]
     updater(0, weight.grad, weight)
     assert weight.asnumpy().tolist() == [0.0, 0.0]
 
@@ -461,26 +462,31 @@ def sentences(length: int) -> tuple[Any, list[str], list[str]]:
     return mx.sym.SoftmaxOutput(scores, name="softmax"), ["data"], ["softmax_label"]
 
 
-def test_buckets() -> None:
+def of_length(length: int) -> Any:
+    return mx.io.DataBatch(
+        [mx.nd.ones((2, length))],
+        [mx.nd.zeros((2,))],
+        bucket_key=length,
+        provide_data=[mx.io.DataDesc("data", (2, length))],
+        provide_label=[mx.io.DataDesc("softmax_label", (2,))],
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("length", [4, 6], ids=["another bucket", "the default bucket"])
+def test_buckets(length: int, dtype: str) -> None:
     plain = mx.mod.BucketingModule(sentences, default_bucket_key=6)
     plain.bind([("data", (2, 6))], [("softmax_label", (2,))])
     plain.init_params(mx.init.Normal(1))
-    low = amp.convert_bucketing_module(plain, "bfloat16", cast_optional_params=True)
+    low = amp.convert_bucketing_module(plain, dtype, cast_optional_params=True)
     amp.init_trainer(low, amp.LossScaler(init_scale=64))
     low.bind([("data", (2, 6))], [("softmax_label", (2,))])
     low.init_optimizer(optimizer_params={"multi_precision": True})
-    batch = mx.io.DataBatch(
-        [mx.nd.ones((2, 4))],
-        [mx.nd.zeros((2,))],
-        bucket_key=4,
-        provide_data=[mx.io.DataDesc("data", (2, 4))],
-        provide_label=[mx.io.DataDesc("softmax_label", (2,))],
-    )
     for module in (plain, low):
-        module.forward(batch, is_train=False)
+        module.forward(of_length(length), is_train=False)
     np.testing.assert_allclose(low.get_outputs()[0].asnumpy(), plain.get_outputs()[0].asnumpy(), atol=0.02)
-    assert low.get_params()[0]["scores_weight"].tensor.dtype is torch.bfloat16
-    low.forward_backward(batch)
+    assert low.get_params()[0]["scores_weight"].tensor.dtype is getattr(torch, dtype)
+    low.forward_backward(of_length(length))
     amp.unscale(low)
     low.update()
     assert low.loss_scaler.state_dict()["unskipped"] == 1

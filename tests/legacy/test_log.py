@@ -31,14 +31,22 @@ def test_logger_with_a_file(tmp_path: Path) -> None:
     assert trace[-1] == "ZeroDivisionError: division by zero"
 
 
-def test_one_handler_for_a_name() -> None:
+@pytest.mark.parametrize("level", [log.INFO, log.WARNING, log.ERROR])
+def test_one_handler_for_a_name(level: int) -> None:
     logger = log.get_logger("rebind.test.twice", level=log.DEBUG)
-    assert log.get_logger("rebind.test.twice", level=log.ERROR) is logger
+    assert log.get_logger("rebind.test.twice", level=level) is logger
     assert (len(logger.handlers), logger.level) == (1, logging.DEBUG)  # as in MXNet, the first call decides
-    handler = logger.handlers[0]
-    record = logging.LogRecord("n", log.WARNING, "train.py", 12, "slow", None, None, "main")
-    assert "\x1b" not in handler.format(record)  # no colours outside of a terminal
-    assert log._Formatter(coloured=True).format(record).startswith("\x1b[33mW")
+
+
+@pytest.mark.parametrize(
+    ("level", "start"),
+    [(log.WARNING, "\x1b[33mW"), (log.ERROR, "\x1b[31mE"), (log.INFO, "\x1b[32mI")],
+)
+def test_colours_in_a_terminal_only(level: int, start: str) -> None:
+    (handler,) = log.get_logger("rebind.test.colours").handlers
+    record = logging.LogRecord("n", level, "train.py", 12, "slow", None, None, "main")
+    assert "\x1b" not in handler.format(record)
+    assert log._Formatter(coloured=True).format(record).startswith(start)
 
 
 def test_the_root_logger_stays_as_it_is() -> None:

@@ -21,16 +21,20 @@ def test_factor_scheduler(caplog: pytest.LogCaptureFixture) -> None:
     assert schedule(0) == 0.01  # the number alone decides
 
 
-def test_an_optimizer_takes_it() -> None:
-    optimizer = mx.optimizer.create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(2, 0.5))
+@pytest.mark.parametrize(
+    ("step", "rates"),
+    [(1, [0.2, 0.1, 0.05, 0.025, 0.0125]), (2, [0.4, 0.2, 0.2, 0.1, 0.1]), (5, [0.4] * 4 + [0.2])],
+)
+def test_an_optimizer_takes_it(step: int, rates: list[float]) -> None:
+    optimizer = mx.optimizer.create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(step, 0.5))
     updater = mx.optimizer.get_updater(optimizer)
     weight = mx.nd.zeros((1,))
-    moves = []
+    found = []
     for _ in range(5):
         before = weight.asscalar()
         updater(0, mx.nd.ones((1,)), weight)
-        moves.append(round(float(before - weight.asscalar()), 5))
-    assert moves == [0.4, 0.2, 0.2, 0.1, 0.1]
+        found.append(round(float(before - weight.asscalar()), 5))
+    assert found == rates
 
 
 @pytest.mark.parametrize(

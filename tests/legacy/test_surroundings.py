@@ -14,6 +14,8 @@ import pytest
 import rebind as mx
 from rebind import base, engine, runtime, util
 
+MATRIX = mx.nd.array([[1, 2], [3, 4]])
+
 
 @pytest.mark.parametrize(
     ("got", "expected"),
@@ -82,25 +84,42 @@ def test_the_folder_for_data(home: str | None, folder: str, monkeypatch: pytest.
     assert base.data_dir() == folder
 
 
-def test_null_counts_as_not_given() -> None:
-    null = base._Null
-    assert repr(null) == "_Null"
-    assert pickle.loads(pickle.dumps(null)) is copy.deepcopy(null) is null
-    x = mx.nd.array([[1, 2], [3, 4]])
-    assert mx.nd.sum(x, axis=null).asscalar() == 10
-    assert mx.nd.sum(x, null, keepdims=True).shape == (1, 1)
+@pytest.mark.parametrize("again", [lambda null: pickle.loads(pickle.dumps(null)), copy.copy, copy.deepcopy])
+def test_there_is_one_null(again: Callable[[object], object]) -> None:
+    assert again(base._Null) is base._Null
+    assert repr(base._Null) == "_Null"
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (lambda: mx.nd.sum(MATRIX, axis=base._Null), lambda: mx.nd.sum(MATRIX)),
+        (
+            lambda: mx.nd.sum(MATRIX, base._Null, keepdims=True),
+            lambda: mx.nd.sum(MATRIX, keepdims=True),
+        ),
+    ],
+    ids=["keyword", "position"],
+)
+def test_null_is_no_value_for_arrays(given: Callable[[], Any], plain: Callable[[], Any]) -> None:
+    assert given().asnumpy().tolist() == plain().asnumpy().tolist() and given().shape == plain().shape
+    assert given().asnumpy().sum() == 10
+
+
+def test_null_is_no_value_for_symbols() -> None:
     data = mx.sym.var("data")
     with mx.name.NameManager():
-        given = mx.sym.sum(data, axis=null)
+        given = mx.sym.sum(data, axis=base._Null)
     with mx.name.NameManager():
         plain = mx.sym.sum(data)
     assert given.tojson() == plain.tojson()
 
 
-def test_engine() -> None:
+@pytest.mark.parametrize("size", [0, 3, 100])
+def test_engine(size: int) -> None:
     before = engine.set_bulk_size(10)
-    with engine.bulk(3):
-        assert engine.set_bulk_size(5) == 3
+    with engine.bulk(size):
+        assert engine.set_bulk_size(5) == size
     assert engine.set_bulk_size(before) == 10
 
 
@@ -113,22 +132,25 @@ def test_features() -> None:
     assert len(features) == 32  # MXNet's, under its names
 
 
-def test_numpy_switches() -> None:
-    assert not util.is_np_array()
-
-    class Counts:
-        @util.use_np_shape
-        def alone(self) -> Any:
-            return mx.nd.array(3.0).shape
-
+class WithADecoratedMethod:
     @util.use_np_shape
-    class Both:
-        def shapes(self) -> bool:
-            return util.is_np_shape()
+    def switched(self) -> bool:
+        return util.is_np_shape() and mx.nd.array(3.0).shape == ()
 
-    assert Counts().alone() == ()
-    assert Both().shapes()
-    assert not util.is_np_shape()
+
+@util.use_np_shape
+class Decorated:
+    def switched(self) -> bool:
+        return util.is_np_shape()
+
+
+@pytest.mark.parametrize("kind", [WithADecoratedMethod, Decorated])
+def test_np_shape_by_decorator(kind: type) -> None:
+    assert kind().switched()
+    assert not util.is_np_shape() and not util.is_np_array()
+
+
+def test_np_shape_by_a_switch() -> None:
     with util.np_array(False):
         pass
     util.set_np(shape=True, array=False)
@@ -147,13 +169,15 @@ def test_arrays_of_mx_np_are_refused(refuse: Callable[[], object]) -> None:
         refuse()
 
 
-def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("REBIND_TEST_VALUE", raising=False)
-    assert util.getenv("REBIND_TEST_VALUE") is None
-    util.setenv("REBIND_TEST_VALUE", "1")
-    assert util.getenv("REBIND_TEST_VALUE") == "1"
-    util.setenv("REBIND_TEST_VALUE", None)
-    assert util.getenv("REBIND_TEST_VALUE") is None
+@pytest.mark.parametrize("value", ["1", "a longer value", None])
+def test_environment(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REBIND_TEST_VALUE", "before")
+    assert util.getenv("REBIND_TEST_VALUE") == "before"
+    util.setenv("REBIND_TEST_VALUE", value)
+    assert util.getenv("REBIND_TEST_VALUE") == value
+
+
+def test_the_number_of_gpus() -> None:
     assert util.get_gpu_count() == mx.num_gpus()
 
 

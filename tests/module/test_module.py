@@ -84,32 +84,45 @@ def test_none_means_no_names():
 
 
 @pytest.mark.parametrize(
-    ("name", "unbound", "bound"),
+    ("name", "expected"),
     [
-        ("binded", False, True),
-        ("params_initialized", False, True),
-        ("optimizer_initialized", False, True),
-        ("data_names", ["data"], ["data"]),
-        ("label_names", ["out_label"], ["out_label"]),
-        ("output_names", ["out_output"], ["out_output"]),
-        ("symbol", NET, NET),
-        ("data_shapes", mx.MXNetError, [("data", (8, 3))]),
-        ("label_shapes", mx.MXNetError, [("out_label", (8, 1))]),
-        ("output_shapes", mx.MXNetError, [("out_output", (8, 1))]),
-        ("for_training", False, True),
+        ("binded", False),
+        ("params_initialized", False),
+        ("optimizer_initialized", False),
+        ("data_names", ["data"]),
+        ("label_names", ["out_label"]),
+        ("output_names", ["out_output"]),
     ],
 )
-def test_what_a_module_reports(name, unbound, bound):
-    mod = Module(NET, label_names=LABELS)
-    if unbound is mx.MXNetError:
-        with pytest.raises(unbound, match=rf"Module\.{name} needs bind\(\) first"):
-            getattr(mod, name)
-    else:
-        assert getattr(mod, name) is unbound or getattr(mod, name) == unbound
-    mod = module()
+def test_what_an_unbound_module_reports(name, expected):
+    assert getattr(Module(NET, label_names=LABELS), name) == expected
+
+
+@pytest.mark.parametrize("name", ["data_shapes", "label_shapes", "output_shapes"])
+def test_properties_that_need_bind(name):
+    with pytest.raises(mx.MXNetError, match=rf"Module\.{name} needs bind\(\) first"):
+        getattr(Module(NET, label_names=LABELS), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("binded", True),
+        ("params_initialized", True),
+        ("optimizer_initialized", True),
+        ("for_training", True),
+        ("data_shapes", [("data", (8, 3))]),
+        ("label_shapes", [("out_label", (8, 1))]),
+        ("output_shapes", [("out_output", (8, 1))]),
+        ("output_names", ["out_output"]),
+    ],
+)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_what_a_bound_module_reports(name, expected, devices):
+    mod = module(devices=devices)
     mod.init_optimizer()
-    assert getattr(mod, name) is bound or getattr(mod, name) == bound
-    assert "bound to" in repr(mod)
+    assert getattr(mod, name) == expected
+    assert "bound to" in repr(mod) and mod.symbol is NET
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,19 @@ def test_values_wait_for_the_devices_and_come_back_from_them() -> None:
     assert (other.param_arrays[1][1].asnumpy() == 2).all()
 
 
-def test_what_goes_out_and_in_is_a_copy() -> None:
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda made, values: made.assign(values, None, allow_extra=False),
+        lambda made, values: made.initialize(InitialValues(arg_params=values, allow_missing=True), {}),
+    ],
+    ids=["assign", "initialize"],
+)
+def test_what_goes_out_and_in_is_a_copy(put: Any) -> None:
     made, lists = bound()
     made.copies()[0]["w"][:] = 7
     values, _ = given(5)
-    made.assign(values, None, allow_extra=False)
+    put(made, values)
     values["w"][:] = 8
     assert numbers(made.copies()[0]) == {"w": 5, "b": 5} and (lists.aux_arrays[0][0].asnumpy() == 1).all()
 

@@ -144,15 +144,16 @@ def test_a_run_that_was_killed_by_the_system(tmp_path: Path) -> None:
     assert found == bytes_of(whole)
 
 
-def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
-    prefix = str(tmp_path / "run")
-    whole, history = train(prefix)
-    again, same = train(prefix, batch_end_callback=KillAt(0, 0))
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_finished_run_is_not_trained_again(name: str, tmp_path: Path) -> None:
+    prefix, settings = str(tmp_path / "run"), SETTINGS[name]
+    whole, history = train(prefix, **settings)
+    again, same = train(prefix, batch_end_callback=KillAt(0, 0), **settings)
     assert same == history
     assert bytes_of(again) == bytes_of(whole)
-    longer, more = train(prefix, num_epoch=4)
+    longer, more = train(prefix, num_epoch=4, **settings)
     assert len(more["train"]["accuracy"]) == 4
-    assert bytes_of(longer) == bytes_of(train(None, num_epoch=4)[0])
+    assert bytes_of(longer) == bytes_of(train(None, num_epoch=4, **settings)[0])
 
 
 @pytest.mark.parametrize(

@@ -90,24 +90,31 @@ def test_the_main_way_is_straight(widths, shortcuts):
         assert {point.x for point in route[2:-2]} != {layout.centres["a"].x}
 
 
-def test_many_are_joined_in_their_middle():
-    sizes = dict.fromkeys("stuvwj", (60.0, 20.0))
-    edges = [("s", name) for name in "tuvw"] + [(name, "j") for name in "tuvw"]
-    layout = layered(sizes, edges)
+@pytest.mark.parametrize("branches", ["t", "tu", "tuv", "tuvw"])
+def test_branches_are_joined_in_their_middle(branches):
+    sizes = dict.fromkeys(f"s{branches}j", (60.0, 20.0))
+    layout = layered(sizes, [("s", name) for name in branches] + [(name, "j") for name in branches])
     assert layout.centres["s"].x == layout.centres["j"].x == layout.width / 2
 
 
-def test_order_takes_crossings_away():
+@pytest.mark.parametrize("targets", ["fed", "def", "edf", "dfe"])
+def test_order_takes_crossings_away(targets):
     sizes = dict.fromkeys("abcdef", (20.0, 20.0))
-    layout = layered(sizes, [("a", "f"), ("b", "e"), ("c", "d")])
+    pairs = list(zip("abc", targets, strict=True))
+    layout = layered(sizes, pairs)
     x = {name: layout.centres[name].x for name in sizes}
-    pairs = [("a", "f"), ("b", "e"), ("c", "d")]
     assert sorted("abc", key=x.get) == [a for a, b in sorted(pairs, key=lambda pair: x[pair[1]])]
 
 
-def test_inputs_stand_just_above_their_reader():
-    layout = layered(dict.fromkeys("abcl", (20.0, 20.0)), [("a", "b"), ("b", "c"), ("l", "c")])
-    assert layout.layers == {"a": 0, "b": 1, "c": 2, "l": 1}
+@pytest.mark.parametrize(
+    ("edges", "layers"),
+    [
+        ([("a", "b"), ("b", "c"), ("l", "c")], {"a": 0, "b": 1, "c": 2, "l": 1}),
+        ([("a", "b"), ("b", "c"), ("l", "b")], {"a": 0, "b": 1, "c": 2, "l": 0}),
+    ],
+)
+def test_inputs_are_just_above_their_reader(edges, layers):
+    assert layered(dict.fromkeys("abcl", (20.0, 20.0)), edges).layers == layers
 
 
 @pytest.mark.parametrize(

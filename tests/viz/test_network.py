@@ -97,15 +97,27 @@ def test_save(lenet, tmp_path, suffix, magic):
     assert path.read_bytes().startswith(magic)
 
 
-def test_render_names_the_file(lenet, tmp_path):
+@pytest.mark.parametrize("name", ["a", "a.b", "folder/a"])
+def test_render_names_the_file(lenet, tmp_path, name):
+    (tmp_path / "folder").mkdir()
     plot = plot_network(lenet, title="lenet", save_format="svg")
-    assert plot.render(tmp_path / "a") == str(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == plot.source == plot._repr_svg_()
+    path = tmp_path / f"{name}.svg"
+    assert plot.render(tmp_path / name) == str(path)
+    assert path.read_text(encoding="utf-8") == plot.source == plot._repr_svg_()
 
 
-def test_looks_in_graphviz_words(lenet):
-    svg = plot_network(lenet, node_attrs={"fillcolor": "white", "shape": "oval", "fixedsize": "false"}).source
-    assert 'fill="white"' in svg
+@pytest.mark.parametrize(
+    ("attributes", "text"),
+    [
+        ({"fillcolor": "white", "shape": "oval", "fixedsize": "false"}, 'fill="white"'),
+        ({"fillcolor": "#abcdef"}, 'fill="#abcdef"'),
+    ],
+)
+def test_looks_in_graphviz_words(lenet, attributes, text):
+    assert text in plot_network(lenet, node_attrs=attributes).source
+
+
+def test_looks_without_an_effect_are_a_warning(lenet):
     with pytest.warns(UserWarning, match=r"node_attrs \['peripheries'\] have no effect"):
         plot_network(lenet, node_attrs={"peripheries": "2"})
 

@@ -137,8 +137,9 @@ def test_labels_that_the_symbol_lacks_are_warned_of_once():
     assert len(caught) == 1
 
 
-def test_the_second_module_is_bound_for_training_only():
-    mod, data = module(), batches()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_second_module_is_bound_for_training_only(devices):
+    mod, data = module(devices), batches()
     assert isinstance(mod._mod_aux, Module) and not mod._mod_aux.binded and mod._param_dict is None
     mod.bind(data.provide_data, data.provide_label, for_training=False)
     assert mod.binded and not mod._mod_aux.binded
@@ -235,10 +236,12 @@ def test_the_full_gradient(given, devices, kvstore):
     assert_same(weights(mod._mod_aux), INITIAL)
 
 
-def test_a_snapshot_needs_no_optimizer():
-    mod = initialised()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_snapshot_needs_no_optimizer(devices):
+    mod = initialised(devices)
     mod.update_full_grads(batches())
-    assert_same(arrays(mod._param_dict[0]), total_gradients(INITIAL))
+    expected = {name: value / devices for name, value in total_gradients(INITIAL).items()}
+    assert_same(arrays(mod._param_dict[0]), expected)
 
 
 @pytest.mark.parametrize("devices", [1, 3])
@@ -364,14 +367,14 @@ def test_other_types(dtype):
     assert_same(weights(mod), weights(reference), rtol=1e-5 if dtype == "float64" else 0.02)
 
 
-def bound():
-    mod, data = module(), batches()
+def bound(devices=1):
+    mod, data = module(devices), batches()
     mod.bind(data.provide_data, data.provide_label)
     return mod
 
 
-def initialised():
-    mod = bound()
+def initialised(devices=1):
+    mod = bound(devices)
     mod.init_params(arg_params=initial())
     return mod
 
@@ -412,8 +415,9 @@ def test_steps_come_in_order(make, call, says):
         call(make())
 
 
-def test_inference_needs_no_snapshot():
-    mod, data = ready()
+@pytest.mark.parametrize("devices", [1, 2])
+def test_inference_needs_no_snapshot(devices):
+    mod, data = ready(devices)
     mod.forward(next(data), is_train=False)
     assert mod.get_outputs()[0].shape == (BATCH, 1)
 
@@ -595,21 +599,25 @@ def test_fit_logs_and_calls_as_module_does(caplog):
     assert runs[0][2][start : start + len(third)] == third
 
 
-def test_fit_again_takes_a_snapshot_again():
-    mod = fitted(num_epoch=1)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_fit_again_takes_a_snapshot_again(devices):
+    mod = fitted(devices, num_epoch=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted(mod=mod, begin_epoch=1, num_epoch=2)
     assert not np.array_equal(weights(mod._mod_aux)["out_bias"], INITIAL["out_bias"])
 
 
-def test_accumulated_gradients_are_those_of_a_larger_batch():
-    data = batches(11)
-    large = fitted(data=data)
-    small = fitted(data=mx.io.NDArrayIter(POINTS[:20], TARGETS[:20], 5, label_name=LABEL), accumulate=2)
-    same = fitted(data=mx.io.NDArrayIter(POINTS[:20], TARGETS[:20], 10, label_name=LABEL))
-    assert_same(weights(small), weights(same), rtol=1e-4)
-    assert not np.allclose(weights(small)["out_weight"], weights(large)["out_weight"])
+@pytest.mark.parametrize(("size", "accumulate"), [(5, 2), (5, 4), (10, 2), (2, 5)])
+def test_accumulated_gradients_are_those_of_a_larger_batch(size, accumulate):
+    def trained(size, **settings):
+        return weights(
+            fitted(data=mx.io.NDArrayIter(POINTS[:20], TARGETS[:20], size, label_name=LABEL), **settings)
+        )
+
+    small, large = trained(size, accumulate=accumulate), trained(size * accumulate)
+    assert_same(small, large, rtol=1e-4)
+    assert not np.allclose(small["out_weight"], trained(4)["out_weight"])
 
 
 class Kill(BaseException):
