@@ -368,6 +368,7 @@ def test_scaling_changes_nothing_in_float32(kind: str, devices: int) -> None:
     ("scale", "weight"), [(None, 0), (2.0**20, -2)], ids=["lost without scaling", "not with it"]
 )
 def test_gradients_below_the_range_of_float16(scale: float | None, weight: float) -> None:
+    """Without scaling the layer below the loss gets none."""
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, no_bias=True, name="fc")
     net = amp.convert_symbol(mx.sym.MakeLoss(mx.sym.sum(net, name="s"), grad_scale=1e-9, name="loss"))
     module = mx.mod.Module(net, label_names=None)

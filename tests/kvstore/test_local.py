@@ -251,7 +251,7 @@ def test_names_of_stores_do_not_mind_case(name):
     assert mx.kv.create(*name).type == mx.kvstore.create(*name).type == "local"
 
 
-def test_a_store_of_ones_own_says_what_it_lacks():
+def test_a_store_of_ones_own_names_what_it_lacks():
     class Mine(KVStoreBase):
         pass
 

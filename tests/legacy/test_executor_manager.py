@@ -65,7 +65,7 @@ def manager(devices=2, net=NET, params=PARAMS, source=None, **kwargs):
     ],
 )
 def test_slices(size, loads, stops):
-    assert [part.stop for part in _split_input_slice(size, loads)] == stops
+    assert [each.stop for each in _split_input_slice(size, loads)] == stops
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_step(loads):
     assert len(inference[0]) == it.slices[0].stop and it.grad_arrays[3][0].asnumpy().any()
     whole, cut = mx.metric.create("ce"), mx.metric.create("ce")
     it.update_metric(whole, batch.label)
-    it.update_metric(cut, [[batch.label[0][part]] for part in it.slices], pre_sliced=True)
+    it.update_metric(cut, [[batch.label[0][each]] for each in it.slices], pre_sliced=True)
     assert whole.get() == cut.get() and whole.num_inst == 4
     with pytest.raises(ValueError, match="labels must hold a list for each of 2 devices; got 1"):
         it.update_metric(cut, [batch.label], pre_sliced=True)
@@ -388,9 +388,9 @@ def test_types_and_layouts_of_the_iterator():
     it = manager(net=net, params=["fc_weight", "fc_bias"], source=TimeMajor)
     values = np.random.RandomState(0).rand(7, 5, 2)
     it.load_data_batch(DataBatch([nd.array(values, dtype="float64")], [nd.zeros((5,))]))
-    assert it.param_arrays[0][0].dtype is np.float64 and [part.stop for part in it.slices] == [2, 5]
-    for part, exe in zip(it.slices, it.execgrp.train_execs, strict=True):
-        assert np.array_equal(exe.arg_dict["data"].asnumpy(), values[:, part])
+    assert it.param_arrays[0][0].dtype is np.float64 and [each.stop for each in it.slices] == [2, 5]
+    for each, exe in zip(it.slices, it.execgrp.train_execs, strict=True):
+        assert np.array_equal(exe.arg_dict["data"].asnumpy(), values[:, each])
     with pytest.raises(
         ValueError, match=r"the batch size must be 5, as it was bound; 'data' has shape \(7, 4, 2\)"
     ):

@@ -1,4 +1,4 @@
-"""FeedForward: first values, training and what is said of it, callbacks, files."""
+"""FeedForward: first values, training and what is logged, callbacks, files."""
 
 import copy
 import logging

@@ -591,8 +591,8 @@ def test_accumulated_gradients_of_all_buckets_count(lengths):
             for name, (grad,) in zip(group.param_names, group.grad_arrays, strict=True):
                 total[name] = total[name] + grad.asnumpy()
         params = by_hand.get_params()[0]
-        moved = {name: nd.array(params[name].asnumpy() - 0.1 / (2 * ROWS) * total[name]) for name in start}
-        by_hand.set_params(moved, {})
+        updated = {name: nd.array(params[name].asnumpy() - 0.1 / (2 * ROWS) * total[name]) for name in start}
+        by_hand.set_params(updated, {})
     for name in start:
         assert np.allclose(weight(mod, name), weight(by_hand, name), atol=1e-6)
 

@@ -239,8 +239,8 @@ def test_batches_cut_already():
         def __iter__(self):
             for whole in super().__iter__():
                 yield [
-                    DataBatch([whole.data[0][part]], [whole.label[0][part]])
-                    for part in (slice(0, 2), slice(2, 5))
+                    DataBatch([whole.data[0][cut]], [whole.label[0][cut]])
+                    for cut in (slice(0, 2), slice(2, 5))
                 ]
 
     found, wanted = ({}, {})

@@ -232,7 +232,7 @@ def test_a_second_call_that_is_forced_counts():
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_binding_anew_keeps_parameters_and_optimizer(devices):
+def test_binding_again_leaves_parameters_and_optimizer(devices):
     mod = Module(NET, label_names=LABELS, context=[mx.cpu(k) for k in range(devices)])
     for rows in (8, 4):  # before init_params too
         mod.bind([("data", (rows, 3))], [("out_label", (rows, 1))], force_rebind=True)
@@ -596,7 +596,7 @@ def test_several_devices_train_as_one_does(monkeypatch, kvstore, devices, optimi
 
 @pytest.mark.parametrize(("rows", "loads"), [(10, [1, 3]), (7, [1, 1]), (9, [2, 1])])
 @pytest.mark.parametrize("batch_norm", [False, True])
-def test_uneven_parts_train_as_one_does(rows, loads, batch_norm):
+def test_uneven_slices_train_as_one_does(rows, loads, batch_norm):
     params = {"learning_rate": 0.1, "momentum": 0.9}
     wanted = trained(1, None, "sgd", params, batch_norm, rows=rows)
     found = trained(2, "local", "sgd", params, batch_norm, loads, rows)
@@ -740,7 +740,7 @@ def test_what_is_no_batch(bad, error, says):
 def test_batches_cut_already():
     mod, whole = module(devices=2), module(devices=2)
     one = batch()
-    halves = [DataBatch([one.data[0][part]], [one.label[0][part]]) for part in (slice(0, 4), slice(4, 8))]
+    halves = [DataBatch([one.data[0][half]], [one.label[0][half]]) for half in (slice(0, 4), slice(4, 8))]
     scores = []
     for each, data in ((mod, halves), (whole, one)):
         each.init_optimizer()
@@ -907,7 +907,7 @@ def test_a_flag_can_be_set_only_where_it_holds(flag):
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_checkpoints_go_on_where_training_stopped(tmp_path, caplog, devices):
+def test_checkpoints_resume_where_training_stopped(tmp_path, caplog, devices):
     prefix = str(tmp_path / "net")
     context = [mx.cpu(k) for k in range(devices)]
     params = {"learning_rate": 0.1, "momentum": 0.9}
@@ -1012,7 +1012,7 @@ def test_a_borrowed_optimizer_must_know_all_parameters():
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_shared_optimizer_knows_parameters_by_name(devices):
-    """In MXNet a parameter at another place in the network gets another one's momentum."""
+    """In MXNet a parameter at another position in the network gets another one's momentum."""
     context = [mx.cpu(k) for k in range(devices)]
     one, plain = (module(net=two_layers("ab"), devices=devices) for _ in range(2))
     for each in (one, plain):

@@ -105,7 +105,7 @@ def test_what_goes_out_and_in_is_a_copy(put: Any) -> None:
     assert numbers(made.copies()[0]) == {"w": 5, "b": 5} and (lists.aux_arrays[0][0].asnumpy() == 1).all()
 
 
-def test_shared_arrays_keep_the_owners_values() -> None:
+def test_shared_arrays_have_the_owners_values() -> None:
     _, lists = bound()
     other = parameters()
     other.hold(*given(4))

@@ -176,12 +176,17 @@ def after_forward():
 @pytest.mark.parametrize(
     ("make", "call", "error", "says"),
     [
-        (unbound, lambda made: made.get_outputs(), mx.MXNetError, "get_outputs() needs forward() first"),
+        (
+            unbound,
+            lambda made: made.get_outputs(),
+            mx.MXNetError,
+            "PythonLossModule.get_outputs() needs forward() first",
+        ),
         (
             unbound,
             lambda made: made.get_input_grads(),
             mx.MXNetError,
-            "get_input_grads() needs backward() first",
+            "PythonLossModule.get_input_grads() needs backward() first",
         ),
         (
             unbound,

@@ -76,7 +76,7 @@ EXPECTED = run(*started(local, 1), range(4))
 
 @pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("devices", [1, 2, 4])
-def test_all_update_alike(make: Any, devices: int) -> None:
+def test_all_update_the_same(make: Any, devices: int) -> None:
     found = run(*started(make, devices), range(4))
     assert found == [[arrays[0]] * devices for arrays in EXPECTED]
 

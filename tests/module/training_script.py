@@ -51,6 +51,6 @@ def train(checkpoint: Any, devices: int = 1, **changed: Any) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    kept = mx.checkpoint.Checkpoint(sys.argv[1], every_n_batches=2)
-    trained, _ = train(kept)
+    checkpoint = mx.checkpoint.Checkpoint(sys.argv[1], every_n_batches=2)
+    trained, _ = train(checkpoint)
     trained.save_params(sys.argv[2])

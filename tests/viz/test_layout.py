@@ -41,7 +41,7 @@ def test_edges_run_downwards(graph):
 
 
 @given(graphs())
-def test_boxes_stand_apart_and_inside(graph):
+def test_boxes_are_apart_and_inside(graph):
     sizes, edges = graph
     layout = layered(sizes, edges, gap=24)
     names = list(sizes)

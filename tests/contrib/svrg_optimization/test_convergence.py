@@ -37,10 +37,10 @@ def test_the_gap_falls_geometrically_and_far_below_that_of_sgd(example, tmp_path
     assert svrg[-1, 1] < 1e-7
     assert svrg[-1, 1] < sgd[-10:, 1].min() / 100
     # The logarithm of the gap lies on a falling line.
-    spent, logs = svrg[:, 0], np.log10(svrg[:, 1])
-    slope, start = np.polyfit(spent, logs, 1)
+    evaluations, logs = svrg[:, 0], np.log10(svrg[:, 1])
+    slope, start = np.polyfit(evaluations, logs, 1)
     assert slope < -0.15
-    assert np.abs(slope * spent + start - logs).max() < 1
+    assert np.abs(slope * evaluations + start - logs).max() < 1
 
     pytest.importorskip("matplotlib")
     example.plot(curves, tmp_path / "svrg.svg")

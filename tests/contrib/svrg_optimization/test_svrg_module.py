@@ -288,9 +288,9 @@ def test_a_step(devices, grad_req):
         mod.forward_backward(batch)
     mod.update()
     full = total_gradients(INITIAL)
-    parts = [(plain_gradients(changed(), batch), plain_gradients(INITIAL, batch)) for batch in used]
+    pairs = [(plain_gradients(changed(), batch), plain_gradients(INITIAL, batch)) for batch in used]
     expected = {
-        name: value - 0.1 * sum(now[name] - then[name] + full[name] for now, then in parts)
+        name: value - 0.1 * sum(now[name] - then[name] + full[name] for now, then in pairs)
         for name, value in changed().items()
     }
     assert_same(weights(mod), expected)

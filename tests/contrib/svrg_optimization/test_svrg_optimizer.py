@@ -41,7 +41,7 @@ def test_full_gradients_are_assigned_and_weights_updated(accumulators, keys, exp
 
 @pytest.mark.parametrize("settings", [{"momentum": 0.9, "wd": 0.1}, {"clip_global_norm": 0.5}])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_weights_move_as_without_it(settings, dtype):
+def test_weights_are_updated_as_without_it(settings, dtype):
     random = np.random.RandomState(0)
     grads = random.randn(3, 2, 4)
     ends = []
