@@ -12,23 +12,16 @@ from typing import Any, Protocol, cast
 
 from . import config
 from .errors import ParameterError
+from .shapes import HasShape
 
 __all__ = ["Progress"]
-
-
-class Shaped(Protocol):
-    """An array, as far as its shape matters."""
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """The size of each axis."""
 
 
 class HasData(Protocol):
     """A batch, as far as it is counted."""
 
     @property
-    def data(self) -> Sequence[Shaped]:
+    def data(self) -> Sequence[HasShape]:
         """The inputs."""
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a training run ask of each other, and of objects that a user brings along.
+"""What the pieces of a training run ask of each other, and of objects that a user brings along.
 
 A batch, a data source or a metric of one's own need not derive from a class of rebind: it needs these attributes.
 
@@ -12,13 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeGuard
 
+import numpy as np
+
+from .dtypes import DTypeLike
 from .ndarray import NDArray
+from .shapes import Shape
 
 __all__ = [
     "ArrayDict",
+    "ArrayLike",
     "Batch",
     "Callback",
     "DataSource",
+    "InputDesc",
+    "Labels",
     "Logger",
     "Metric",
     "Resumable",
@@ -26,6 +33,12 @@ __all__ = [
     "StateTree",
     "is_resumable",
 ]
+
+#: An array that a user gives: an NDArray, or what NumPy makes an array of.
+ArrayLike: TypeAlias = "NDArray | np.ndarray | Sequence[float]"
+
+#: The labels of a batch; or, already cut, a list of them for each device.
+Labels: TypeAlias = "Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]"
 
 #: A name and a shape; an `io.DataDesc` is one that knows type and layout too.
 ShapeSpec: TypeAlias = tuple[str, Sequence[int]]
@@ -35,6 +48,26 @@ ArrayDict: TypeAlias = dict[str, NDArray]
 
 #: What `checkpoint` can write: dicts, lists and tuples of arrays, numbers, strings, bytes and None.
 StateTree: TypeAlias = Mapping[str, object]
+
+
+class InputDesc(Protocol):
+    """The description of one input; `io.DataDesc` is one."""
+
+    @property
+    def name(self) -> str:
+        """The name of the network's input."""
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape, batch axis included."""
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """The type of its elements."""
+
+    @property
+    def layout(self) -> str | None:
+        """A letter for each axis; ``N`` is the batch axis."""
 
 
 class Batch(Protocol):

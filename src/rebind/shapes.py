@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import SupportsIndex, TypeAlias
+from typing import Protocol, SupportsIndex, TypeAlias
 
 from .errors import ShapeError
 
-__all__ = ["Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
+__all__ = ["HasShape", "Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
 
 Shape: TypeAlias = tuple[int, ...]
+
+
+class HasShape(Protocol):
+    """An array, as far as its shape matters."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """The size of each axis."""
 
 
 def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape") -> Shape:

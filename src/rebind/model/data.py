@@ -12,11 +12,10 @@ from ..executor import batch_axis
 from ..io import DataDesc, NDArrayIter
 from ..module.descs import read_descs
 from ..ndarray import NDArray
-from ..protocols import DataSource
+from ..protocols import ArrayLike, DataSource
 from ..symbol import Symbol
 
 __all__ = [
-    "ArrayLike",
     "Joined",
     "Rows",
     "Source",
@@ -28,8 +27,6 @@ __all__ = [
     "validation_batches",
 ]
 
-#: Data or labels: an NDArray, or what NumPy makes an array of.
-ArrayLike: TypeAlias = NDArray | np.ndarray | Sequence[float]
 #: An iterator over batches, or an array.
 Source: TypeAlias = DataSource | NDArray | np.ndarray
 #: A batch's array, or a list of several.

@@ -17,10 +17,10 @@ from ..module.batches import labels_of, padding
 from ..module.settings import Callbacks, InitializerSpec, MetricSpec, SomeCallbacks, StoreSpec
 from ..monitor import Monitor
 from ..optimizer import Optimizer
-from ..protocols import DataSource, Logger
+from ..protocols import ArrayLike, DataSource, Logger
 from ..symbol import Symbol
 from .base import NetworkModel
-from .data import ArrayLike, Joined, Rows, Source, axes_of, batches_of, described, join, rows_of
+from .data import Joined, Rows, Source, axes_of, batches_of, described, join, rows_of
 from .predictor import Predictor
 from .training import FitRequest, Verbose, train
 

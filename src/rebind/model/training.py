@@ -16,9 +16,9 @@ from ..metric import EvalMetric
 from ..module.base_module import History
 from ..module.settings import Callbacks, InitializerSpec, StoreSpec
 from ..monitor import Monitor
-from ..protocols import Callback, DataSource, Logger
+from ..protocols import ArrayLike, Callback, DataSource, Logger
 from .base import NetworkModel
-from .data import ArrayLike, Source, batches_of, described, validation_batches
+from .data import Source, batches_of, described, validation_batches
 from .following import AllreduceStore, CountedFromOne, Epochs, Following, Trainer
 
 __all__ = ["FitRequest", "Verbose", "train"]

@@ -15,9 +15,10 @@ from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..protocols import Batch, Logger
 from ..scope import NameManager
+from ..shapes import HasShape
 from ..symbol import Symbol
 from .batches import AnyBatch, is_cut, labels_of
-from .descs import HasShape, Shapes
+from .descs import Shapes
 from .module import Module
 from .parameters import copy_across
 

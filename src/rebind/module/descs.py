@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ..errors import ArgumentError, NameLookupError, near_names
 from ..io import DataDesc
 from ..protocols import ShapeSpec
+from ..shapes import HasShape
 
 __all__ = ["Shapes", "check_names", "described", "have_shapes", "read_descs"]
 
 #: What `bind` takes: `DataDesc` records, or pairs of name and shape.
 Shapes: TypeAlias = Sequence[DataDesc | ShapeSpec]
-
-
-class HasShape(Protocol):
-    """An array, as far as its shape matters."""
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """The size of each axis."""
 
 
 def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...device import Device
 from ...errors import StateError
 from ...ndarray import NDArray
+from ...protocols import Batch, InputDesc, Labels, Logger, Metric
 from ...shapes import Shape
 from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
 from ..head_grads import HeadGrads
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
-from .protocols import Batch, InputDesc, Labels, Logger, MetricLike, MonitorLike
 from .replicas import (
     Devices,
     GroupDevices,
@@ -27,13 +27,20 @@ from .routing import Inputs, copies_of, copy_all
 from .split import batch_size_of, mean
 from .states import States, StateValues
 
-__all__ = ["DataParallelExecutorGroup"]
+__all__ = ["DataParallelExecutorGroup", "MonitorLike"]
 
 Desc = TypeVar("Desc", bound=InputDesc)
 T = TypeVar("T")
 
 #: How many combinations of input shapes stay bound. One that comes again costs nothing then; each holds memory.
 CACHED_SHAPES = 16
+
+
+class MonitorLike(Protocol):
+    """What watches executors: `monitor.Monitor` is one."""
+
+    def install(self, exe: Executor, /) -> None:
+        """Watch an executor."""
 
 
 class DataParallelExecutorGroup(Generic[Desc]):
@@ -311,7 +318,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
 
     def update_metric(
         self,
-        eval_metric: MetricLike,
+        eval_metric: Metric,
         labels: Labels,
         pre_sliced: bool = False,
     ) -> None:

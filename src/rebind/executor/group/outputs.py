@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ...errors import ShapeError
 from ...graph import Graph
 from ...ndarray import NDArray
+from ...protocols import Labels, Metric
 from ...shapes import Shape
 from ..executor import Executor
 from ..head_grads import HeadGrads
-from .protocols import Labels, MetricLike
 from .routing import Inputs
 from .split import Split, batch_axis, join
 
@@ -125,7 +125,7 @@ class Outputs:
 
 
 def update_metric(
-    metric: MetricLike,
+    metric: Metric,
     executors: Sequence[Executor],
     inputs: Inputs,
     labels: Labels,

@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeAlias
 from ...device import Device
 from ...errors import ArgumentError, ParameterError
 from ...graph import Entry, Graph, infer_shapes
+from ...protocols import InputDesc
 from ...shapes import Shape
 from ..allocate import Sharing
 from ..arguments import GradReq, GradReqs, read_grad_req
 from ..bind import simple_bind
 from ..executor import Executor, GraphHolder
-from .protocols import InputDesc
 from .split import Split, split_batch
 
 __all__ = [

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...device import Device
 from ...errors import ShapeError
 from ...ndarray import NDArray
-from .protocols import ArrayLike, Batch, InputDesc
+from ...protocols import ArrayLike, Batch, InputDesc
 from .split import Split, as_ndarray, batch_axis
 
 __all__ = ["Copy", "Inputs", "Target", "copies_of", "copy_all"]

@@ -14,8 +14,8 @@ from ...errors import ParameterError, ShapeError
 from ...ndarray import NDArray, array
 from ...ndarray.base import wrap
 from ...ndarray.storage import DenseStorage, convert
+from ...protocols import ArrayLike, InputDesc
 from ...shapes import Shape
-from .protocols import ArrayLike, InputDesc
 
 __all__ = ["Split", "as_ndarray", "batch_axis", "batch_size_of", "join", "mean", "split_batch"]
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from ...errors import ParameterError
 from ...ndarray import NDArray
+from ...protocols import ArrayLike
 from .outputs import merged
-from .protocols import ArrayLike
 from .routing import Copy, Target, copy_all
 from .split import Split
 

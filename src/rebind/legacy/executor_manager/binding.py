@@ -10,8 +10,8 @@ from ...device import Device
 from ...dtypes import DTypeLike
 from ...errors import ArgumentError, NameLookupError, ParameterError, ShapeError, near_names
 from ...executor import Executor, Sharing, simple_bind
-from ...executor.group.protocols import Logger
 from ...ndarray import NDArray
+from ...protocols import Logger
 from ...symbol import Symbol
 
 

@@ -9,12 +9,12 @@ from ...device import Device
 from ...errors import NameLookupError, near_names
 from ...executor import Executor
 from ...executor.group.outputs import update_metric
-from ...executor.group.protocols import InputDesc, Labels, Logger, MetricLike
 from ...executor.group.routing import Inputs
 from ...executor.group.split import Split
 from ...io import DataBatch, DataIter
 from ...io.batch import as_descs
 from ...ndarray import NDArray
+from ...protocols import InputDesc, Labels, Logger, Metric
 from ...symbol import Symbol
 from .binding import _bind_exec, _check_arguments
 from .loading import _load_general
@@ -146,7 +146,7 @@ class DataParallelExecutorGroup:
 
     def update_metric(
         self,
-        metric: MetricLike,
+        metric: Metric,
         labels: Labels,
         pre_sliced: bool = False,
     ) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ...errors import ShapeError
-from ...executor.group.protocols import ArrayLike
 from ...executor.group.routing import Copy, Target, copy_all
 from ...executor.group.split import Split, as_ndarray
 from ...io import DataBatch
 from ...ndarray import NDArray
+from ...protocols import ArrayLike
 
 #: The target of each array of a batch: an array, or for each device its slice and the array for it.
 Targets: TypeAlias = "Sequence[NDArray | Sequence[tuple[slice, NDArray]]]"

@@ -7,10 +7,11 @@ from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequenc
 
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
-from ...executor.group.protocols import Labels, Logger, MetricLike, MonitorLike
+from ...executor.group.data_parallel import MonitorLike
 from ...executor.group.split import mean, split_batch
 from ...io import DataBatch, DataIter
 from ...ndarray import NDArray
+from ...protocols import Labels, Logger, Metric
 from ...scope import NameManager
 from ...symbol import Symbol
 from .group import DataParallelExecutorGroup
@@ -238,7 +239,7 @@ class DataParallelExecutorManager:
 
     def update_metric(
         self,
-        metric: MetricLike,
+        metric: Metric,
         labels: Labels,
         pre_sliced: bool = False,
     ) -> None:
