@@ -63,7 +63,28 @@ class BaseModule(Evaluation):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Set parameters and auxiliary states from copies of the given arrays."""
+        """Set parameters and auxiliary states from copies of the given arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params
+            Values by name.
+        allow_missing
+            Leave what is not given as it is; names that the module lacks are then an error unless `allow_extra`.
+        force_init
+            With False, parameters that have values stay, with a warning.
+        allow_extra
+            Leave names that the module lacks alone.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.set_params({"w": mx.nd.array([5])}, {})
+        >>> module.get_params()[0]["w"].item()
+        5.0
+        """
         self.init_params(
             initializer=None,
             arg_params=arg_params,
@@ -74,11 +95,31 @@ class BaseModule(Evaluation):
         )
 
     def save_params(self, fname: str) -> None:
-        """Write parameters and auxiliary states to a file, which appears whole or not at all."""
+        """Write parameters and auxiliary states to a file, which appears whole or not at all.
+
+        >>> import tempfile, rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.init_params(mx.init.One())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.save_params(f"{folder}/net.params")
+        ...     print(list(mx.nd.load(f"{folder}/net.params")))
+        ['arg:w_weight']
+        """
         checkpoints.write_params(fname, *self.get_params())
 
     def load_params(self, fname: str) -> None:
-        """Set parameters and auxiliary states from a file."""
+        """Set parameters and auxiliary states from a file.
+
+        >>> import tempfile, rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.nd.save(f"{folder}/net.params", {"arg:w_weight": mx.nd.array([5])})
+        ...     module.load_params(f"{folder}/net.params")
+        >>> module.get_params()[0]["w_weight"].item()
+        5.0
+        """
         self.set_params(*checkpoints.read_params(fname))
 
     def fit(
@@ -191,5 +232,23 @@ class BaseModule(Evaluation):
         return self.training_loop(settings).run()
 
     def training_loop(self, settings: FitSettings) -> TrainingLoop:
-        """Return what `fit` runs; a module that trains in another way overrides steps of it."""
+        """Return what `fit` runs; a module that trains in another way overrides steps of it.
+
+        >>> import rebind as mx
+        >>> from rebind.module.training_loop import TrainingLoop
+        >>> class Counted(TrainingLoop):
+        ...     def train_batch(self, batch):
+        ...         super().train_batch(batch)
+        ...         print("batch", self.position.batch)
+        >>> class CountingModule(mx.mod.Module):
+        ...     def training_loop(self, settings):
+        ...         return Counted(self, settings)
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
+        >>> net = mx.sym.LinearRegressionOutput(net, mx.sym.var("label"))
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.ones((4, 1)), 2, label_name="label")
+        >>> module = CountingModule(net, label_names=["label"])
+        >>> history = module.fit(data, eval_metric="mse", num_epoch=1)
+        batch 0
+        batch 1
+        """
         return TrainingLoop(self, settings)

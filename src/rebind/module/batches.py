@@ -73,7 +73,16 @@ def padding(batch: AnyBatch) -> int:
 
 
 def rewind(data: Iterable[Batch]) -> None:
-    """Reset a data source; a list starts over by itself."""
+    """Reset a data source; a list starts over by itself.
+
+    >>> from rebind import io, nd
+    >>> data = io.NDArrayIter(nd.ones((2, 1)))
+    >>> len(list(data)), len(list(data))
+    (2, 0)
+    >>> rewind(data)
+    >>> len(list(data))
+    2
+    """
     if hasattr(data, "reset"):
         data.reset()
 

@@ -90,17 +90,15 @@ class BoundModule(OldNames, BaseModule):
 
     @property
     def parameters(self) -> Parameters:
-        """The owner of the parameters."""
         return self._parameters
 
     @property
     def executors(self) -> DataParallelExecutorGroup | None:
-        """The executors, one for each device; None before `bind`."""
         return self._group
 
     @property
     def binded(self) -> bool:
-        """Whether shapes are fixed and memory is taken."""
+        """Whether shapes are fixed and memory is taken. Setting it to False frees the memory; parameters stay."""
         return self._group is not None
 
     @binded.setter
@@ -122,12 +120,10 @@ class BoundModule(OldNames, BaseModule):
 
     @property
     def symbol(self) -> Symbol:
-        """The network."""
         return self._symbol
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the inputs."""
         return self._data_names
 
     @property
@@ -137,26 +133,21 @@ class BoundModule(OldNames, BaseModule):
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs."""
         return self._output_names
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        """Descriptions of the inputs."""
         return self._need_group("data_shapes").data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels; None when no labels are bound."""
         return self._need_group("label_shapes").label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of the outputs."""
         return self._need_group("output_shapes").get_output_shapes()
 
     def output_descs(self) -> list[DataDesc]:
-        """Return descriptions of the outputs, in their own types and with their own batch axes."""
         types = [output.dtype for output in self._need_group("outputs").execs[0].outputs]
         layouts = [self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names]
         return [
@@ -165,11 +156,9 @@ class BoundModule(OldNames, BaseModule):
         ]
 
     def output_axes(self) -> list[int]:
-        """Return the batch axis of each output; -1 where there is none."""
         return self._need_group("output axes").output_layouts
 
     def parameter_names(self) -> list[str]:
-        """Return the names of parameters and auxiliary states."""
         return [*self._parameters.names, *self._parameters.aux_names]
 
     def __repr__(self) -> str:
@@ -198,7 +187,7 @@ class BoundModule(OldNames, BaseModule):
         grad_req: GradReqs = "write",
         **_: object,
     ) -> None:
-        """Fix the shapes and take memory. Parameters and optimizer that are there stay.
+        """Fix the shapes and take memory. Parameters and an optimizer that are there stay.
 
         Parameters
         ----------
@@ -214,6 +203,15 @@ class BoundModule(OldNames, BaseModule):
             A bound module whose parameter arrays, and optimizer, are used.
         grad_req
             ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> module.output_shapes
+        [('fc_output', (8, 2))]
         """
         binding = Binding(
             data=read_descs(data_shapes, "data_shapes"),
@@ -315,7 +313,15 @@ class BoundModule(OldNames, BaseModule):
         )
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Change the shapes of inputs and labels; parameters and optimizer stay."""
+        """Change the shapes of inputs and labels; parameters and optimizer stay.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (8, 3))])
+        >>> module.reshape([("data", (2, 3))])
+        >>> module.data_shapes[0].shape
+        (2, 3)
+        """
         group = self._need_group("reshape()")
         data = read_descs(data_shapes, "data_shapes")
         labels = read_descs(label_shapes, "label_shapes") or None
@@ -325,11 +331,9 @@ class BoundModule(OldNames, BaseModule):
         self.binding = dataclasses.replace(self.binding, data=data, labels=labels)
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
-        """Scale the losses from the next `bind` on; without `outputs`, those that begin inside the network only."""
         self.loss_scaler, self._scales_outputs = scaler, outputs
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        """Return the request that adds up the gradients of the parameters only."""
         return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
 
     # A batch.
@@ -337,8 +341,8 @@ class BoundModule(OldNames, BaseModule):
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
 
-        A batch of another size or shape than the one before is fine: what is bound follows it. Without labels it can
-        be predicted.
+        A batch of another size or shape than the one before is fine: what is bound follows it. A batch without labels
+        is fine too, for prediction.
 
         Parameters
         ----------
@@ -346,6 +350,16 @@ class BoundModule(OldNames, BaseModule):
             Anything with `data` and `label`; or a list of those, already cut, one for each device.
         is_train
             The mode; None means `for_training`.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((5, 3))]))
+        >>> module.get_outputs()[0].shape
+        (5, 3)
         """
         self._need_params("forward")
         group = self._need_group("forward()")
@@ -377,34 +391,22 @@ class BoundModule(OldNames, BaseModule):
         group.reshape(data, descs)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradients for the last batch.
-
-        Parameters
-        ----------
-        out_grads
-            The gradients of the outputs, for the whole batch: an array or a list; None when they are losses.
-        """
         self._need_params("backward")
         self._need_group("backward()").backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the outputs for the last batch: whole, or for each output the devices' parts."""
         return self._need_group("get_outputs()").get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the gradients of the inputs for the last batch."""
         return self._need_group("get_input_grads()").get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the states."""
         return self._need_group("get_states()").get_states(merge_multi_context)
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
-        """Set the states from arrays, or all to one number."""
         self._need_group("set_states()").set_states(states, value)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric."""
         self._need_group("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
 
     def release(self) -> None:
@@ -413,11 +415,10 @@ class BoundModule(OldNames, BaseModule):
             exe.release()
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a monitor watch the executors."""
         self._need_group("install_monitor()").install_monitor(mon)
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get ready for a batch; `sparse_row_id_fn` serves sparse parameters, of which there are none yet."""
+        """Get ready for a batch; `sparse_row_id_fn` is for sparse parameters, and changes nothing for dense ones."""
         if sparse_row_id_fn is not None:
             warnings.warn(
                 "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "

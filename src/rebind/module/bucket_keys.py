@@ -26,10 +26,10 @@ def write_keys(path: str, keys: Sequence[Hashable]) -> None:
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "it.buckets")
-    >>> write_keys(path, [5, 10])
-    >>> read_keys(path)
+    >>> import tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_keys(f"{folder}/net.buckets", [5, 10])
+    ...     mx.nd.load(f"{folder}/net.buckets")[0].asnumpy().tolist()  # what MXNet reads
     [5, 10]
     """
     for key in keys:
@@ -54,7 +54,15 @@ def read_keys(path: str) -> list[Hashable]:
     Raises
     ------
     FormatError
-        When the file is cut short, or is no such file.
+        When the file is cut short, or holds something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_keys(f"{folder}/net.buckets", [("short", 5), ("long", 50)])
+    ...     read_keys(f"{folder}/net.buckets")
+    [('short', 5), ('long', 50)]
     """
     with open(path, "rb") as file:
         start = file.read(1)

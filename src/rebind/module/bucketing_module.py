@@ -129,22 +129,14 @@ class BucketingModule(CurrentBucket):
     ) -> None:
         """Bind the default bucket; the others are bound when their first batches come.
 
-        Parameters and optimizer that are there stay.
+        Parameters are those of `Module.bind`, but for these two:
 
         Parameters
         ----------
-        data_shapes, label_shapes
-            Of the default bucket: `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
-        for_training
-            Whether gradients are computed.
-        inputs_need_grad
-            Whether the inputs get gradients too.
         force_rebind
-            Bind again, and forget what is bound for other buckets; otherwise a second `bind` changes nothing and warns.
-        shared_module
-            A bound module whose parameter arrays, and optimizer, are used.
+            Bind again, and forget what is bound for other buckets.
         grad_req
-            ``'write'``, ``'add'`` or ``'null'``: one word or a dict; a list would have to fit every bucket's arguments.
+            One word or a dict; a list would have to fit every bucket's arguments.
         """
         stays = self.binded and not force_rebind
         owner = shared_module.buckets.default if isinstance(shared_module, BucketingModule) else shared_module
@@ -174,22 +166,32 @@ class BucketingModule(CurrentBucket):
         bucket_key
             The key of the bucket.
         data_shapes, label_shapes
-            Its inputs and labels: `DataDesc` records or pairs of name and shape. They count when the bucket is new.
+            Its inputs and labels, as for `bind`. They count when the bucket is new.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.switch_bucket(5, [("data", (2, 5))])
+        >>> module.data_shapes[0].shape
+        (2, 5)
         """
         self._bound("switch_bucket()")
         self.buckets.switch(bucket_key, data_shapes, label_shapes)
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
-        """Scale the losses of all buckets from the next `bind` on; see `Module.use_loss_scaler`."""
         self.loss_scaler = scaler
         self.buckets.default.use_loss_scaler(scaler, outputs=outputs)
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        """Return the request that adds up the gradients of the parameters only."""
         return self.buckets.default.grad_req_of_parameters(grad_req)
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a monitor watch all buckets, those to come too."""
+        """Let a monitor watch all buckets, also those that are yet to come."""
         self._bound("install_monitor()")
         self.buckets.install_monitor(mon)
 
@@ -202,7 +204,6 @@ class BucketingModule(CurrentBucket):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Set up the optimizer and the store, which all buckets share; see `Module.init_optimizer`."""
         self._ready("init_optimizer()")
         default = self.buckets.default
         default.batches_per_update = self.batches_per_update
@@ -218,21 +219,17 @@ class BucketingModule(CurrentBucket):
         return self.buckets.current if self.batches_per_update == 1 else self.buckets.default
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the last batch."""
         self._need_optimizer("update()")
         self._updated.update()
 
     def apply_gradients(self) -> None:
-        """Update the parameters by gradients that are not scaled any more."""
         self._need_optimizer("update()")
         self._updated.apply_gradients()
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        """Return the gradients that hold the scale."""
         return self._updated.scaled_gradients()
 
     def clear_gradients(self) -> None:
-        """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         self._bound("clear_gradients()").clear_gradients()
         self.buckets.default.clear_gradients()
 
@@ -245,7 +242,6 @@ class BucketingModule(CurrentBucket):
             self.buckets.get_ready(batch).prepare(batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Change to the bucket of a batch and compute its outputs; see `Module.forward`."""
         self._ready("forward()")
         self.buckets.switch_to(data_batch)
         self.buckets.current.forward(data_batch, self.for_training if is_train is None else is_train)
@@ -253,12 +249,10 @@ class BucketingModule(CurrentBucket):
     # A run that is saved.
 
     def run_state(self) -> StateTree:
-        """Return all that training needs to resume: see `Module.run_state`; and the states of all buckets."""
         self._bound("run_state()")
         return {**self.buckets.default.run_state(), "buckets": self.buckets.state()}
 
     def load_run_state(self, state: StateTree) -> None:
-        """Resume from what `run_state` returned."""
         self._bound("load_run_state()")
         self.buckets.default.load_run_state(state)
         self.buckets.load_state(cast(Sequence[BucketState], state.get("buckets", ())))
@@ -325,6 +319,20 @@ class BucketingModule(CurrentBucket):
             Read ``prefix-0010.states`` too, once, at the first `init_optimizer`.
         **kwargs
             For the constructor.
+
+        Examples
+        --------
+        >>> import tempfile, rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.save_checkpoint(f"{folder}/net", 3)
+        ...     loaded = mx.mod.BucketingModule.load(f"{folder}/net", 3, network, default_bucket_key=8)
+        >>> loaded.output_names
+        ['total_output']
         """
         keys = read_keys(f"{prefix}.buckets")
         networks = {key: symbols.load(checkpoint.symbol_path(f"{prefix}-{key}")) for key in keys}
@@ -356,6 +364,19 @@ class BucketingModule(CurrentBucket):
             Parameters and auxiliary states.
         **kwargs
             For the constructor.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     net = mx.sym.sum(mx.sym.var("data"), axis=1) * mx.sym.var("w")
+        ...     return net, ["data"], None
+        >>> networks = {length: network(length)[0] for length in (5, 8)}
+        >>> module = mx.mod.BucketingModule.load_dict(networks, network, 8, {"w": mx.nd.array([3])})
+        >>> module.bind([("data", (1, 8))], for_training=False)
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((1, 8))]))
+        >>> module.get_outputs()[0].item()
+        24.0
         """
         for name, value in (("sym_dict", sym_dict), ("sym_gen", sym_gen), ("arg_params", arg_params)):
             if value is None:
@@ -373,6 +394,15 @@ class BucketingModule(CurrentBucket):
         ----------
         change
             ``change(network, inputs)`` returns the new network; `inputs` are its data, labels and states.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.with_networks(lambda network, inputs: mx.sym.square(network, name="sq")).output_names
+        ['sq_output']
         """
         old = self.buckets
 

@@ -79,7 +79,15 @@ class Buckets:
 
     @property
     def default(self) -> Module:
-        """The module of the default bucket, the owner of parameters and optimizer."""
+        """The module of the default bucket, the owner of parameters and optimizer.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
+        >>> buckets.default is buckets.modules[8]
+        True
+        """
         return self.modules[self.default_key]
 
     @property
@@ -88,7 +96,18 @@ class Buckets:
         return self.modules[self.current_key]
 
     def bound(self) -> list[Module]:
-        """Return the modules that are bound, and the default one."""
+        """Return the modules that are bound, and the default one.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.switch_bucket(5, [("data", (2, 5))])
+        >>> [each.data_shapes[0].shape for each in module.buckets.bound()]
+        [(2, 8), (2, 5)]
+        """
         return [module for module in self.modules.values() if module is self.default or module.binded]
 
     def others(self) -> list[Module]:
@@ -113,19 +132,40 @@ class Buckets:
         return Module(network, data_names=made[1], label_names=made[2], **settings)
 
     def use_networks(self, networks: Mapping[Hashable, Symbol]) -> None:
-        """Use these networks, by key, instead of those that the user's function gives."""
+        """Use these networks, by key, instead of those that the user's function gives.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), ["data"], None
+        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
+        >>> buckets.use_networks({5: mx.sym.max(mx.sym.var("data"), axis=1, name="largest")})
+        >>> buckets.modules[5].output_names
+        ['largest_output']
+        """
         for key, network in networks.items():
             self.modules[key] = self._make(key, network)
 
     def forget(self) -> None:
-        """Free what is bound for other buckets than the default one; networks from files stay."""
+        """Free what is bound for other buckets than the default one; networks from files stay.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.switch_bucket(5, [("data", (2, 5))])
+        >>> module.buckets.forget()
+        >>> module.buckets.others(), module.buckets.current_key
+        ([], 8)
+        """
         for module in self.others():
             module.params_initialized = False  # they are the default bucket's
             module.binded = False
         self.current_key = self.default_key
 
     def install_monitor(self, monitor: Monitor) -> None:
-        """Let a monitor watch all buckets, those to come too."""
+        """Let a monitor watch all buckets, also those that are yet to come."""
         self._monitors.append(monitor)
         for module in self.bound():
             module.install_monitor(monitor)
@@ -148,7 +188,18 @@ class Buckets:
         self._make_current(key)
 
     def switch_to(self, batch: AnyBatch) -> None:
-        """Make the bucket of a batch the current one; bind it if it is new."""
+        """Make the bucket of a batch the current one; bind it if it is new.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.buckets.switch_to(mx.io.DataBatch([mx.nd.ones((2, 5))], bucket_key=5))
+        >>> module.buckets.current_key
+        5
+        """
         key = self.key_of(batch)
         module = self.modules.get(key)
         has_labels = bool(_labels_of_binding(self.default) and getattr(batch, "label", None))
@@ -181,7 +232,15 @@ class Buckets:
         return self.modules[key]
 
     def key_of(self, batch: AnyBatch) -> Hashable:
-        """Return the key of a batch's bucket; that of the default one for a batch without."""
+        """Return the key of a batch's bucket; that of the default one for a batch without.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
+        >>> buckets.key_of(mx.io.DataBatch([], bucket_key=5)), buckets.key_of(mx.io.DataBatch([]))
+        (5, 8)
+        """
         one: AnyBatch = batch[0] if is_cut(batch) else batch
         key = getattr(one, "bucket_key", None)
         return self.default_key if key is None else key

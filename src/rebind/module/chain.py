@@ -56,12 +56,19 @@ class Chain:
 
     @property
     def modules(self) -> list[BaseModule]:
-        """The modules."""
+        """The modules, first to last."""
         return [link.module for link in self.links]
 
     @property
     def first(self) -> BaseModule:
-        """The first module, which takes the batch."""
+        """The first module, which takes the batch.
+
+        >>> import rebind as mx
+        >>> chain = Chain()
+        >>> chain.links = [Link(mx.mod.PythonLossModule(name), False, True) for name in ("one", "two")]
+        >>> chain.first.output_names, chain.last.output_names
+        (['one_output'], ['two_output'])
+        """
         return self.links[0].module
 
     @property
@@ -70,7 +77,16 @@ class Chain:
         return self.links[-1].module
 
     def check_names(self) -> None:
-        """Check that no two modules have a parameter of one name, as far as their names are known beforehand."""
+        """Check that no two modules have a parameter of one name, as far as their names are known beforehand.
+
+        >>> import rebind as mx
+        >>> chain, net = Chain(), mx.sym.var("data") * mx.sym.var("w")
+        >>> modules = [mx.mod.Module(net, label_names=None), mx.mod.Module(net, label_names=None)]
+        >>> chain.links = [Link(module, takes_labels=False, is_wired=True) for module in modules]
+        >>> chain.check_names()  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        rebind.errors.ParameterError: ...names of parameters must differ; 'w' is in module 0 and in module 1
+        """
         owners: dict[str, int] = {}
         for i, module in enumerate(self.modules):
             for name in module.parameter_names():
@@ -84,7 +100,18 @@ class Chain:
     # Shapes.
 
     def bind(self, asked: Binding) -> None:
-        """Bind all modules, each to the shapes of the outputs of the one before."""
+        """Bind all modules, each to the shapes of the outputs of the one before.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.sum(mx.sym.var("data"), axis=0)
+        >>> chain = Chain()
+        >>> for _ in range(2):
+        ...     module = mx.mod.Module(net, label_names=None)
+        ...     chain.links.append(Link(module, takes_labels=False, is_wired=True))
+        >>> chain.bind(Binding(data=[DataDesc("data", (2, 3, 4))], labels=None))
+        >>> [module.data_shapes[0].shape for module in chain.modules]
+        [(2, 3, 4), (3, 4)]
+        """
         self._share_loss_scaler()
         for i in range(len(self.links)):
             given = self.links[i - 1].module.output_descs() if i else asked.data
@@ -171,7 +198,22 @@ class Chain:
             module.forward(of_module, is_train=is_train)
 
     def backward(self, out_grads: HeadGrads) -> None:
-        """Compute the gradients for the last batch, from the last module to the first."""
+        """Compute the gradients for the last batch, from the last module to the first.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.square(mx.sym.var("data"))
+        >>> chain = Chain()
+        >>> for _ in range(2):
+        ...     module = mx.mod.Module(net, label_names=None)
+        ...     chain.links.append(Link(module, takes_labels=False, is_wired=True))
+        >>> chain.bind(Binding(data=[DataDesc("data", (1,))], labels=None, inputs_need_grad=True))
+        >>> for module in chain.modules:
+        ...     module.init_params()
+        >>> chain.forward(DataBatch([mx.nd.array([2])]), is_train=True)
+        >>> chain.backward(mx.nd.array([1]))
+        >>> chain.first.get_input_grads()[0].item()  # of x**4 at 2
+        32.0
+        """
         for i in reversed(range(len(self.links))):
             module = self.links[i].module
             module.backward(out_grads=out_grads)

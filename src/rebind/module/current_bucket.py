@@ -29,7 +29,8 @@ __all__ = ["CurrentBucket"]
 class CurrentBucket(OldNames, BaseModule):
     """A module that is, at each moment, one of several.
 
-    What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's.
+    What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's. Most
+    methods only pass a call on; those are described in `Steps`.
 
     Parameters
     ----------
@@ -37,6 +38,20 @@ class CurrentBucket(OldNames, BaseModule):
         The modules.
     logger
         Where messages go.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> def network(length):
+    ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name=f"sum_of_{length}"), ["data"], None
+    >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+    >>> module.bind([("data", (2, 8))], for_training=False)
+    >>> module.init_params()
+    >>> module.output_names
+    ['sum_of_8_output']
+    >>> module.forward(mx.io.DataBatch([mx.nd.ones((2, 5))], bucket_key=5))
+    >>> module.output_names
+    ['sum_of_5_output']
     """
 
     def __init__(self, buckets: Buckets, logger: Logger = logging) -> None:
@@ -45,22 +60,26 @@ class CurrentBucket(OldNames, BaseModule):
 
     @property
     def buckets(self) -> Buckets:
-        """The modules of the buckets."""
+        """The modules of the buckets.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> mx.mod.BucketingModule(network, default_bucket_key=8).buckets.default_key
+        8
+        """
         return self._all
 
     @property
     def parameters(self) -> Parameters:
-        """The owner of the parameters, which all buckets share."""
         return self._all.default.parameters
 
     @property
     def executors(self) -> DataParallelExecutorGroup | None:
-        """The current bucket's executors, one for each device; None before `bind`."""
         return self._all.current.executors
 
     @property
     def policy(self) -> UpdatePolicy | None:
-        """What updates the parameters; None before `init_optimizer`."""
         return self._all.default.policy
 
     # Names that MXNet's programs reach for, beside those of `OldNames`.
@@ -90,7 +109,6 @@ class CurrentBucket(OldNames, BaseModule):
 
     @property
     def params_initialized(self) -> bool:
-        """Whether the parameters have values."""
         return self._all.default.params_initialized
 
     @params_initialized.setter
@@ -100,7 +118,6 @@ class CurrentBucket(OldNames, BaseModule):
 
     @property
     def optimizer_initialized(self) -> bool:
-        """Whether there is an optimizer."""
         return self._all.default.optimizer_initialized
 
     @optimizer_initialized.setter
@@ -110,54 +127,44 @@ class CurrentBucket(OldNames, BaseModule):
 
     @property
     def symbol(self) -> Symbol:
-        """The network of the current bucket."""
         return self._all.current.symbol
 
     @property
     def networks(self) -> list[Symbol]:
-        """The network of the default bucket, by which a saved run is recognized."""
+        """The network of the default bucket only: which others there are depends on the batches that have come."""
         return self._all.default.networks
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the current bucket's inputs."""
         return self._all.current.data_names
 
     @property
     def label_names(self) -> list[str]:
-        """The names of the current bucket's labels."""
         return self._all.current.label_names
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the current bucket's outputs."""
         return self._all.current.output_names
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        """Descriptions of the current bucket's inputs."""
         return self._bound("data_shapes").data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the current bucket's labels; None when no labels are bound."""
         return self._bound("label_shapes").label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of the current bucket's outputs."""
         return self._bound("output_shapes").output_shapes
 
     def output_descs(self) -> list[DataDesc]:
-        """Return descriptions of the current bucket's outputs."""
         return self._all.current.output_descs()
 
     def output_axes(self) -> list[int]:
-        """Return the batch axis of each output of the current bucket."""
         return self._all.current.output_axes()
 
     def parameter_names(self) -> list[str]:
-        """Return the names of parameters and auxiliary states."""
         return self._all.default.parameter_names()
 
     def __repr__(self) -> str:
@@ -180,39 +187,45 @@ class CurrentBucket(OldNames, BaseModule):
     # The steps of a batch that has found its bucket.
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradients for the last batch."""
         self._ready("backward()").backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the outputs for the last batch: whole, or for each output the devices' parts."""
         return self._ready("get_outputs()").get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the gradients of the inputs for the last batch."""
         return self._ready("get_input_grads()").get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the states of the current bucket; buckets with states of one shape share them."""
+        """Return the states of the current bucket; buckets with states of one shape share them.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     memory = mx.sym.var("memory", shape=(2, 1))
+        ...     return mx.sym.broadcast_add(mx.sym.var("data"), memory), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, 8, state_names=["memory"])
+        >>> module.bind([("data", (2, 8))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states(value=7)
+        >>> module.switch_bucket(5, [("data", (2, 5))])
+        >>> module.get_states()[0].asnumpy().tolist()
+        [[7.0], [7.0]]
+        """
         return self._ready("get_states()").get_states(merge_multi_context)
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
-        """Set the states of the current bucket from arrays, or all to one number."""
         self._ready("set_states()").set_states(states, value)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric."""
         self._ready("update_metric()").update_metric(eval_metric, labels, pre_sliced)
 
     # Parameters and optimizer, which are the default bucket's.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
         if not self.params_initialized:
             raise StateError("BucketingModule.get_params() needs init_params() first")
         return self._all.default.get_params()
 
     def trained_params(self) -> ArrayDict:
-        """Return the parameters that training changes, as they are on the first device; not copies."""
         return self._all.default.trained_params()
 
     def init_params(
@@ -224,7 +237,6 @@ class CurrentBucket(OldNames, BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters, which all buckets share, their first values; see `Module.init_params`."""
         self._bound("init_params()")
         self._all.default.init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
@@ -238,20 +250,16 @@ class CurrentBucket(OldNames, BaseModule):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Set parameters and auxiliary states from copies of the given arrays; see `Module.set_params`."""
         self._bound("set_params()")
         self._all.default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
 
     def unify_devices(self) -> None:
-        """Give all devices the mean of their auxiliary states."""
         self._all.default.unify_devices()
 
     def optimizers(self) -> list[Optimizer]:
-        """Return the optimizer in use."""
         return self._all.default.optimizers()
 
     def number_parameters(self, first_index: int) -> int:
-        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next."""
         return self._all.default.number_parameters(first_index)
 
     def save_optimizer_states(self, fname: str) -> None:

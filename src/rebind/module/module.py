@@ -78,12 +78,11 @@ class Module(BoundModule):
 
     @property
     def policy(self) -> UpdatePolicy | None:
-        """What updates the parameters; None before `init_optimizer`."""
         return self._policy
 
     @property
     def optimizer_initialized(self) -> bool:
-        """Whether there is an optimizer."""
+        """Whether there is an optimizer. Setting it to False drops the optimizer."""
         return self._policy is not None
 
     @optimizer_initialized.setter
@@ -107,7 +106,6 @@ class Module(BoundModule):
         return self._parameters.copies()
 
     def trained_params(self) -> ArrayDict:
-        """Return the parameters that training changes, as they are on the first device; not copies."""
         self._need_group("trained_params()")
         return self._parameters.on_first_device()
 
@@ -168,19 +166,6 @@ class Module(BoundModule):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Set parameters and auxiliary states from copies of the given arrays.
-
-        Parameters
-        ----------
-        arg_params, aux_params
-            Values by name.
-        allow_missing
-            Leave what is not given as it is; names that the module lacks are then an error unless `allow_extra`.
-        force_init
-            With False, parameters that have values stay, with a warning.
-        allow_extra
-            Leave names that the module lacks alone.
-        """
         if not allow_missing:
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
@@ -254,16 +239,14 @@ class Module(BoundModule):
         return samples
 
     def optimizers(self) -> list[Optimizer]:
-        """Return the optimizer in use: the one of the states, which a file may have replaced."""
         return [self._need_policy("optimizers()").updater.optimizer]
 
     def number_parameters(self, first_index: int) -> int:
-        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next."""
         self._first_index = first_index
         return first_index + len(self._parameters.names) * len(self._parameters.devices)
 
     def borrow_optimizer(self, shared_module: Module) -> None:
-        """Use the optimizer, and its states, of another module."""
+        """Use the optimizer of another module, and its states."""
         policy = shared_module.policy
         if policy is None:
             raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
@@ -290,17 +273,22 @@ class Module(BoundModule):
             self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
 
     def apply_gradients(self) -> None:
-        """Update the parameters by gradients that are not scaled any more."""
         policy = self._need_policy("update()")
         if trained := self._parameters.trained():
             policy.update(trained)
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        """Return the gradients of the parameters, a list with each device's for each of them."""
         return [each.gradients for each in self._parameters.trained()]
 
     def gradients_by_device(self) -> list[ArrayDict]:
-        """Return, for each device, the gradients of the parameters that have one."""
+        """Return, for each device, the gradients of the parameters that have one.
+
+        >>> import rebind as mx
+        >>> module = Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> [list(of_device) for of_device in module.gradients_by_device()]
+        [['w']]
+        """
         trained = self._parameters.trained()
         return [
             {each.name: each.gradients[k] for each in trained} for k in range(len(self._parameters.devices))
@@ -359,6 +347,15 @@ class Module(BoundModule):
             Read ``prefix-0010.states`` too, once, at the first `init_optimizer`.
         **kwargs
             For the constructor.
+
+        Examples
+        --------
+        >>> import tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.model.save_checkpoint(f"{folder}/net", 3, 2 * mx.sym.var("data"), {}, {})
+        ...     module = Module.load(f"{folder}/net", 3, label_names=None)
+        >>> module.data_names
+        ['data']
         """
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
         module = cls(symbol, **kwargs)

@@ -34,7 +34,25 @@ class Steps:
     """The steps that training and prediction are made of; a kind of module defines them.
 
     In the order in which they come: `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch
-    `forward`, `backward`, `update`, `update_metric`.
+    `forward`, `backward`, `update`, `update_metric`. They are described here, with `Module` in the examples; a subclass
+    documents a step again only where it does more or less than this.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    >>> module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, name="lro"), label_names=["lro_label"])
+    >>> module.bind([("data", (2, 3))], [("lro_label", (2, 1))])
+    >>> module.init_params(mx.init.One())
+    >>> module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    >>> batch = mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.zeros((2, 1))])
+    >>> for _ in range(3):
+    ...     module.forward_backward(batch)
+    ...     module.update()
+    ...     print(f"{module.get_outputs()[0].asnumpy().mean():.2f}")
+    3.00
+    1.80
+    1.08
     """
 
     # A subclass derives these from what it has; a module written by a user may set them.
@@ -59,27 +77,49 @@ class Steps:
 
     @property
     def symbol(self) -> Symbol | None:
-        """The network."""
+        """The network.
+
+        >>> import rebind as mx
+        >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None).symbol.list_arguments()
+        ['data']
+        """
         return self._symbol
 
     @property
     def networks(self) -> list[Symbol]:
-        """The networks that a saved run is recognized by."""
+        """The networks by which a saved run is recognized."""
         return [] if self.symbol is None else [self.symbol]
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the inputs."""
+        """The names of the inputs.
+
+        >>> import rebind as mx
+        >>> mx.mod.PythonLossModule(data_names=["scores"]).data_names
+        ['scores']
+        """
         raise self._undefined("data_names")
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs."""
+        """The names of the outputs.
+
+        >>> import rebind as mx
+        >>> mx.mod.Module(mx.sym.square(mx.sym.var("data"), name="sq"), label_names=None).output_names
+        ['sq_output']
+        """
         raise self._undefined("output_names")
 
     @property
     def data_shapes(self) -> Shapes | None:
-        """Descriptions of the inputs."""
+        """Descriptions of the inputs.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (4, 3))])
+        >>> module.data_shapes[0].name, module.data_shapes[0].shape
+        ('data', (4, 3))
+        """
         raise self._undefined("data_shapes")
 
     @property
@@ -89,7 +129,14 @@ class Steps:
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
-        """Names and shapes of the outputs."""
+        """Names and shapes of the outputs.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), label_names=None)
+        >>> module.bind([("data", (4, 3))])
+        >>> module.output_shapes
+        [('total_output', (4,))]
+        """
         raise self._undefined("output_shapes")
 
     def output_descs(self) -> list[DataDesc]:
@@ -97,11 +144,25 @@ class Steps:
         return read_descs(self.output_shapes, "output_shapes")
 
     def output_axes(self) -> list[int]:
-        """Return the batch axis of each output; -1 where there is none."""
+        """Return the batch axis of each output; -1 where there is none.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.var("data", attr={"__layout__": "TN"})
+        >>> module = mx.mod.Module(mx.sym.identity(net, attr={"__layout__": "TN"}), label_names=None)
+        >>> module.bind([mx.io.DataDesc("data", (5, 2), layout="TN")])
+        >>> module.output_axes()
+        [1]
+        """
         return [0] * len(self.output_names)
 
     def parameter_names(self) -> list[str]:
-        """Return the names of parameters and auxiliary states, as far as they are known before `init_params`."""
+        """Return the names of parameters and auxiliary states, as far as they are known before `init_params`.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.BatchNorm(mx.sym.var("data"), name="bn")
+        >>> mx.mod.Module(net, label_names=None).parameter_names()
+        ['bn_gamma', 'bn_beta', 'bn_moving_mean', 'bn_moving_var']
+        """
         return []
 
     # Shapes and memory.
@@ -116,7 +177,7 @@ class Steps:
         shared_module: None = None,
         grad_req: GradReqs = "write",
     ) -> None:
-        """Fix the shapes and take memory."""
+        """Fix the shapes and take memory; see `Module.bind`."""
         raise self._undefined("bind()")
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
@@ -134,7 +195,15 @@ class Steps:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters their first values."""
+        """Give the parameters their first values; see `Module.init_params`.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("scale"), label_names=None)
+        >>> module.bind([("data", (2,))])
+        >>> module.init_params(arg_params={"scale": mx.nd.array([3, 4])})
+        >>> module.get_params()[0]["scale"].asnumpy().tolist()
+        [3.0, 4.0]
+        """
         raise self._undefined("init_params()")
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
@@ -142,7 +211,15 @@ class Steps:
         raise self._undefined("get_params()")
 
     def trained_params(self) -> ArrayDict:
-        """Return the parameters that training changes, as they are on the first device; not copies."""
+        """Return the parameters that training changes, as they are on the first device; not copies.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None, fixed_param_names=["fc_bias"])
+        >>> module.bind([("data", (2, 3))])
+        >>> list(module.trained_params())
+        ['fc_weight']
+        """
         raise self._undefined("trained_params()")
 
     def unify_devices(self) -> None:
@@ -157,15 +234,30 @@ class Steps:
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Set up what updates the parameters."""
+        """Set up what updates the parameters; see `Module.init_optimizer`."""
         raise self._undefined("init_optimizer()")
 
     def optimizers(self) -> list[Optimizer]:
-        """Return the optimizers in use."""
+        """Return the optimizers in use.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("scale_weight"), label_names=None)
+        >>> module.bind([("data", (2,))])
+        >>> module.init_params()
+        >>> module.init_optimizer(optimizer="adam")
+        >>> [type(optimizer).__name__ for optimizer in module.optimizers()]
+        ['Adam']
+        """
         raise self._undefined("optimizers(), for fit(accumulate=...)")
 
     def number_parameters(self, first_index: int) -> int:
-        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next."""
+        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)  # a weight and a bias
+        >>> mx.mod.Module(net, label_names=None).number_parameters(10)
+        12
+        """
         return first_index
 
     def update(self) -> None:
@@ -181,7 +273,7 @@ class Steps:
         raise self._undefined("clear_gradients(), for fit(accumulate=...)")
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
-        """Scale the losses from the next `bind` on; without `outputs`, those that begin inside the network only."""
+        """Scale the losses from the next `bind` on; without `outputs`, only those that begin inside the network."""
         raise self._undefined("use_loss_scaler(), for amp.init_trainer()")
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
@@ -194,11 +286,37 @@ class Steps:
         """Get ready for a batch before it is computed."""
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch."""
+        """Compute the outputs of a batch.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([2, 3])]))
+        >>> module.get_outputs()[0].asnumpy().tolist()
+        [4.0, 9.0]
+        """
         raise self._undefined("forward()")
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradients for the last batch."""
+        """Compute the gradients for the last batch.
+
+        Parameters
+        ----------
+        out_grads
+            The gradients of the outputs, for the whole batch: an array or a list; None when they are losses.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (2,))], inputs_need_grad=True)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([2, 3])]))
+        >>> module.backward(mx.nd.array([1, 10]))
+        >>> module.get_input_grads()[0].asnumpy().tolist()
+        [4.0, 60.0]
+        """
         raise self._undefined("backward()")
 
     def forward_backward(self, data_batch: AnyBatch) -> None:
@@ -207,7 +325,25 @@ class Steps:
         self.backward()
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the outputs for the last batch."""
+        """Return the outputs for the last batch.
+
+        Parameters
+        ----------
+        merge_multi_context
+            Whether to join the devices' slices; otherwise each output is a list of them.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+        >>> module.bind([("data", (4,))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([1, 2, 3, 4])]))
+        >>> module.get_outputs()[0].asnumpy().tolist()
+        [2.0, 4.0, 6.0, 8.0]
+        >>> [each.asnumpy().tolist() for each in module.get_outputs(merge_multi_context=False)[0]]
+        [[2.0, 4.0], [6.0, 8.0]]
+        """
         raise self._undefined("get_outputs()")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
@@ -215,7 +351,18 @@ class Steps:
         raise self._undefined("get_input_grads()")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric."""
+        """Add the last batch to a metric.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.identity(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([1, 2])]))
+        >>> metric = mx.metric.MSE()
+        >>> module.update_metric(metric, [mx.nd.array([1, 4])])
+        >>> metric.get()
+        ('mse', 2.0)
+        """
         raise self._undefined("update_metric()")
 
     def install_monitor(self, mon: Monitor) -> None:
@@ -223,12 +370,22 @@ class Steps:
         raise self._undefined("install_monitor()")
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the states, of which there are none."""
+        """Return the states: inputs that stay from batch to batch. A module has none unless it says which.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.var("data") + mx.sym.var("memory", shape=(2,))
+        >>> module = mx.mod.Module(net, label_names=None, state_names=["memory"])
+        >>> module.bind([("data", (2,))])
+        >>> module.init_params()
+        >>> module.set_states(value=7)
+        >>> module.get_states()[0].asnumpy().tolist()
+        [7.0, 7.0]
+        """
         self._need_params("get_states")
         return []
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
-        """Set the states, of which there are none: any other list than an empty one is an error."""
+        """Set the states from arrays, or all to one number; without states, only an empty list will do."""
         self._need_params("set_states")
         if states or value is not None:
             raise ParameterError(f"{type(self).__name__}.set_states: it has no states; got {states or value}")
