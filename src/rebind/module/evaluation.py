@@ -53,7 +53,7 @@ class Evaluation(Steps):
     ) -> list[tuple[str, float]]:
         """Measure the predictions for a data set.
 
-        Rows that only fill up the last batch are not counted (MXNet counts them).
+        Padding, which only fills up the last batch, is not measured (MXNet measures it).
 
         Returns
         -------
@@ -92,14 +92,38 @@ class Evaluation(Steps):
         return metric.get_name_value()
 
     def measure(self, metric: EvalMetric, batch: AnyBatch) -> None:
-        """Add the batch that was just computed to a metric."""
+        """Add the batch that was just computed to a metric.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.identity(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> batch = mx.io.DataBatch([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+        >>> module.forward(batch)
+        >>> metric = mx.metric.MSE()
+        >>> module.measure(metric, batch)
+        >>> metric.get()
+        ('mse', 2.0)
+        """
         if isinstance(batch, list):  # already cut, a part for each device
             self.update_metric(metric, [part.label for part in batch], pre_sliced=True)
         else:
             self.update_metric(metric, getattr(batch, "label", None))
 
     def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
-        """Add the batch that was just computed to a metric, but for its last `pad` samples."""
+        """Add the batch that was just computed to a metric, but for its last `pad` samples.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.identity(mx.sym.var("data")), label_names=None)
+        >>> module.bind([("data", (3,))], for_training=False)
+        >>> module.init_params()
+        >>> batch = mx.io.DataBatch([mx.nd.array([1, 2, 100])], [mx.nd.array([1, 4, 0])], pad=1)
+        >>> module.forward(batch)
+        >>> metric = mx.metric.MSE()
+        >>> module.measure_without_padding(metric, batch, batch.pad)
+        >>> metric.get()
+        ('mse', 2.0)
+        """
         given = labels_of(batch)
         descs = read_descs(self.label_shapes, "label_shapes") or made_up_descs(len(given))
         labels = {
@@ -111,7 +135,13 @@ class Evaluation(Steps):
     def batch_record(
         self, epoch: int, nbatch: int, metric: EvalMetric | None, batch: AnyBatch | None
     ) -> BatchEndParam:
-        """Return what a batch callback is given."""
+        """Return what a batch callback is given.
+
+        >>> import rebind as mx
+        >>> record = mx.mod.PythonLossModule().batch_record(epoch=2, nbatch=7, metric=None, batch=None)
+        >>> record.epoch, record.nbatch, sorted(record.locals)
+        (2, 7, ['data_batch', 'epoch', 'eval_metric', 'nbatch', 'self'])
+        """
         seen = {"self": self, "data_batch": batch, "eval_metric": metric, "epoch": epoch, "nbatch": nbatch}
         return BatchEndParam(epoch, nbatch, metric, seen)
 
@@ -142,7 +172,18 @@ class Evaluation(Steps):
         reset: bool = True,
         sparse_row_id_fn: RowIds | None = None,
     ) -> Iterator[tuple[list[NDArray], int, Batch]]:
-        """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch."""
+        """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2, 3]), batch_size=2)
+        >>> module.bind(data.provide_data, for_training=False)
+        >>> module.init_params()
+        >>> for outputs, number, _ in module.iter_predict(data):
+        ...     print(number, outputs[0].asnumpy())
+        0 [1. 4.]
+        1 [9.]
+        """
         self._need_params("iter_predict")
         if reset:
             rewind(eval_data)

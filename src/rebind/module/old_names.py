@@ -22,6 +22,10 @@ class OldNames:
     """Names such as ``module._exec_group`` and ``module._arg_params``; nothing in rebind uses them.
 
     They are public in fact, and promised. A subclass has the parts that they lead to.
+
+    >>> import rebind as mx
+    >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=mx.cpu(1))._context
+    [cpu(1)]
     """
 
     @property

@@ -112,7 +112,14 @@ class Parameters:
 
     @property
     def initialized(self) -> bool:
-        """Whether the parameters have values."""
+        """Whether the parameters have values.
+
+        >>> import rebind as mx
+        >>> parameters = Parameters(["w"], [], [mx.cpu()])
+        >>> parameters.hold({"w": mx.nd.ones((2,))})
+        >>> parameters.initialized
+        True
+        """
         return self._initialized
 
     @initialized.setter
@@ -125,21 +132,44 @@ class Parameters:
 
     @property
     def has_values(self) -> bool:
-        """Whether there is something to copy: values that are in use, or wait for a bind."""
+        """Whether there is something to copy: values that are in use, or wait for a bind.
+
+        >>> import rebind as mx
+        >>> parameters = Parameters(["w"], [], [mx.cpu()])
+        >>> parameters.hold({"w": mx.nd.ones((2,))}, initialized=False)
+        >>> parameters.has_values, parameters.initialized
+        (True, False)
+        """
         return self._initialized or self._waiting is not None
 
     @property
     def trained_names(self) -> list[str]:
-        """The parameters that training changes."""
+        """The parameters that training changes.
+
+        >>> import rebind as mx
+        >>> Parameters(["w", "b"], [], [mx.cpu()], fixed=["b"]).trained_names
+        ['w']
+        """
         return [name for name in self.names if name not in self.fixed]
 
     @property
     def frozen_statistics(self) -> set[str]:
-        """The auxiliary states that do not change."""
+        """The auxiliary states that do not change.
+
+        >>> import rebind as mx
+        >>> Parameters(["gamma"], ["mean", "var"], [mx.cpu()], fixed=["gamma", "mean"]).frozen_statistics
+        {'mean'}
+        """
         return {*self.fixed} & {*self.aux_names}
 
     def missing_from(self, owner: Parameters) -> list[str]:
-        """Return the names that another owner lacks."""
+        """Return the names that another owner lacks.
+
+        >>> import rebind as mx
+        >>> large, small = Parameters(["w", "b"], [], [mx.cpu()]), Parameters(["w"], [], [mx.cpu()])
+        >>> large.missing_from(small), small.missing_from(large)
+        (['b'], [])
+        """
         have = {*owner.names, *owner.aux_names}
         return [name for name in (*self.names, *self.aux_names) if name not in have]
 
@@ -163,7 +193,16 @@ class Parameters:
         self._trained, self._trained_of = [], None
 
     def detach(self) -> None:
-        """Let go of the devices' arrays; values that are there wait for the next bind."""
+        """Let go of the devices' arrays; values that are there wait for the next bind.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.set_params({"w": mx.nd.array([3])}, {})
+        >>> module.parameters.detach()
+        >>> module.parameters.copies()[0]["w"].item()
+        3.0
+        """
         self._waiting = self.copies() if self._initialized else None
         self._arrays = None
         self._trained, self._trained_of = [], None
@@ -178,6 +217,13 @@ class Parameters:
         """Take values without a copy, to use them when the network is bound; if it is bound, copy them in.
 
         Of the two, what is None stays as it is.
+
+        >>> import rebind as mx
+        >>> parameters = Parameters(["w"], ["mean"], [mx.cpu()])
+        >>> parameters.hold({"w": mx.nd.ones((1,))})
+        >>> parameters.hold(aux_params={"mean": mx.nd.zeros((1,))})
+        >>> [sorted(each) for each in parameters.copies()]
+        [['w'], ['mean']]
         """
         if self._arrays is not None:
             self._arrays.set_params(arg_params or {}, aux_params or {}, allow_extra=True)
@@ -192,7 +238,15 @@ class Parameters:
     # In and out.
 
     def copies(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states on the CPU; with several devices their means."""
+        """Return copies of parameters and auxiliary states on the CPU; with several devices their means.
+
+        >>> import rebind as mx
+        >>> parameters, given = Parameters(["w"], [], [mx.cpu()]), mx.nd.ones((1,))
+        >>> parameters.hold({"w": given})
+        >>> parameters.copies()[0]["w"][:] = 5
+        >>> given.item()
+        1.0
+        """
         if self._arrays is None:
             assert self._waiting is not None  # has_values is for the caller to ask
             args, aux = ({name: each.copy() for name, each in part.items()} for part in self._waiting)
@@ -209,7 +263,7 @@ class Parameters:
         *,
         allow_extra: bool,
     ) -> None:
-        """Copy values in by name; what is not given stays. A strange name is an error unless `allow_extra`."""
+        """Copy values in by name; what is not given stays. An unknown name is an error unless `allow_extra`."""
         self._bound().set_params(arg_params or {}, aux_params, allow_extra=allow_extra)
         self._initialized = True
 
@@ -227,6 +281,15 @@ class Parameters:
         ------
         ParameterError
             When a value is missing, without `allow_missing`; nothing has changed then.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.parameters.initialize(InitialValues(initializer=mx.init.One()), attributes={})
+        >>> module.get_params()[0]["w_weight"].item()
+        1.0
         """
         arrays = self._bound()
         args, aux = (
@@ -289,6 +352,15 @@ class Parameters:
         ------
         StateError
             When the network is not bound for training.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None, fixed_param_names=["fc_bias"])
+        >>> module.bind([("data", (2, 3))])
+        >>> [each.name for each in module.parameters.trained()]
+        ['fc_weight']
         """
         arrays = self._bound()
         gradients = arrays.grad_arrays
@@ -309,7 +381,16 @@ class Parameters:
         return self._bound().grad_arrays
 
     def load_gradient_state(self, saved: Sequence[Sequence[NDArray | None]] | None) -> None:
-        """Continue with gradients that `gradient_state` returned; on another number of devices too."""
+        """Continue with gradients that `gradient_state` returned; on another number of devices too.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> two_devices = [[mx.nd.array([1]), mx.nd.array([2])]]
+        >>> module.parameters.load_gradient_state(two_devices)
+        >>> module.parameters.gradient_state()[0][0].item()
+        3.0
+        """
         for targets, sources in zip(self._bound().grad_arrays or (), saved or (), strict=False):
             own = [source for source in sources if source is not None]
             if own and len(targets) != len(own):  # only their sum matters
@@ -321,7 +402,15 @@ class Parameters:
     # A run that is saved.
 
     def state_dict(self) -> ParametersState:
-        """Return the arrays, not copies: the first device's parameters, all devices' auxiliary states."""
+        """Return the arrays, not copies: the first device's parameters, all devices' auxiliary states.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), label_names=None)
+        >>> module.bind([("data", (2, 3))])
+        >>> state = module.parameters.state_dict()
+        >>> sorted(state["args"]), sorted(state["aux"])
+        (['bn_beta', 'bn_gamma'], ['bn_moving_mean', 'bn_moving_var'])
+        """
         arrays = self._bound()
         return {
             "args": {
@@ -337,6 +426,15 @@ class Parameters:
         """Continue with arrays that `state_dict` returned.
 
         On another number of devices each gets the mean of the auxiliary states, as at the end of an epoch.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), label_names=None)
+        >>> module.bind([("data", (2, 1))])
+        >>> state = module.parameters.state_dict()
+        >>> state["aux"]["bn_moving_mean"] = [mx.nd.array([1]), mx.nd.array([3])]  # of two devices
+        >>> module.parameters.load_state_dict(state)
+        >>> module.get_params()[1]["bn_moving_mean"].item()
+        2.0
         """
         arrays = self._bound()
         args = {name: [value] for name, value in state["args"].items()}

@@ -29,8 +29,8 @@ __all__ = ["PythonLossModule", "PythonModule"]
 class PythonModule(BaseModule):
     """A module without parameters, whose subclass computes in Python.
 
-    The subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs` and `get_input_grads`; the other
-    steps have nothing to do. What has parameters overrides more of them.
+    The subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs` and `get_input_grads`; the steps
+    that have to do with parameters do nothing. A subclass that has parameters overrides those too.
 
     Parameters
     ----------
@@ -40,6 +40,24 @@ class PythonModule(BaseModule):
         The names of its outputs.
     logger
         Where messages go.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> class Doubler(mx.mod.PythonModule):
+    ...     def _compute_output_shapes(self):
+    ...         return [("doubled", self.data_shapes[0].shape)]
+    ...
+    ...     def forward(self, data_batch, is_train=None):
+    ...         self.doubled = 2 * data_batch.data[0]
+    ...
+    ...     def get_outputs(self, merge_multi_context=True):
+    ...         return [self.doubled]
+    >>> module = Doubler(["data"], None, ["doubled"])
+    >>> module.bind([("data", (2,))])
+    >>> module.init_params()
+    >>> module.predict(mx.nd.array([1, 2])).asnumpy().tolist()
+    [2.0, 4.0]
     """
 
     def __init__(
@@ -59,22 +77,28 @@ class PythonModule(BaseModule):
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the inputs."""
         return self._data_names
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs."""
         return self._output_names
 
     @property
     def data_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the inputs; None before `bind`."""
+        """Descriptions of the inputs; None before `bind`.
+
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule()
+        >>> loss.data_shapes is None
+        True
+        >>> loss.bind([("data", (2, 1))])
+        >>> loss.data_shapes[0].shape
+        (2, 1)
+        """
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels; None when no labels are bound."""
         return self._label_shapes
 
     @property
@@ -95,18 +119,17 @@ class PythonModule(BaseModule):
     ) -> None:
         """Take the shapes. It holds no memory, so that a second call is as good as the first.
 
-        Parameters
-        ----------
-        data_shapes, label_shapes
-            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
-        for_training
-            Whether gradients are computed.
-        inputs_need_grad
-            Whether the inputs get gradients too.
-        force_rebind, shared_module
-            Accepted.
-        grad_req
-            Must be ``'write'``.
+        Parameters are those of `Module.bind`; `grad_req` must be ``'write'``, and `force_rebind` and `shared_module`
+        change nothing.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule()
+        >>> loss.bind([("data", (2, 1))])
+        >>> loss.bind([("data", (8, 1))])
+        >>> loss.output_shapes
+        [('pyloss_output', (8, 1))]
         """
         if grad_req != "write":
             raise ParameterError(f"{type(self).__name__}.bind: grad_req must be 'write'; got {grad_req!r}")
@@ -128,7 +151,12 @@ class PythonModule(BaseModule):
             )
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        """Return ``'write'``: there are no parameters."""
+        """Return ``'write'``: there are no parameters whose gradients could be added up.
+
+        >>> import rebind as mx
+        >>> mx.mod.PythonLossModule().grad_req_of_parameters("add")
+        'write'
+        """
         return "write"
 
     def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -138,11 +166,15 @@ class PythonModule(BaseModule):
     # Nothing to do, without parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return no parameters."""
+        """Return two empty dicts.
+
+        >>> import rebind as mx
+        >>> mx.mod.PythonLossModule().get_params()
+        ({}, {})
+        """
         return {}, {}
 
     def trained_params(self) -> ArrayDict:
-        """Return no parameters."""
         return {}
 
     def init_params(
@@ -168,7 +200,6 @@ class PythonModule(BaseModule):
         self.optimizer_initialized = True
 
     def optimizers(self) -> list[Optimizer]:
-        """Return none: there are no parameters."""
         return []
 
     def update(self) -> None:
@@ -178,7 +209,6 @@ class PythonModule(BaseModule):
         """Do nothing: there are no parameters."""
 
     def run_state(self) -> StateTree:
-        """Return nothing: there are no parameters."""
         return {}
 
     def load_run_state(self, state: StateTree) -> None:
@@ -188,7 +218,18 @@ class PythonModule(BaseModule):
         """Do nothing: a monitor watches what symbols compute."""
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric; without bound labels do nothing."""
+        """Add the last batch to a metric; without bound labels do nothing.
+
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+        >>> loss.bind([("data", (2,))], [("softmax_label", (2,))])
+        >>> batch = mx.io.DataBatch([mx.nd.array([1, 5])], [mx.nd.array([1, 2])])
+        >>> loss.forward(batch)
+        >>> metric = mx.metric.MSE()
+        >>> loss.update_metric(metric, batch.label)
+        >>> metric.get()
+        ('mse', 4.5)
+        """
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -269,7 +310,15 @@ class PythonLossModule(PythonModule):
         self._scores_grad = None
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the scores."""
+        """Return the scores.
+
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule()
+        >>> loss.bind([("data", (2,))], for_training=False)
+        >>> loss.forward(mx.io.DataBatch([mx.nd.array([1, 5])]))
+        >>> loss.get_outputs()[0].asnumpy().tolist()
+        [1.0, 5.0]
+        """
         scores = self._need_scores("get_outputs()")
         return [scores] if merge_multi_context else [[scores]]
 
@@ -279,7 +328,16 @@ class PythonLossModule(PythonModule):
         return self._scores
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradient of the scores."""
+        """Compute the gradient of the scores, in which backward starts.
+
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+        >>> loss.bind([("data", (2,))], [("softmax_label", (2,))])
+        >>> loss.forward(mx.io.DataBatch([mx.nd.array([1, 5])], [mx.nd.array([1, 2])]))
+        >>> loss.backward()
+        >>> loss.get_input_grads()[0].asnumpy().tolist()
+        [0.0, 3.0]
+        """
         if out_grads is not None:
             raise ParameterError(f"{type(self).__name__}.backward: out_grads must be None, for it is a loss")
         if not self.for_training:
@@ -309,7 +367,6 @@ class PythonLossModule(PythonModule):
         self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the gradient of the scores."""
         if self._scores_grad is None:
             raise StateError(f"{type(self).__name__}.get_input_grads() needs backward() first")
         return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]

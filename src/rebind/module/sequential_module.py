@@ -78,6 +78,15 @@ class SequentialModule(BaseModule):
         auto_wiring
             Whether the outputs of the module before are its inputs in their order, whatever their names; otherwise they
             go to the inputs of their own names.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> scores = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> chain = mx.mod.SequentialModule().add(scores)
+        >>> chain = chain.add(mx.mod.PythonLossModule(), take_labels=True, auto_wiring=True)
+        >>> chain.output_names
+        ['pyloss_output']
         """
         for name in kwargs:
             known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
@@ -108,26 +117,21 @@ class SequentialModule(BaseModule):
 
     @property
     def networks(self) -> list[Symbol]:
-        """The networks of all modules, by which a saved run is recognized."""
         return [network for module in self._modules for network in module.networks]
 
     def parameter_names(self) -> list[str]:
-        """Return the names of parameters and auxiliary states, as far as they are known before `init_params`."""
         return [name for module in self._modules for name in module.parameter_names()]
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the first module's inputs."""
         return self._chain.first.data_names if self._chain.links else []
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the last module's outputs."""
         return self._chain.last.output_names if self._chain.links else []
 
     @property
     def data_shapes(self) -> Shapes | None:
-        """Descriptions of the inputs."""
         self._need_bound("data_shapes")
         return self._chain.first.data_shapes
 
@@ -139,7 +143,6 @@ class SequentialModule(BaseModule):
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
-        """Names and shapes of the last module's outputs."""
         self._need_bound("output_shapes")
         return self._chain.last.output_shapes
 
@@ -170,22 +173,19 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Bind all modules, each to the shapes of the outputs of the one before.
 
-        Parameters
-        ----------
-        data_shapes
-            Of the first module's inputs.
-        label_shapes
-            Of the labels, for the modules that take them.
-        for_training
-            Whether gradients are computed.
-        inputs_need_grad
-            Whether the inputs of the first module get gradients too.
-        force_rebind
-            Bind again; otherwise a second `bind` changes nothing and warns.
-        shared_module
-            Must be None.
-        grad_req
-            ``'write'``, ``'add'`` or ``'null'``, for all modules.
+        Parameters are those of `Module.bind`: the data are the first module's, the labels are for the modules that take
+        them, and `inputs_need_grad` is about the inputs of the first. `shared_module` must be None.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> chain = mx.mod.SequentialModule()
+        >>> for _ in range(2):
+        ...     total = mx.mod.Module(mx.sym.sum(mx.sym.var("data"), axis=0, name="total"), label_names=None)
+        ...     chain = chain.add(total, auto_wiring=True)
+        >>> chain.bind([("data", (2, 3, 4))])
+        >>> chain.output_shapes
+        [('total_output', (4,))]
         """
         if not self._chain.links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
@@ -209,14 +209,24 @@ class SequentialModule(BaseModule):
         self.binded = True
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
-        """Scale the losses of all modules from the next `bind` on."""
         self.loss_scaler = scaler
         self._chain.scaler, self._chain.scales_outputs = scaler, outputs
 
     # Parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of the parameters and auxiliary states of all modules."""
+        """Return copies of the parameters and auxiliary states of all modules.
+
+        >>> import rebind as mx
+        >>> chain = mx.mod.SequentialModule()
+        >>> for name in "ab":
+        ...     net = mx.sym.var("data") * mx.sym.var(f"{name}_weight", shape=(2,))
+        ...     chain = chain.add(mx.mod.Module(net, label_names=None), auto_wiring=True)
+        >>> chain.bind([("data", (2,))])
+        >>> chain.init_params()
+        >>> list(chain.get_params()[0])
+        ['a_weight', 'b_weight']
+        """
         self._need_ready("get_params()")
         arg_params: ArrayDict = {}
         aux_params: ArrayDict = {}
@@ -227,7 +237,6 @@ class SequentialModule(BaseModule):
         return arg_params, aux_params
 
     def trained_params(self) -> ArrayDict:
-        """Return the parameters that training changes, as they are on the first devices; not copies."""
         return {name: value for module in self._modules for name, value in module.trained_params().items()}
 
     def init_params(
@@ -262,7 +271,6 @@ class SequentialModule(BaseModule):
         self.params_initialized = True
 
     def unify_devices(self) -> None:
-        """Let the devices of each module agree."""
         for module in self._modules:
             module.unify_devices()
 
@@ -297,22 +305,31 @@ class SequentialModule(BaseModule):
         self.optimizer_initialized = True
 
     def clear_gradients(self) -> None:
-        """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         self._need_bound("clear_gradients()")
         for module in self._modules:
             module.clear_gradients()
 
     def optimizers(self) -> list[Optimizer]:
-        """Return the optimizers in use; one that serves several modules comes several times."""
+        """Return the optimizers in use; one that serves several modules comes several times.
+
+        >>> import rebind as mx
+        >>> chain = mx.mod.SequentialModule()
+        >>> for name in "ab":
+        ...     net = mx.sym.var("data") * mx.sym.var(f"{name}_weight", shape=(2,))
+        ...     chain = chain.add(mx.mod.Module(net, label_names=None), auto_wiring=True)
+        >>> chain.bind([("data", (2,))])
+        >>> chain.init_params()
+        >>> chain.init_optimizer(optimizer=(sgd := mx.optimizer.create("sgd", rescale_grad=1 / 2)))
+        >>> chain.optimizers() == [sgd, sgd]
+        True
+        """
         return [optimizer for module in self._modules for optimizer in module.optimizers()]
 
     def run_state(self) -> StateTree:
-        """Return all that training needs to resume, of each module."""
         self._need_ready("run_state()")
         return {"modules": [module.run_state() for module in self._modules]}
 
     def load_run_state(self, state: StateTree) -> None:
-        """Resume from what `run_state` returned."""
         self._need_ready("load_run_state()")
         modules = cast(ChainState, state)["modules"]
         if len(modules) != len(self._chain.links):
@@ -330,7 +347,19 @@ class SequentialModule(BaseModule):
             self._chain.first.prepare(data_batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch, module by module; it may have another size than the one before."""
+        """Compute the outputs of a batch, module by module; it may have another size than the one before.
+
+        >>> import rebind as mx
+        >>> chain = mx.mod.SequentialModule()
+        >>> for _ in range(2):
+        ...     square = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        ...     chain = chain.add(square, auto_wiring=True)
+        >>> chain.bind([("data", (2,))], for_training=False)
+        >>> chain.init_params()
+        >>> chain.forward(mx.io.DataBatch([mx.nd.array([1, 2, 3])]))
+        >>> chain.get_outputs()[0].asnumpy().tolist()
+        [1.0, 16.0, 81.0]
+        """
         self._need_ready("forward()")
         if not hasattr(data_batch, "data"):
             raise ArgumentError(
@@ -340,7 +369,6 @@ class SequentialModule(BaseModule):
         self._chain.forward(data_batch, training)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradients for the last batch, from the last module to the first."""
         self._need_ready("backward()")
         if not self.for_training:
             raise StateError("SequentialModule.backward() needs bind(for_training=True)")
@@ -360,21 +388,17 @@ class SequentialModule(BaseModule):
             self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
 
     def apply_gradients(self) -> None:
-        """Update the parameters of all modules by gradients that are not scaled any more."""
         for module in self._modules:
             module.apply_gradients()
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        """Return the gradients of all modules' parameters."""
         return [each for module in self._modules for each in module.scaled_gradients()]
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the outputs of the last module."""
         self._need_ready("get_outputs()")
         return self._chain.last.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the gradients of the first module's inputs."""
         self._need_ready("get_input_grads()")
         if not self.inputs_need_grad:
             raise StateError("SequentialModule.get_input_grads() needs bind(inputs_need_grad=True)")
@@ -388,21 +412,17 @@ class SequentialModule(BaseModule):
                 link.module.update_metric(eval_metric, labels, pre_sliced)
 
     def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
-        """Add the batch that was just computed to a metric, but for its last `pad` samples."""
         for link in self._chain.links:
             if link.takes_labels:
                 link.module.measure_without_padding(metric, batch, pad)
 
     def output_descs(self) -> list[DataDesc]:
-        """Return descriptions of the last module's outputs."""
         return self._chain.last.output_descs()
 
     def output_axes(self) -> list[int]:
-        """Return the batch axis of each output of the last module."""
         return self._chain.last.output_axes()
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a monitor watch all modules."""
         self._need_bound("install_monitor()")
         for module in self._modules:
             module.install_monitor(mon)

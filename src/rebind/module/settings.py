@@ -115,11 +115,20 @@ class Callbacks:
 
     @classmethod
     def read(cls, *given: SomeCallbacks) -> Callbacks:
-        """Return the record of what `fit` was given: for each kind a function, several, or None."""
+        """Return the record of what `fit` was given: for each kind a function, several, or None.
+
+        >>> read = Callbacks.read(None, [print, repr], None, None)
+        >>> len(read.epoch_end), len(read.batch_end)
+        (0, 2)
+        """
         return cls(*map(as_callbacks, given))
 
     def all(self) -> list[Callback]:
-        """Return the callbacks of all kinds."""
+        """Return the callbacks of all kinds.
+
+        >>> Callbacks.read(len, None, None, repr).all() == [len, repr]
+        True
+        """
         return [*self.epoch_end, *self.batch_end, *self.eval_end, *self.eval_batch_end]
 
 

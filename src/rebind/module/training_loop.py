@@ -72,7 +72,15 @@ class TrainingLoop:
         self._epoch_started = 0.0
 
     def run(self) -> History:
-        """Train, and return the history."""
+        """Train, and return the history.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
+        >>> TrainingLoop(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=2)).run()
+        {'train': {'mse': [2.0, 2.0]}, 'validation': {}}
+        """
         self.prepare()
         if self.resume():
             return self.history
@@ -86,7 +94,21 @@ class TrainingLoop:
         return self.history
 
     def run_epoch(self, epoch: int) -> None:
-        """Train for an epoch, or for the rest of the one in whose middle the run resumes."""
+        """Train for an epoch, or for the rest of the one in whose middle the run resumes.
+
+        >>> import rebind as mx
+        >>> class Timed(TrainingLoop):  # does something around each epoch
+        ...     def run_epoch(self, epoch):
+        ...         print("begin", epoch)
+        ...         super().run_epoch(epoch)
+        ...         print("end", self.position)
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
+        >>> history = Timed(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()
+        begin 0
+        end Position(epoch=1, batch=0)
+        """
         self.begin_epoch(epoch)
         for batch in self.batches(epoch):
             self.train_batch(batch)
@@ -99,7 +121,16 @@ class TrainingLoop:
     # The steps.
 
     def prepare(self) -> None:
-        """Bind the module, and give it parameters and an optimizer, where it has none."""
+        """Bind the module, and give it parameters and an optimizer, where it has none.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 1)), mx.nd.ones((4, 1)), 2, label_name="label")
+        >>> TrainingLoop(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).prepare()
+        >>> module.binded, module.params_initialized, module.optimizer_initialized
+        (True, True, True)
+        """
         module, settings = self.module, self.settings
         module.batches_per_update = settings.accumulate
         # A module of a user's own need not know of `grad_req`.
@@ -125,7 +156,20 @@ class TrainingLoop:
         )
 
     def resume(self) -> bool:
-        """Go back to the newest checkpoint, if there is one; return whether the run was stopped there."""
+        """Go back to the newest checkpoint, if there is one; return whether the run was stopped there.
+
+        >>> import tempfile, rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = mx.checkpoint.Checkpoint(f"{folder}/net")
+        ...     settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=3, checkpoint=checkpoint)
+        ...     history = mx.mod.Module(net, label_names=["label"]).training_loop(settings).run()
+        ...     again = mx.mod.Module(net, label_names=["label"]).training_loop(settings)
+        ...     again.prepare()
+        ...     again.resume(), again.position
+        (False, Position(epoch=3, batch=0))
+        """
         settings = self.settings
         if settings.checkpoint is None:
             return False
@@ -154,7 +198,18 @@ class TrainingLoop:
         self.bar.begin_epoch(epoch, self.settings.train_data)
 
     def batches(self, epoch: int) -> Iterator[AnyBatch]:
-        """Yield the batches of the epoch, or the rest of them."""
+        """Yield the batches of the epoch, or the rest of them.
+
+        >>> import rebind as mx
+        >>> class Short(TrainingLoop):  # trains on the first batch only
+        ...     def batches(self, epoch):
+        ...         yield next(super().batches(epoch))
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 1, label_name="label")
+        >>> Short(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()["train"]
+        {'mse': [0.0]}
+        """
         batches = self.settings.train_data if self._saved is None else self._saved.batches()
         return nonempty(batches, epoch, self.position.batch)
 
@@ -208,7 +263,19 @@ class TrainingLoop:
                 callback(epoch, module.symbol, *params)
 
     def validate(self, epoch: int) -> None:
-        """Measure an epoch's parameters; the figures count even if a callback stops the training."""
+        """Measure an epoch's parameters; the figures count even if a callback stops the training.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
+        >>> settings = FitSettings(train_data=data, eval_data=data, eval_metric="mse", num_epoch=1)
+        >>> loop = TrainingLoop(module, settings)
+        >>> loop.prepare()
+        >>> loop.validate(epoch=0)
+        >>> loop.history
+        {'train': {}, 'validation': {'mse': [2.0]}}
+        """
         if self.settings.eval_data is None:
             return
         try:
@@ -236,14 +303,33 @@ class TrainingLoop:
             self._saved.save(self.position, stopped=stopped)
 
     def stop_early(self, stop: StopTraining) -> None:
-        """End the run because a callback asks for it."""
+        """End the run because a callback asks for it.
+
+        >>> import rebind as mx
+        >>> def stop(record):
+        ...     raise mx.callback.StopTraining("One batch is enough.")
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 1, label_name="label")
+        >>> module.fit(data, eval_metric="mse", num_epoch=1, batch_end_callback=stop)
+        {'train': {}, 'validation': {}}
+        """
         self.module.logger.info(
             "Training ends early, after %d epochs and %d batches. %s", *self.position, stop
         )
         self.save(stopped=True)
 
     def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
-        """Log an epoch's figures, and add them to the history."""
+        """Log an epoch's figures, and add them to the history.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 1)))
+        >>> loop = TrainingLoop(module, FitSettings(train_data=data, num_epoch=1))
+        >>> loop.report(0, "Train", [("mse", 0.5)])
+        >>> loop.history["train"]
+        {'mse': [0.5]}
+        """
         history = self.history[kind.lower()]
         for name, value in values:
             self.module.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)

@@ -80,6 +80,18 @@ class TrainingRun:
         All callbacks; those with `state_dict` and `load_state_dict` are saved and restored.
     last_epoch
         The number of epochs of the whole run.
+
+    Examples
+    --------
+    >>> import tempfile, rebind as mx
+    >>> module = mx.mod.PythonLossModule()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = TrainingRun(
+    ...         Checkpoint(f"{folder}/net"), module, [], None, mx.metric.create("mse"), {}, [], last_epoch=3
+    ...     )
+    ...     run.save(Position(epoch=1, batch=0))
+    ...     run.restore()
+    (Position(epoch=1, batch=0), False)
     """
 
     def __init__(

@@ -104,7 +104,15 @@ class UpdatePolicy(ABC):
 
     @abstractmethod
     def keys(self, name: str) -> list[Key]:
-        """Return the keys of a parameter's states: one, or one for each device."""
+        """Return the keys of a parameter's states: one, or one for each device.
+
+        >>> import rebind as mx
+        >>> sgd = mx.optimizer.create("sgd")
+        >>> LocalUpdate(sgd, ["w", "b"], num_devices=2).keys("b")
+        [2, 3]
+        >>> StoreUpdate(sgd, ["w", "b"], mx.kv.create("local")).keys("b")
+        ['b']
+        """
 
     @abstractmethod
     def update(self, trained: Sequence[Trained]) -> None:
@@ -112,14 +120,35 @@ class UpdatePolicy(ABC):
 
     @abstractmethod
     def save_states(self, path: str) -> None:
-        """Write the optimizer's states to a file, which appears whole or not at all."""
+        """Write the optimizer's states to a file, which appears whole or not at all.
+
+        >>> import tempfile, rebind as mx
+        >>> first, second = (LocalUpdate(mx.optimizer.create("sgd", momentum=0.9), ["w"]) for _ in range(2))
+        >>> first.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first.save_states(f"{folder}/net.states")
+        ...     second.load_states(f"{folder}/net.states")
+        >>> list(second.updater.states)
+        [0]
+        """
 
     @abstractmethod
     def load_states(self, path: str) -> None:
         """Read the optimizer's states from a file."""
 
     def start_from(self, parameters: Parameters) -> None:
-        """Start from new weights: the store gets them."""
+        """Start from new weights: the store gets them.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.set_params({"w": mx.nd.array([3])}, {})
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"], mx.kv.create("local"))
+        >>> policy.start_from(module.parameters)
+        >>> policy.store.pull("w", out=(found := mx.nd.zeros((1,))))
+        >>> found.item()
+        3.0
+        """
         if self.store is not None:
             for name, arrays in parameters.by_device().items():
                 self.store.put(name, arrays[0])
@@ -128,8 +157,8 @@ class UpdatePolicy(ABC):
         """Push one gradient while backward still computes others; return whether it was taken.
 
         A store that declares `takes_ready_gradients` can send it meanwhile; `update` then pushes the rest. Nothing may
-        be done to the gradient afterwards: not for a batch whose gradients others are added to, nor before the
-        check for an overflow.
+        be done to the gradient afterwards: do not call this for a batch to whose gradients others will be added, nor
+        before the check for an overflow.
 
         Parameters
         ----------
@@ -137,6 +166,13 @@ class UpdatePolicy(ABC):
             The parameter, whose gradients are computed on all devices.
         priority
             The higher, the sooner it is needed: the next forward pass begins with the first layers.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"])
+        >>> policy.gradient_ready(Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))]))  # there is no store
+        False
         """
         if self.store is None or not self.store.capabilities.takes_ready_gradients:
             return False
@@ -154,7 +190,14 @@ class UpdatePolicy(ABC):
     # A run that is saved: states and counts by the parameter's name, so that it can continue on other devices.
 
     def state_dict(self) -> StateTree:
-        """Return the optimizer's states, counts and progress."""
+        """Return the optimizer's states, counts and progress.
+
+        >>> import rebind as mx
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"])
+        >>> policy.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> policy.state_dict()["parameters"]["w"]["counts"]
+        [1]
+        """
         updater = self.updater
         states, counts = dict(updater.states), dict(getattr(self.optimizer, _COUNTS[0], {}))
         by_name: dict[str, SavedParameter] = {}
@@ -175,7 +218,18 @@ class UpdatePolicy(ABC):
         }
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned, with an optimizer of the same kind."""
+        """Continue from what `state_dict` returned, with an optimizer of the same kind.
+
+        >>> import rebind as mx
+        >>> one, two = (
+        ...     LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"], num_devices=count)
+        ...     for count in (1, 2)
+        ... )
+        >>> one.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> two.load_state_dict(one.state_dict())
+        >>> list(two.updater.states)
+        [0, 1]
+        """
         saved = cast(UpdateState, state)
         load_progress(self.optimizer, saved["optimizer"])
         states = dict(cast(Mapping[Key, object], state["other states"]))
@@ -233,15 +287,23 @@ class LocalUpdate(UpdatePolicy):
 
     @property
     def updater(self) -> opt.Updater:
-        """The module's own updater."""
         return self._updater
 
     def keys(self, name: str) -> list[Key]:
-        """Return the index of a parameter on each device."""
         return [self._indices[name] + k for k in range(self._num_devices)]
 
     def update(self, trained: Sequence[Trained]) -> None:
-        """Sum the gradients over the devices, and update each device's weights."""
+        """Sum the gradients over the devices, and update each device's weights.
+
+        >>> import rebind as mx
+        >>> sgd = mx.optimizer.create("sgd", learning_rate=1, rescale_grad=0.5)
+        >>> policy = LocalUpdate(sgd, ["w"], num_devices=2)
+        >>> weights = [mx.nd.array([10], ctx=mx.cpu(k)) for k in range(2)]
+        >>> gradients = [mx.nd.array([value], ctx=mx.cpu(k)) for k, value in enumerate([2, 4])]
+        >>> policy.update([Trained("w", weights, gradients)])
+        >>> [weight.item() for weight in weights]
+        [7.0, 7.0]
+        """
         if self.store is not None:
             self._push(self.store, trained)
             self.store.pull([each.name for each in trained], [each.gradients for each in trained])
@@ -257,13 +319,11 @@ class LocalUpdate(UpdatePolicy):
             )
 
     def save_states(self, path: str) -> None:
-        """Write the optimizer's states to a file, which appears whole or not at all."""
         states = self._updater.get_states()
         with files.atomic_write(path) as file:
             file.write(states)
 
     def load_states(self, path: str) -> None:
-        """Read the optimizer's states from a file."""
         with open(path, "rb") as file:
             self._updater.set_states(file.read())
 
@@ -297,7 +357,14 @@ class StoreUpdate(UpdatePolicy):
 
     @property
     def updater(self) -> opt.Updater:
-        """The store's updater."""
+        """The store's updater.
+
+        >>> import rebind as mx
+        >>> store = mx.kv.create("local")
+        >>> policy = StoreUpdate(mx.optimizer.create("sgd"), ["w"], store)
+        >>> policy.updater is store.updater
+        True
+        """
         updater = self.store.updater
         if not isinstance(updater, opt.Updater):
             raise StateError(
@@ -306,26 +373,32 @@ class StoreUpdate(UpdatePolicy):
         return updater
 
     def keys(self, name: str) -> list[Key]:
-        """Return the parameter's key in the store."""
         return [name]
 
     def start_from(self, parameters: Parameters) -> None:
-        """Start from new weights: the store gets them, and all devices the store's."""
+        """Start from new weights: the store gets them, and all devices get the store's."""
         for name, arrays in parameters.by_device().items():
             self.store.put(name, arrays[0])
             self.store.pull(name, arrays)
 
     def update(self, trained: Sequence[Trained]) -> None:
-        """Push the gradients, and pull the weights."""
+        """Push the gradients, and pull the weights.
+
+        >>> import rebind as mx
+        >>> store, weight = mx.kv.create("local"), mx.nd.array([10])
+        >>> store.init("w", weight)
+        >>> policy = StoreUpdate(mx.optimizer.create("sgd", learning_rate=1), ["w"], store)
+        >>> policy.update([Trained("w", [weight], [mx.nd.array([3])])])
+        >>> weight.item()
+        7.0
+        """
         self._push(self.store, trained)
         self.store.pull([each.name for each in trained], [each.weights for each in trained])
 
     def save_states(self, path: str) -> None:
-        """Let the store write the optimizer's states to a file."""
         self.store.save_optimizer_states(path)
 
     def load_states(self, path: str) -> None:
-        """Let the store read the optimizer's states from a file."""
         self.store.load_optimizer_states(path)
 
 
