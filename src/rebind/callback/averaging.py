@@ -36,8 +36,15 @@ class ExponentialMovingAverage:
 
     Examples
     --------
-    >>> average = ExponentialMovingAverage(0.999)  # fit(..., batch_end_callback=average)
-    >>> # module.set_params(average.params, module.get_params()[1])
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+    >>> module.bind([("data", (1,))])
+    >>> average = ExponentialMovingAverage(decay=0.75)  # fit(..., batch_end_callback=average)
+    >>> for value in 0, 8:
+    ...     module.set_params({"w": mx.nd.array([value])}, {})
+    ...     average(module.batch_record(epoch=0, nbatch=value, metric=None, batch=None))
+    >>> average.params["w"].item()
+    2.0
     """
 
     def __init__(self, decay: float = 0.999, warm_up: bool = False) -> None:
@@ -62,10 +69,21 @@ class ExponentialMovingAverage:
             torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
 
     def state_dict(self) -> StateTree:
-        """Return the average, for `load_state_dict`."""
+        """Return the average, for `load_state_dict`.
+
+        >>> ExponentialMovingAverage().state_dict()
+        {'num_update': 0, 'params': {}}
+        """
         return {"num_update": self.num_update, "params": self.params}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned."""
+        """Continue from what `state_dict` returned.
+
+        >>> import rebind as mx
+        >>> average = ExponentialMovingAverage()
+        >>> average.load_state_dict({"num_update": 100, "params": {"w": mx.nd.array([5])}})
+        >>> average.num_update, average.params["w"].item()
+        (100, 5.0)
+        """
         saved = cast(AverageState, state)
         self.num_update, self.params = saved["num_update"], dict(saved["params"])

@@ -69,18 +69,38 @@ class EpochEnd(Protocol):
 
 
 def module_of(param: BatchEndParam) -> TrainedModule:
-    """Return the module that a record is of."""
+    """Return the module that a record is of.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.PythonLossModule()
+    >>> module_of(module.batch_record(epoch=0, nbatch=3, metric=None, batch=None)) is module
+    True
+    """
     assert param.locals is not None  # `fit` gives them
     return cast(TrainedModule, param.locals["self"])
 
 
 def begin_window(metric: Metric) -> None:
-    """Begin the local window of a metric again."""
+    """Begin the local window of a metric again; what it has measured over the whole epoch stays.
+
+    >>> import rebind as mx
+    >>> metric = mx.metric.Loss()
+    >>> metric.update(None, [mx.nd.array([2, 4])])
+    >>> begin_window(metric)
+    >>> metric.update(None, [mx.nd.array([9])])
+    >>> metric.get_name_value(), metric.get_global_name_value()
+    ([('loss', 9.0)], [('loss', 5.0)])
+    """
     # What is no EvalMetric of ours may know only the older of the two calls.
     getattr(metric, "reset_local", metric.reset)()
 
 
 def check_positive(value: int, who: str) -> None:
-    """Require a positive setting."""
+    """Require a positive setting.
+
+    >>> check_positive(0, "Speedometer: frequent")
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: Speedometer: frequent must be >= 1; got 0
+    """
     if value < 1:
         raise ParameterError(f"{who} must be >= 1; got {value}")

@@ -31,7 +31,13 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
 
     Examples
     --------
-    >>> callback = do_checkpoint("mymodel", period=10)  # fit(..., epoch_end_callback=callback)
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     callback = do_checkpoint(f"{folder}/net", period=2)  # fit(..., epoch_end_callback=callback)
+    ...     for epoch in range(3):
+    ...         callback(epoch, None, {}, {})
+    ...     os.listdir(folder)
+    ['net-0002.params']
     """
     period = max(1, int(period))
 
@@ -60,8 +66,13 @@ def module_checkpoint(
 
     Examples
     --------
-    >>> callback = module_checkpoint(None, "mymodel", period=10)  # fit(..., epoch_end_callback=callback)
-    >>> callback(0, None, {}, {})  # not yet
+    >>> class Saved:
+    ...     def save_checkpoint(self, prefix, epoch, save_optimizer_states):
+    ...         print(f"saved {prefix}, epoch {epoch}")
+    >>> callback = module_checkpoint(Saved(), "digits", period=2)  # fit(..., epoch_end_callback=callback)
+    >>> for epoch in range(3):
+    ...     callback(epoch, None, {}, {})
+    saved digits, epoch 2
     """
     period = max(1, int(period))
 

@@ -78,9 +78,14 @@ class EarlyStopping(_Watch):
 
     Examples
     --------
-    >>> stopping = EarlyStopping(
-    ...     "accuracy", patience=5
-    ... )  # fit(..., eval_data=..., eval_end_callback=stopping)
+    >>> import rebind as mx
+    >>> metric = mx.metric.Loss()
+    >>> metric.update(None, [mx.nd.array([3])])
+    >>> stopping = EarlyStopping(patience=2)  # fit(..., eval_data=..., eval_end_callback=stopping)
+    >>> for epoch in range(3):  # the loss stays where it is
+    ...     stopping(BatchEndParam(epoch, 0, metric, None))
+    Traceback (most recent call last):
+    rebind.callback.records.StopTraining: The validation was best in epoch 0 (3) and no better in the 2 since.
     """
 
     def __init__(
@@ -106,7 +111,11 @@ class EarlyStopping(_Watch):
             )
 
     def state_dict(self) -> StateTree:
-        """Return what was seen, for `load_state_dict`."""
+        """Return what was seen, for `load_state_dict`.
+
+        >>> EarlyStopping().state_dict()
+        {'best': None, 'best_epoch': None, 'waited': 0}
+        """
         return {**super().state_dict(), "waited": self.waited}
 
 
@@ -120,7 +129,7 @@ class BestCheckpoint(_Watch):
     prefix
         Where the files go, and how their names begin.
     monitor, mode, min_delta
-        As of `EarlyStopping`.
+        As for `EarlyStopping`.
     epoch
         The number in the file's name.
 

@@ -56,13 +56,11 @@ def save_checkpoint(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> import rebind as mx
-    >>> prefix = os.path.join(tempfile.mkdtemp(), "it")
-    >>> save_checkpoint(prefix, 1, 2 * mx.sym.var("w"), {"w": mx.nd.ones((2,))}, {})
-    >>> symbol, arg_params, aux_params = load_checkpoint(prefix, 1)
-    >>> symbol.list_arguments(), list(arg_params), aux_params
-    (['w'], ['w'], {})
+    >>> import os, tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(f"{folder}/net", 3, 2 * mx.sym.var("w"), {"w": mx.nd.ones((2,))}, {})
+    ...     sorted(os.listdir(folder))
+    ['net-0003.params', 'net-symbol.json']
     """
     if symbol is not None:
         with atomic_write(symbol_path(prefix), "w") as file:
@@ -84,6 +82,15 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
     ------
     FormatError
         When the file is cut short, or holds arrays under other names.
+
+    Examples
+    --------
+    >>> import tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(f"{folder}/net", 3, None, {"w": mx.nd.ones((2,))}, {})
+    ...     arg_params, aux_params = load_params(f"{folder}/net", 3)
+    >>> list(arg_params), aux_params
+    (['w'], {})
     """
     return read_params(params_path(prefix, epoch))
 
@@ -91,12 +98,11 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
 def write_params(path: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
     """Write parameters and auxiliary states to one file, which appears whole or not at all.
 
-    >>> import os, tempfile
-    >>> import rebind as mx
-    >>> path = os.path.join(tempfile.mkdtemp(), "it.params")
-    >>> write_params(path, {"w": mx.nd.ones((2,))}, {})
-    >>> read_params(path)[0]["w"].asnumpy().tolist()
-    [1.0, 1.0]
+    >>> import tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_params(f"{folder}/net.params", {"w": mx.nd.ones((2,))}, {"mean": mx.nd.zeros((2,))})
+    ...     print(*mx.nd.load(f"{folder}/net.params"))
+    arg:w aux:mean
     """
     save(
         path,
@@ -115,6 +121,14 @@ def read_params(path: str) -> tuple[Params, Params]:
     ------
     FormatError
         When the file is cut short, or holds arrays under other names.
+
+    Examples
+    --------
+    >>> import tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mx.nd.save(f"{folder}/net.params", {"arg:w": mx.nd.ones((2,))})
+    ...     read_params(f"{folder}/net.params")[0]["w"].asnumpy().tolist()
+    [1.0, 1.0]
     """
     loaded = load(path)
     if not loaded:
@@ -138,6 +152,15 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
     -------
     tuple
         The symbol, parameters and auxiliary states.
+
+    Examples
+    --------
+    >>> import tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(f"{folder}/net", 3, 2 * mx.sym.var("w"), {"w": mx.nd.ones((2,))}, {})
+    ...     symbol, arg_params, aux_params = load_checkpoint(f"{folder}/net", 3)
+    >>> symbol.list_arguments(), list(arg_params), aux_params
+    (['w'], ['w'], {})
     """
     return symbols.load(symbol_path(prefix)), *load_params(prefix, epoch)
 

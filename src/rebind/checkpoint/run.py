@@ -110,7 +110,16 @@ class Checkpoint:
         return f"{self.prefix}-{position.epoch:04d}-{position.batch:06d}.run"
 
     def positions(self) -> list[Position]:
-        """Return the positions that there are files of, the newest last."""
+        """Return the positions that there are files of, the newest last.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(f"{folder}/net")
+        ...     for batch in 500, 0:
+        ...         _ = checkpoint.save(Position(3, batch), {})
+        ...     checkpoint.positions()
+        [Position(epoch=3, batch=0), Position(epoch=3, batch=500)]
+        """
         pattern = re.compile(re.escape(os.path.basename(self.prefix)) + r"-(\d{4,})-(\d{6,})\.run")
         found = []
         for path in glob.glob(glob.escape(self.prefix) + "-*.run"):
@@ -120,7 +129,16 @@ class Checkpoint:
         return sorted(found)
 
     def save(self, position: Position, state: StateTree) -> str:
-        """Write the state of a run, then remove the oldest files beyond `keep`; return the file's name."""
+        """Write the state of a run, then remove the oldest files beyond `keep`; return the file's name.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(f"{folder}/net", keep=1)
+        ...     for epoch in 1, 2:
+        ...         _ = checkpoint.save(Position(epoch, 0), {"loss": 0.5})
+        ...     os.listdir(folder)
+        ['net-0002-000000.run']
+        """
         path = self.path(position)
         with atomic_write(path) as file:
             write_tree(file, state)
@@ -132,7 +150,16 @@ class Checkpoint:
     def newest(self) -> tuple[Position, StateTree] | None:
         """Return the newest position whose file is whole, and its state; None when there is none.
 
-        A damaged file is passed over with a warning in the log.
+        A damaged file is skipped with a warning in the log.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(f"{folder}/net")
+        ...     _ = checkpoint.save(Position(3, 0), {"loss": 0.5})
+        ...     checkpoint.newest()
+        (Position(epoch=3, batch=0), {'loss': 0.5})
         """
         for position in reversed(self.positions()):
             try:

@@ -49,13 +49,10 @@ def write_tree(file: IO[bytes], tree: object) -> None:
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "it.run")
-    >>> with open(path, "wb") as file:
-    ...     write_tree(file, {"epoch": 3, "weights": (NDArray(torch.ones(2)),)})
-    >>> tree = read_tree(path)
-    >>> tree["epoch"], tree["weights"][0].asnumpy().tolist()
-    (3, [1.0, 1.0])
+    >>> import io
+    >>> write_tree(io.BytesIO(), {"callbacks": [{"best": 0.5}, print]})
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: checkpoint: state['callbacks'][1] must be arrays, numbers, strings, ...
     """
     arrays: list[np.ndarray] = []
     content = json.dumps({"format": _FORMAT, "tree": _encode(tree, arrays, "state")})
@@ -73,7 +70,17 @@ def read_tree(path: str) -> Any:
     Raises
     ------
     FormatError
-        When the file is no such file, cut short or damaged; it names the path.
+        When the file is not one of these, cut short or damaged; it names the path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/it.run", "wb") as file:
+    ...         write_tree(file, {"epoch": 3, "weights": (NDArray(torch.ones(2)),)})
+    ...     tree = read_tree(f"{folder}/it.run")
+    >>> tree["epoch"], tree["weights"][0].asnumpy().tolist()
+    (3, [1.0, 1.0])
     """
     try:
         with zipfile.ZipFile(path) as archive:

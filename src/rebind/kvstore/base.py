@@ -55,22 +55,38 @@ class KVStoreBase:
 
     @property
     def type(self) -> str:
-        """The name of its kind, such as ``'local'``."""
+        """The name of its kind, such as ``'local'``.
+
+        >>> create("Device").type
+        'device'
+        """
         return self._kind
 
     @property
     def rank(self) -> int:
-        """The number of this process among the workers."""
+        """The number of this process among the workers.
+
+        >>> create("local").rank  # the only process
+        0
+        """
         return 0
 
     @property
     def num_workers(self) -> int:
-        """How many processes train together."""
+        """How many processes train together.
+
+        >>> create("local").num_workers
+        1
+        """
         return 1
 
     @classmethod
     def is_capable(cls, capability: str) -> bool:
-        """Return whether the store has one of MXNet's capabilities: ``'optimizer'``, to update weights itself."""
+        """Return whether the store has one of MXNet's capabilities: ``'optimizer'``, to update weights itself.
+
+        >>> create("local").is_capable("optimizer"), create("local").is_capable("telepathy")
+        (True, False)
+        """
         return capability.lower() == cls.OPTIMIZER and cls.capabilities.updates_weights
 
     def barrier(self) -> None:
@@ -79,35 +95,96 @@ class KVStoreBase:
     # Values.
 
     def init(self, key: Keys, value: Values) -> None:
-        """Set the first value of keys; each key once."""
+        """Set the first value of keys; each key once.
+
+        Raises
+        ------
+        StateError
+            When a key has a value already.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init(["w", "b"], [mx.nd.ones((2, 2)), mx.nd.zeros((2,))])
+        >>> store.init("w", mx.nd.ones((2, 2)))
+        Traceback (most recent call last):
+        rebind.errors.StateError: KVStore.init: key 'w' has a value already; init() sets it once
+        """
         raise self._undefined("init()")
 
     def put(self, key: Keys, value: Values) -> None:
-        """Set the value of keys, whether they have one or not."""
+        """Set the value of keys, whether they have one or not.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.put("w", mx.nd.array([1]))
+        >>> store.put("w", mx.nd.array([2]))
+        >>> store.pull("w", out=(found := mx.nd.zeros((1,))))
+        >>> found.item()
+        2.0
+        """
         raise self._undefined("put()")
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
-        """Sum the arrays of each key, and update its value with the sum, or store the sum as its value."""
+        """Sum the arrays of each key; then update its value with the sum, or without an updater store the sum as it.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.push("w", [mx.nd.array([1]), mx.nd.array([2])])
+        >>> store.pull("w", out=(found := mx.nd.zeros((1,))))
+        >>> found.item()
+        3.0
+        """
         raise self._undefined("push()")
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the values of keys into the arrays `out`."""
+        """Copy the values of keys into the arrays `out`, in their types.
+
+        >>> import rebind as mx
+        >>> store, devices = create("local"), [mx.nd.zeros((1,)), mx.nd.zeros((1,))]
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.pull("w", out=devices)
+        >>> [array.item() for array in devices]
+        [10.0, 10.0]
+        """
         raise self._undefined("pull()")
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
-        """Push, then pull into `out` (by default into the arrays that were pushed)."""
+        """Push, then pull into `out` (by default into the arrays that were pushed).
+
+        >>> import rebind as mx
+        >>> store, gradients = create("local"), [mx.nd.array([1]), mx.nd.array([2])]
+        >>> store.init("w", mx.nd.zeros((1,)))
+        >>> store.pushpull("w", gradients)
+        >>> [array.item() for array in gradients]
+        [3.0, 3.0]
+        """
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
-        """Set the first value of keys and copy it into the arrays `out`."""
+        """Set the first value of keys and copy it into the arrays `out`.
+
+        >>> import rebind as mx
+        >>> devices = [mx.nd.zeros((1,)), mx.nd.zeros((1,))]
+        >>> create("local").broadcast("w", mx.nd.array([10]), out=devices)
+        >>> [array.item() for array in devices]
+        [10.0, 10.0]
+        """
         self.init(key, value)
         self.pull(key, out, priority)
 
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
-        """Compress gradients on their way between processes; an error for a store that cannot."""
+        """Compress gradients on their way between processes; an error for a store that cannot.
+
+        >>> create("local").set_gradient_compression({"type": "2bit"})
+        Traceback (most recent call last):
+        rebind.errors.ArgumentError: KVStore.set_gradient_compression: a 'local' store sends nothing; ...
+        """
         raise ArgumentError(
             f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
         )
@@ -119,11 +196,30 @@ class KVStoreBase:
 
     @property
     def updater(self) -> UpdateFunction | None:
-        """What updates the values when something is pushed; None for a store that holds sums."""
+        """What updates the values when something is pushed; None for a store that holds sums.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.updater is None
+        True
+        >>> store.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.5))
+        >>> store.updater.optimizer.lr
+        0.5
+        """
         return self._updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Let the store update its values with `optimizer` when something is pushed."""
+        """Let the store update its values with `optimizer` when something is pushed.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.5))
+        >>> store.push("w", mx.nd.array([2]))
+        >>> store.pull("w", out=(weight := mx.nd.zeros((1,))))
+        >>> weight.item()
+        9.0
+        """
         self._set_updater(get_updater(optimizer))
 
     def _set_updater(self, updater: UpdateFunction) -> None:
@@ -138,7 +234,20 @@ class KVStoreBase:
             file.write(states)
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
-        """Read the optimizer's states from a file."""
+        """Read the optimizer's states from a file.
+
+        >>> import tempfile, rebind as mx
+        >>> first, second = create("local"), create("local")
+        >>> for store in first, second:
+        ...     store.init("w", mx.nd.array([10]))
+        ...     store.set_optimizer(mx.optimizer.create("sgd", momentum=0.9))
+        >>> first.push("w", mx.nd.array([2]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first.save_optimizer_states(f"{folder}/net.states")
+        ...     second.load_optimizer_states(f"{folder}/net.states")
+        >>> list(second.updater.states)
+        ['w']
+        """
         updater = self._need_updater("load_optimizer_states")
         with open(fname, "rb") as file:
             updater.set_states(file.read())

@@ -48,13 +48,6 @@ class KVStore(KVStoreBase):
         self._sums_on_device = _SUMS_ON_DEVICE.get(self.type, False)
 
     def init(self, key: Keys, value: Values) -> None:
-        """Set the first value of keys; each key once.
-
-        Raises
-        ------
-        StateError
-            When a key has a value already.
-        """
         pairs = self._pairs("init", key, value)
         keys = [k for k, _ in pairs]
         for i, k in enumerate(keys):
@@ -63,7 +56,6 @@ class KVStore(KVStoreBase):
         self._copy_in(pairs)
 
     def put(self, key: Keys, value: Values) -> None:
-        """Set the value of keys, whether they have one or not."""
         self._copy_in(self._pairs("put", key, value))
 
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
@@ -74,8 +66,18 @@ class KVStore(KVStoreBase):
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum the arrays of each key; then update its value with the sum, or store the sum as its value.
 
-        A key that comes several times in one call counts as several arrays for it. `priority` is accepted: a call
+        A key that comes several times in one call counts as several arrays for it. `priority` changes nothing: a call
         has finished when it returns, so that there is no order to choose.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> store = KVStore("local")
+        >>> store.init("w", mx.nd.zeros((1,)))
+        >>> store.push(["w", "w"], [mx.nd.array([1]), mx.nd.array([2])])
+        >>> store.pull("w", out=(found := mx.nd.zeros((1,))))
+        >>> found.item()
+        3.0
         """
         pairs = self._pairs("push", key, value)
         for k, arrays in pairs:
@@ -95,7 +97,6 @@ class KVStore(KVStoreBase):
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the values of keys into the arrays `out`, in their types."""
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
         pairs = self._pairs("pull", key, out)
@@ -107,7 +108,7 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
     ) -> None:
-        """Refuse: it serves sparse storage, which is not there yet."""
+        """Raise an error: it serves sparse storage, which is not there yet."""
         raise ArgumentError(
             "KVStore.row_sparse_pull: takes row_sparse arrays, which are not there yet; use pull()"
         )
