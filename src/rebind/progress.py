@@ -74,7 +74,11 @@ class Progress:
         self._stack.close()
 
     def begin_epoch(self, epoch: int, data: object) -> None:
-        """Start over for an epoch of `data`."""
+        """Start over for an epoch of `data`.
+
+        >>> with Progress(epochs=1, wanted=False) as bar:  # wanted=True draws
+        ...     bar.begin_epoch(0, data=range(10))
+        """
         if not self._active:
             return
         self._seen = self._samples = 0

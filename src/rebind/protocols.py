@@ -51,7 +51,13 @@ StateTree: TypeAlias = Mapping[str, object]
 
 
 class InputDesc(Protocol):
-    """The description of one input; `io.DataDesc` is one."""
+    """The description of one input; `io.DataDesc` is one.
+
+    >>> from rebind.io import DataDesc
+    >>> desc: InputDesc = DataDesc("words", (20, 8), "int32", layout="TN")
+    >>> desc.name, desc.shape, desc.layout
+    ('words', (20, 8), 'TN')
+    """
 
     @property
     def name(self) -> str:
@@ -79,7 +85,12 @@ class Batch(Protocol):
 
     @property
     def data(self) -> Sequence[NDArray]:
-        """The inputs, in the order of the module's data shapes."""
+        """The inputs, in the order of the module's data shapes.
+
+        >>> from rebind import io, nd
+        >>> io.DataBatch([nd.ones((2, 3))]).data[0].shape
+        (2, 3)
+        """
 
 
 class DataSource(Protocol):
@@ -90,20 +101,59 @@ class DataSource(Protocol):
 
     @property
     def provide_data(self) -> Sequence[ShapeSpec]:
-        """The shapes of the inputs."""
+        """The shapes of the inputs.
+
+        >>> from rebind import io, nd
+        >>> data = io.NDArrayIter(nd.ones((8, 3)), batch_size=2)
+        >>> name, shape = data.provide_data[0]
+        >>> name, shape
+        ('data', (2, 3))
+        """
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches of an epoch."""
 
 
 class Metric(Protocol):
-    """What measures outputs against labels; `metric.EvalMetric` is the one that rebind's own derive from."""
+    """What measures outputs against labels; `metric.EvalMetric` is the one that rebind's own derive from.
+
+    >>> class Zeros:  # counts outputs that are zero
+    ...     def reset(self):
+    ...         self.count = 0
+    ...
+    ...     def update_dict(self, label, pred):
+    ...         self.count += sum(int((output == 0).sum().item()) for output in pred.values())
+    ...
+    ...     def get_name_value(self):
+    ...         return [("zeros", self.count)]
+    >>> from rebind import nd
+    >>> metric: Metric = Zeros()
+    >>> metric.reset()
+    >>> metric.update_dict({}, {"relu_output": nd.array([0, 3, 0])})
+    >>> metric.get_name_value()
+    [('zeros', 2)]
+    """
 
     def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
-        """Add a batch."""
+        """Add a batch.
+
+        >>> from rebind import metric, nd
+        >>> mse = metric.MSE()
+        >>> mse.update_dict({"lro_label": nd.array([1, 4])}, {"lro_output": nd.array([1, 2])})
+        >>> mse.get_name_value()
+        [('mse', 2.0)]
+        """
 
     def reset(self) -> None:
-        """Start over."""
+        """Start over.
+
+        >>> from rebind import metric, nd
+        >>> loss = metric.Loss()
+        >>> loss.update_dict({}, {"loss_output": nd.array([2, 4])})
+        >>> loss.reset()
+        >>> loss.num_inst
+        0
+        """
 
     def get_name_value(self) -> list[tuple[str, float]]:
         """Return what was measured since the last reset."""
@@ -123,10 +173,22 @@ class Resumable(Protocol):
     """What a checkpoint of a training run saves and restores."""
 
     def state_dict(self) -> StateTree:
-        """Return the state as a tree of arrays, numbers and strings."""
+        """Return the state as a tree of arrays, numbers and strings.
+
+        >>> from rebind.lr_scheduler import FactorScheduler
+        >>> FactorScheduler(step=10, base_lr=0.5).state_dict()["base_lr"]
+        0.5
+        """
 
     def load_state_dict(self, state: StateTree, /) -> None:
-        """Continue from a state that `state_dict` returned."""
+        """Continue from a state that `state_dict` returned.
+
+        >>> from rebind.lr_scheduler import FactorScheduler
+        >>> schedule = FactorScheduler(step=10)
+        >>> schedule.load_state_dict(FactorScheduler(step=10, base_lr=0.5).state_dict())
+        >>> schedule.base_lr
+        0.5
+        """
 
 
 def is_resumable(found: object) -> TypeGuard[Resumable]:

@@ -127,7 +127,7 @@ class KVStoreBase:
         raise self._undefined("put()")
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
-        """Sum the arrays of each key; then update its value with the sum, or without an updater store the sum as it.
+        """Sum the arrays of each key; the sum updates the value of the key or, without an updater, replaces it.
 
         >>> import rebind as mx
         >>> store = create("local")

@@ -64,7 +64,7 @@ class KVStore(KVStoreBase):
             self._values[k] = arrays[0].copyto(arrays[0].device if self._sums_on_device else cpu())
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
-        """Sum the arrays of each key; then update its value with the sum, or store the sum as its value.
+        """Sum the arrays of each key; the sum updates the value of the key or, without an updater, replaces it.
 
         A key that comes several times in one call counts as several arrays for it. `priority` changes nothing: a call
         has finished when it returns, so that there is no order to choose.

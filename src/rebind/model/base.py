@@ -101,6 +101,15 @@ class NetworkModel:
         Notes
         -----
         An array whose shape does not fit is made again, with a warning; one that the network does not have is dropped.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> model = mx.model.FeedForward(net)
+        >>> arguments, parameters, states = model.init_model(data=(8, 3))
+        >>> parameters, model.arg_params["fc_weight"].shape
+        (['fc_weight', 'fc_bias'], (2, 3))
         """
         return self.give_values(
             initializer, overwrite, {name: tuple(shape) for name, shape in input_shapes.items()}
@@ -109,7 +118,14 @@ class NetworkModel:
     def give_values(
         self, initializer: InitializerSpec, overwrite: bool, inputs: Mapping[str, Shape]
     ) -> tuple[list[str], list[str], list[str]]:
-        """Do as `init_model`, with the shapes of the inputs in a dict."""
+        """Do as `init_model`, with the shapes of the inputs in a dict.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"))
+        >>> _ = model.give_values(mx.init.One(), overwrite=False, inputs={"data": (8, 3)})
+        >>> model.arg_params["fc_weight"].shape
+        (2, 3)
+        """
         arg_names, aux_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         for name in inputs:
             if name not in arg_names:
@@ -155,7 +171,17 @@ class NetworkModel:
         return found
 
     def rewind_schedule(self) -> None:
-        """Let the learning-rate schedule begin where it was when the model was made."""
+        """Let the learning-rate schedule begin where it was when the model was made.
+
+        >>> import rebind as mx
+        >>> schedule = mx.lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=1.0)
+        >>> model = mx.model.FeedForward(mx.sym.var("data"), lr_scheduler=schedule)
+        >>> schedule(3), schedule.base_lr
+        (0.25, 0.25)
+        >>> model.rewind_schedule()
+        >>> schedule.base_lr
+        1.0
+        """
         schedule = self.kwargs.get("lr_scheduler")
         if self._schedule_start is not None and isinstance(schedule, LRScheduler):
             schedule.load_state_dict(self._schedule_start)
@@ -181,6 +207,17 @@ class NetworkModel:
             The number in the name; by default `num_epoch`.
         remove_amp_cast
             Whether to leave out the casts that mixed precision put in.
+
+        Examples
+        --------
+        >>> import os, tempfile, rebind as mx
+        >>> model = mx.model.FeedForward(
+        ...     mx.sym.var("data") * mx.sym.var("w"), arg_params={"w": mx.nd.ones((1,))}
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/net", epoch=10)
+        ...     sorted(os.listdir(folder))
+        ['net-0010.params', 'net-symbol.json']
         """
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
@@ -202,6 +239,15 @@ class NetworkModel:
             A device or a list of devices.
         **kwargs
             For the constructor.
+
+        Examples
+        --------
+        >>> import tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.model.save_checkpoint(f"{folder}/net", 10, mx.sym.var("w"), {"w": mx.nd.ones((1,))}, {})
+        ...     model = mx.model.FeedForward.load(f"{folder}/net", 10)
+        >>> list(model.arg_params), model.begin_epoch
+        (['w'], 10)
         """
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
         return cls(
@@ -229,6 +275,15 @@ class NetworkModel:
             With False a model that has parameters keeps them.
         allow_different_arch
             Whether the checkpoint may be of another network, which is taken too then.
+
+        Examples
+        --------
+        >>> import tempfile, rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("w"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.model.save_checkpoint(f"{folder}/net", 10, model.symbol, {"w": mx.nd.array([3])}, {})
+        ...     model.load_checkpoint(f"{folder}/net", 10).arg_params["w"].item()
+        3.0
         """
         if self.arg_params is not None and not overwrite:
             logging.warning(

@@ -55,13 +55,21 @@ def batches_of(
     symbol
         The network whose arguments the arrays are for.
     X, y
-        An iterator; or arrays with as many rows.
+        An iterator; or arrays with equal numbers of rows.
     batch_size
         For arrays; if they have fewer rows these are one batch.
     labelled
         Whether there must be labels.
     shuffle, last_batch_handle
         For `io.NDArrayIter`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("x_data"), mx.sym.var("target_label"))
+    >>> data = batches_of("fit", net, np.ones((5, 2)), np.ones((5, 2)), batch_size=128)
+    >>> data.batch_size, data.provide_data[0].name, data.provide_label[0].name
+    (5, 'x_data', 'target_label')
     """
     if not isinstance(X, (np.ndarray, NDArray)):
         if not (hasattr(X, "provide_data") and hasattr(X, "__iter__")):
@@ -94,7 +102,14 @@ def batches_of(
 def validation_batches(
     symbol: Symbol, eval_data: Source | tuple[ArrayLike, ArrayLike] | None, batch_size: int
 ) -> DataSource | None:
-    """Return an iterator for the validation, from one, from a pair of arrays, or from none."""
+    """Return an iterator for the validation, from one, from a pair of arrays, or from none.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
+    >>> data = validation_batches(net, (np.ones((4, 3)), np.ones(4)), batch_size=2)
+    >>> [desc.shape for desc in (*data.provide_data, *data.provide_label)]
+    [(2, 3), (2,)]
+    """
     if eval_data is None or hasattr(eval_data, "provide_data"):
         return cast("DataSource | None", eval_data)
     pair: object = eval_data

@@ -111,8 +111,8 @@ class FeedForward(NetworkModel):
         Parameters
         ----------
         X, y
-            An iterator over batches; or arrays of data and labels with as many rows. Arrays are shuffled in each epoch,
-            and rows that fill no batch come first in the next.
+            An iterator over batches; or arrays of data and labels with equal numbers of rows. Arrays are shuffled in
+            each epoch, and rows that fill no batch come first in the next.
         eval_data
             An iterator, or a pair of arrays, for the validation after each epoch. It may have any batch size.
         eval_metric
@@ -147,6 +147,14 @@ class FeedForward(NetworkModel):
         -------
         dict
             ``{'train': {metric: [value of each epoch]}, 'validation': {...}}``.
+
+        Examples
+        --------
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> model = mx.model.FeedForward(net, num_epoch=2)
+        >>> model.fit(np.array([1.0, 2.0]), np.array([1.0, 4.0]), eval_metric="mse", verbosity=0)
+        {'train': {'mse': [2.0, 2.0]}, 'validation': {}}
         """
         if lr_decay not in ("batch", "epoch"):
             raise ParameterError(f"FeedForward.fit: lr_decay must be 'batch' or 'epoch'; got {lr_decay!r}")
@@ -196,7 +204,15 @@ class FeedForward(NetworkModel):
         eval_batch_end_callback: SomeCallbacks = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """Return a model that was made and trained; `kwargs` go to the constructor, the rest is as for `fit`."""
+        """Return a model that was made and trained; `kwargs` go to the constructor, the rest is as for `fit`.
+
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+        >>> model = mx.model.FeedForward.create(net, np.ones((4, 3)), np.zeros(4), num_epoch=1)
+        >>> sorted(model.arg_params)
+        ['fc_bias', 'fc_weight']
+        """
         model = FeedForward(symbol, ctx, num_epoch, epoch_size, optimizer, initializer, **kwargs)
         model.fit(
             X,
@@ -250,6 +266,13 @@ class FeedForward(NetworkModel):
         -------
         numpy.ndarray
             Or a list of them, when the network has several outputs.
+
+        Examples
+        --------
+        >>> import numpy as np, rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.square(mx.sym.var("data")), arg_params={})
+        >>> model.predict(np.array([1.0, 2.0, 3.0]))
+        array([1., 4., 9.], dtype=float32)
         """
         if callback is not None and return_data:
             raise ParameterError("FeedForward.predict: return_data and callback exclude each other; got both")
@@ -306,6 +329,14 @@ class FeedForward(NetworkModel):
         -------
         float
             Or a list, when several things are measured.
+
+        Examples
+        --------
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> model = mx.model.FeedForward(net, arg_params={})
+        >>> model.score(np.array([1.0, 2.0]), "mse", y=np.array([1.0, 4.0]))
+        2.0
         """
         data = batches_of("score", self.symbol, X, y, self.numpy_batch_size, labelled=True)
         module = self._bound("score", data, overwrite)

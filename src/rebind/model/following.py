@@ -79,6 +79,17 @@ class Following:
         The training metric.
     on_epoch
         ``on_epoch(epoch)`` is called before each epoch.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> shown = mx.callback.BatchCallback(lambda state: print(state.curr_epoch, state.curr_batch))
+    >>> model = mx.model.FeedForward(mx.sym.var("data"))
+    >>> following = Following(model, [shown], mx.metric.create("mse"), on_epoch=lambda epoch: None)
+    >>> following.begin_epoch(epoch=0, nbatch=0, batch_size=8)
+    1 0
+    >>> following(BatchEndParam(epoch=0, nbatch=0, eval_metric=None, locals=None))
+    1 1
     """
 
     def __init__(
@@ -102,13 +113,27 @@ class Following:
 
     @property
     def state(self) -> TrainingState:
-        """How far training is."""
+        """How far training is.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("data"))
+        >>> Following(model, [], mx.metric.create("mse"), on_epoch=print).state
+        TrainingState(curr_epoch=0, curr_batch=0, curr_iter=0, batch_size=0)
+        """
         return TrainingState(
             self.finished_epochs + self._started, self._batches, self._iterations, self._batch_size
         )
 
     def begin_epoch(self, epoch: int, nbatch: int, batch_size: int) -> None:
-        """Note that an epoch begins, or resumes after `nbatch` batches."""
+        """Note that an epoch begins, or resumes after `nbatch` batches.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("data"))
+        >>> following = Following(model, [], mx.metric.create("mse"), on_epoch=lambda epoch: None)
+        >>> following.begin_epoch(epoch=3, nbatch=120, batch_size=8)
+        >>> following.state
+        TrainingState(curr_epoch=4, curr_batch=120, curr_iter=0, batch_size=8)
+        """
         self.finished_epochs, self._batches = epoch, nbatch
         if not self._started:
             self._batch_size = batch_size  # later the module may be bound to the validation's
@@ -125,7 +150,15 @@ class Following:
         self._call_batch()
 
     def take_params(self, epoch: int, symbol: Symbol, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
-        """Give the model its parameters; the first epoch callback."""
+        """Give the model its parameters; the first epoch callback.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("w"))
+        >>> following = Following(model, [], mx.metric.create("mse"), on_epoch=lambda epoch: None)
+        >>> following.take_params(0, model.symbol, {"w": mx.nd.array([3])}, {})
+        >>> model.arg_params["w"].item()
+        3.0
+        """
         self._model.arg_params, self._model.aux_params = arg_params, aux_params
 
     def end_epoch(self, *_: object) -> None:
@@ -141,7 +174,15 @@ class Following:
             callback(self._model, self.state, measured)
 
     def state_dict(self) -> StateTree:
-        """Return what a run that resumes after a kill cannot know."""
+        """Return what a run that resumes after a kill cannot know by itself.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("w"))
+        >>> following = Following(model, [], mx.metric.create("mse"), on_epoch=lambda epoch: None)
+        >>> following(BatchEndParam(epoch=0, nbatch=0, eval_metric=None, locals=None))
+        >>> following.state_dict()
+        {'iterations': 1}
+        """
         return {"iterations": self._iterations}
 
     def load_state_dict(self, state: StateTree) -> None:
@@ -265,6 +306,16 @@ class Epochs:
         The iterator.
     size
         Batches in an epoch, which then begins where the last one ended; None for all that there are.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=2)
+    >>> for _ in range(3):
+    ...     print([batch.data[0].item() for batch in data])
+    [1.0, 2.0]
+    [3.0, 1.0]
+    [2.0, 3.0]
     """
 
     def __init__(self, data: DataSource, size: int | None) -> None:
@@ -298,7 +349,16 @@ class Epochs:
         self._rest = iter(self.data)
 
     def reset(self) -> None:
-        """Do nothing: the next epoch begins where it is to begin."""
+        """Do nothing: the next epoch begins where it is to begin.
+
+        >>> import rebind as mx
+        >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=1)
+        >>> [batch.data[0].item() for batch in data]
+        [1.0]
+        >>> data.reset()
+        >>> [batch.data[0].item() for batch in data]
+        [2.0]
+        """
 
     def state_dict(self) -> StateTree:
         """Return the position in the data and in the epoch."""
@@ -310,7 +370,17 @@ class Epochs:
         return {"data": self.data.state_dict(), "taken": self._taken}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Go back to a position that `state_dict` returned."""
+        """Go back to a position that `state_dict` returned.
+
+        >>> import rebind as mx
+        >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=2)
+        >>> state = data.state_dict()
+        >>> for _ in range(2):
+        ...     print([batch.data[0].item() for batch in data])
+        ...     data.load_state_dict(state)
+        [1.0, 2.0]
+        [1.0, 2.0]
+        """
         saved = cast(EpochsState, state)
         if is_resumable(self.data):
             self.data.load_state_dict(saved["data"])

@@ -38,6 +38,17 @@ class Predictor:
         The names of the parameters that there are; the network's other labels are inputs.
     verbosity
         1 logs what binding took.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 3)), batch_size=2)
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    >>> params = {"fc_weight": mx.nd.ones((1, 3)), "fc_bias": mx.nd.zeros((1,))}
+    >>> predictor = Predictor("predict", net, mx.cpu(), data, params, verbosity=0)
+    >>> predictor.set_params("predict", params, {}, allow_extra=False)
+    >>> predictor.module.predict(data).shape
+    (4, 1)
     """
 
     def __init__(
@@ -68,11 +79,27 @@ class Predictor:
             logging.info("FeedForward.%s: bound to %s in %.3f s", who, _spelled(self.shapes), took)
 
     def fits(self, symbol: Symbol, device: Device, data: DataSource, given: Params) -> bool:
-        """Return whether it would be bound in just this way."""
+        """Return whether it would be bound in just this way.
+
+        >>> import rebind as mx
+        >>> small, large = (mx.io.NDArrayIter(mx.nd.ones((size, 3)), batch_size=size) for size in (2, 8))
+        >>> net = 2 * mx.sym.var("data")
+        >>> predictor = Predictor("predict", net, mx.cpu(), small, {}, verbosity=0)
+        >>> predictor.fits(net, mx.cpu(), small, {}), predictor.fits(net, mx.cpu(), large, {})
+        (True, False)
+        """
         return self._symbol is symbol and self._key == _key(device, data, given)
 
     def check_shapes(self, who: str, data: DataSource) -> None:
-        """Require the shapes that it is bound to."""
+        """Require the shapes that it is bound to.
+
+        >>> import rebind as mx
+        >>> small, large = (mx.io.NDArrayIter(mx.nd.ones((size, 3)), batch_size=size) for size in (2, 8))
+        >>> predictor = Predictor("predict", 2 * mx.sym.var("data"), mx.cpu(), small, {}, verbosity=0)
+        >>> predictor.check_shapes("predict", large)
+        Traceback (most recent call last):
+        rebind.errors.ShapeError: FeedForward.predict: with overwrite=False the shapes must be those of ...
+        """
         if _shapes(data) != self.shapes:
             raise ShapeError(
                 f"FeedForward.{who}: with overwrite=False the shapes must be those of the bound predictor, "

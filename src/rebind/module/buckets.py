@@ -111,7 +111,18 @@ class Buckets:
         return [module for module in self.modules.values() if module is self.default or module.binded]
 
     def others(self) -> list[Module]:
-        """Return the modules that are bound, without the default one."""
+        """Return the modules that are bound, without the default one.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.switch_bucket(5, [("data", (2, 5))])
+        >>> [each.data_shapes[0].shape for each in module.buckets.others()]
+        [(2, 5)]
+        """
         return [module for module in self.bound() if module is not self.default]
 
     def _make(self, key: Hashable, network: Symbol | None = None) -> Module:
@@ -178,7 +189,18 @@ class Buckets:
     # Which bucket is the current one.
 
     def switch(self, key: Hashable, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Make a bucket the current one; bind it if it is new."""
+        """Make a bucket the current one; bind it if it is new.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> module.buckets.switch(5, [("data", (2, 5))])
+        >>> module.buckets.current.data_shapes[0].shape
+        (2, 5)
+        """
         module = self._module(key)
         if not module.binded:
             self._bind(module, key, data_shapes, label_shapes)
@@ -224,7 +246,18 @@ class Buckets:
         self.switch(key, data, labels)
 
     def get_ready(self, batch: Batch) -> Module:
-        """Return the module for a batch that is to come, bound; the current bucket stays current."""
+        """Return the module for a batch that is to come, bound; the current bucket stays current.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> ready = module.buckets.get_ready(mx.io.DataBatch([mx.nd.ones((2, 5))], bucket_key=5))
+        >>> ready.data_shapes[0].shape, module.buckets.current_key
+        ((2, 5), 8)
+        """
         key, current = self.key_of(batch), self.current_key
         if not self._is_bound(key):
             self.switch_to(batch)

@@ -183,7 +183,20 @@ class Chain:
     # A batch.
 
     def forward(self, batch: Batch, is_train: bool) -> None:
-        """Compute the outputs of a batch, module by module."""
+        """Compute the outputs of a batch, module by module.
+
+        >>> import rebind as mx
+        >>> chain = Chain()
+        >>> for _ in range(2):
+        ...     module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
+        ...     chain.links.append(Link(module, takes_labels=False, is_wired=True))
+        >>> chain.bind(Binding(data=[DataDesc("data", (1,))], labels=None, for_training=False))
+        >>> for module in chain.modules:
+        ...     module.init_params()
+        >>> chain.forward(DataBatch([mx.nd.array([3])]), is_train=False)
+        >>> chain.last.get_outputs()[0].item()
+        81.0
+        """
         of_module: AnyBatch = batch
         for i, module in enumerate(self.modules):
             if i:

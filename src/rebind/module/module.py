@@ -100,7 +100,16 @@ class Module(BoundModule):
     # Parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean."""
+        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> module = Module(net, label_names=None)
+        >>> module.bind([("data", (2, 3))])
+        >>> module.init_params(mx.init.One())
+        >>> module.get_params()[0]["fc_weight"].asnumpy().tolist()
+        [[1.0, 1.0, 1.0]]
+        """
         if not self.params_initialized:
             raise StateError("Module.get_params() needs init_params() first")
         return self._parameters.copies()
@@ -110,7 +119,6 @@ class Module(BoundModule):
         return self._parameters.on_first_device()
 
     def unify_devices(self) -> None:
-        """Give all devices the mean of their auxiliary states."""
         self._parameters.unify_devices()
 
     def init_params(
@@ -371,7 +379,6 @@ class Module(BoundModule):
     # A run that is saved.
 
     def run_state(self) -> StateTree:
-        """Return all that training needs to resume: every device's arrays, and the optimizer's states and counts."""
         policy = self._need_policy("run_state()")
         adds_up = self.batches_per_update > 1
         return {
@@ -382,7 +389,6 @@ class Module(BoundModule):
         }
 
     def load_run_state(self, state: StateTree) -> None:
-        """Resume from what `run_state` returned, bound in the same way; on another number of devices too."""
         policy = self._need_policy("load_run_state()")
         self.load_arrays_state(state)
         self._parameters.load_gradient_state(cast(ModuleState, state)["gradients"])

@@ -21,7 +21,7 @@ __all__ = ["OldNames"]
 class OldNames:
     """Names such as ``module._exec_group`` and ``module._arg_params``; nothing in rebind uses them.
 
-    They are public in fact, and promised. A subclass has the parts that they lead to.
+    Programs of MXNet's time do, so that they are public in fact and stay. A subclass has the objects that they lead to.
 
     >>> import rebind as mx
     >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=mx.cpu(1))._context
@@ -30,17 +30,40 @@ class OldNames:
 
     @property
     def parameters(self) -> Parameters:
-        """The owner of the parameters."""
+        """The owner of the parameters.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> mx.mod.Module(net, label_names=None).parameters.names
+        ['fc_weight', 'fc_bias']
+        """
         raise NotImplementedError
 
     @property
     def executors(self) -> DataParallelExecutorGroup | None:
-        """The executors, one for each device; None before `bind`."""
+        """The executors, one for each device; None before `bind`.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+        >>> module.bind([("data", (4, 3))])
+        >>> [exe.arg_dict["data"].shape for exe in module.executors.execs]
+        [(2, 3), (2, 3)]
+        """
         raise NotImplementedError
 
     @property
     def policy(self) -> UpdatePolicy | None:
-        """What updates the parameters; None before `init_optimizer`."""
+        """What updates the parameters; None before `init_optimizer`.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (4, 3))])
+        >>> module.init_params()
+        >>> module.init_optimizer(kvstore=None)
+        >>> type(module.policy).__name__, module.policy.on_store
+        ('LocalUpdate', False)
+        """
         raise NotImplementedError
 
     @property

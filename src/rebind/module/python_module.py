@@ -103,7 +103,6 @@ class PythonModule(BaseModule):
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
-        """Names and shapes of the outputs; None before `bind`."""
         return self._output_shapes
 
     def bind(
@@ -186,7 +185,6 @@ class PythonModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Do nothing: there are no parameters."""
         self.params_initialized = True
 
     def init_optimizer(
@@ -196,7 +194,6 @@ class PythonModule(BaseModule):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Do nothing: there are no parameters."""
         self.optimizer_initialized = True
 
     def optimizers(self) -> list[Optimizer]:

@@ -223,7 +223,7 @@ class Steps:
         raise self._undefined("trained_params()")
 
     def unify_devices(self) -> None:
-        """Make the devices agree on what each has learned by itself, at the end of an epoch."""
+        """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
     # Updates.
 
@@ -397,7 +397,7 @@ class Steps:
         raise self._undefined("run_state(), for fit(checkpoint=...)")
 
     def load_run_state(self, state: StateTree) -> None:
-        """Resume from what `run_state` returned."""
+        """Resume from what `run_state` returned, bound in the same way; on another number of devices too."""
         raise self._undefined("load_run_state(), for fit(checkpoint=...)")
 
     def _need_params(self, who: str) -> None:

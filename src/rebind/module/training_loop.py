@@ -214,7 +214,20 @@ class TrainingLoop:
         return nonempty(batches, epoch, self.position.batch)
 
     def train_batch(self, batch: AnyBatch) -> None:
-        """Learn from one batch, and measure it."""
+        """Learn from one batch, and measure it.
+
+        >>> import rebind as mx
+        >>> class Measured(TrainingLoop):
+        ...     def train_batch(self, batch):
+        ...         super().train_batch(batch)
+        ...         print(self.metric.get())
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 1, label_name="label")
+        >>> history = Measured(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()
+        ('mse', 0.0)
+        ('mse', 2.0)
+        """
         module, monitor = self.module, self.settings.monitor
         if monitor is not None:
             monitor.tic()
@@ -228,7 +241,21 @@ class TrainingLoop:
             monitor.toc_print()
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the batches that wait."""
+        """Update the parameters by the gradients of the batches that wait.
+
+        >>> import rebind as mx
+        >>> class Counting(TrainingLoop):
+        ...     def update(self):
+        ...         print("update after", self.waiting, "batches")
+        ...         super().update()
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((3,)), mx.nd.ones((3,)), 1, label_name="label")
+        >>> settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=1, accumulate=2)
+        >>> history = Counting(module, settings).run()
+        update after 2 batches
+        update after 1 batches
+        """
         self.module.update()
         if self.settings.accumulate > 1:
             self.module.clear_gradients()

@@ -116,7 +116,26 @@ class TrainingRun:
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
 
     def save(self, position: Position, *, stopped: bool = False) -> None:
-        """Write the run as it is, if that is due."""
+        """Write the run as it is, if that is due.
+
+        >>> import os, tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(f"{folder}/net", every_n_epochs=2)
+        ...     run = TrainingRun(
+        ...         checkpoint,
+        ...         mx.mod.PythonLossModule(),
+        ...         [],
+        ...         None,
+        ...         mx.metric.create("mse"),
+        ...         {},
+        ...         [],
+        ...         last_epoch=3,
+        ...     )
+        ...     for epoch in 1, 2, 3:  # the last one is always saved
+        ...         run.save(Position(epoch, batch=0))
+        ...     sorted(os.listdir(folder))
+        ['net-0002-000000.run', 'net-0003-000000.run']
+        """
         if stopped or self.checkpoint.is_due(position, self.last_epoch):
             path = self.checkpoint.save(position, self._state(stopped))
             self.module.logger.info('Saved the run to "%s"', path)
@@ -153,6 +172,26 @@ class TrainingRun:
         ------
         StateError
             When the checkpoint is of another network or another set of callbacks.
+
+        Examples
+        --------
+        >>> import tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for history in {"train": {"mse": [0.5]}}, {}:  # before a kill, and after
+        ...         run = TrainingRun(
+        ...             Checkpoint(f"{folder}/net"),
+        ...             mx.mod.PythonLossModule(),
+        ...             [],
+        ...             None,
+        ...             mx.metric.create("mse"),
+        ...             history,
+        ...             [],
+        ...             last_epoch=3,
+        ...         )
+        ...         found = run.restore()
+        ...         run.save(Position(epoch=1, batch=0))
+        >>> found, history
+        ((Position(epoch=1, batch=0), False), {'train': {'mse': [0.5]}})
         """
         found = self.checkpoint.newest()
         if found is None:
