@@ -49,9 +49,11 @@ class Progress:
 
     Examples
     --------
-    >>> with Progress(epochs=1, wanted=False) as bar:
-    ...     bar.begin_epoch(0, [])
-    ...     bar.end_epoch()
+    >>> import contextlib, io
+    >>> with contextlib.redirect_stderr(io.StringIO()) as terminal, Progress(epochs=1, wanted=True) as bar:
+    ...     bar.begin_epoch(0, data=range(10))
+    >>> "Epoch 0" in terminal.getvalue(), "0/10" in terminal.getvalue()
+    (True, True)
     """
 
     def __init__(self, epochs: int, wanted: bool | None) -> None:
@@ -74,11 +76,7 @@ class Progress:
         self._stack.close()
 
     def begin_epoch(self, epoch: int, data: object) -> None:
-        """Start over for an epoch of `data`.
-
-        >>> with Progress(epochs=1, wanted=False) as bar:  # wanted=True draws
-        ...     bar.begin_epoch(0, data=range(10))
-        """
+        """Start over for an epoch of `data`."""
         if not self._active:
             return
         self._seen = self._samples = 0
@@ -89,7 +87,22 @@ class Progress:
         self._bar.update(self._task, completed=0, total=self._batches, description=f"Epoch {epoch}")
 
     def advance(self, batch: HasData | Sequence[HasData], metric: Figures) -> None:
-        """Count one batch."""
+        """Count one batch.
+
+        >>> import contextlib, io
+        >>> from types import SimpleNamespace
+        >>> batch = SimpleNamespace(data=[SimpleNamespace(shape=(8, 3))])
+        >>> metric = SimpleNamespace(get_global_name_value=lambda: [("loss", 0.5)])
+        >>> with (
+        ...     contextlib.redirect_stderr(io.StringIO()) as terminal,
+        ...     Progress(epochs=1, wanted=True) as bar,
+        ... ):
+        ...     bar.begin_epoch(0, data=[batch])
+        ...     bar.advance(batch, metric)
+        ...     bar.end_epoch()
+        >>> "1/1" in terminal.getvalue()
+        True
+        """
         if not self._active:
             return
         self._seen += 1

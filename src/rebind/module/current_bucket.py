@@ -268,7 +268,21 @@ class CurrentBucket(OldNames, BaseModule):
         self._all.default.save_optimizer_states(fname)
 
     def load_optimizer_states(self, fname: str) -> None:
-        """Read the optimizer's states from a file."""
+        """Read the optimizer's states from a file.
+
+        >>> import tempfile, rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1) * mx.sym.var("w", shape=(1,)), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (1, 8))])
+        >>> module.set_params({"w": mx.nd.ones((1,))}, {})
+        >>> module.init_optimizer(optimizer="adam")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.save_optimizer_states(f"{folder}/net.states")
+        ...     module.load_optimizer_states(f"{folder}/net.states")
+        >>> type(module.optimizers()[0]).__name__
+        'Adam'
+        """
         self._need_optimizer("load_optimizer_states()")
         self._all.default.load_optimizer_states(fname)
 

@@ -327,7 +327,17 @@ class Module(BoundModule):
     def save_checkpoint(
         self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
     ) -> None:
-        """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all."""
+        """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all.
+
+        >>> import os, tempfile, rebind as mx
+        >>> module = Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1), label_names=None)
+        >>> module.bind([("data", (2, 3))])
+        >>> module.init_params()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.save_checkpoint(f"{folder}/net", 10)
+        ...     sorted(os.listdir(folder))
+        ['net-0010.params', 'net-symbol.json']
+        """
         if not self.params_initialized:
             raise StateError("Module.save_checkpoint() needs init_params() first")
         if save_optimizer_states:

@@ -377,7 +377,14 @@ class Parameters:
         return self._trained
 
     def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
-        """Return the gradients of all parameters, to save those that are being added up over batches."""
+        """Return the gradients of all parameters, to save those that are being added up over batches.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.parameters.gradient_state()[0][0].item()
+        0.0
+        """
         return self._bound().grad_arrays
 
     def load_gradient_state(self, saved: Sequence[Sequence[NDArray | None]] | None) -> None:

@@ -141,7 +141,14 @@ class TrainingRun:
             self.module.logger.info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
-        """Return the batches of the epoch that begins, or the rest of the one in whose middle the run resumes."""
+        """Return the batches of the epoch that begins, or the rest of the one in whose middle the run resumes.
+
+        >>> import rebind as mx
+        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
+        >>> run = TrainingRun(Checkpoint("net"), module, data, None, mx.metric.create("mse"), {}, [], 3)
+        >>> run.batches() is data  # it did not resume within an epoch
+        True
+        """
         rest, self._rest = self._rest, None
         return self.train_data if rest is None else rest
 

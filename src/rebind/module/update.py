@@ -35,7 +35,12 @@ class LossScaling(Protocol):
 
     @property
     def loss_scale(self) -> float:
-        """The scale of the gradients at hand."""
+        """The scale of the gradients at hand.
+
+        >>> from rebind.contrib.amp import LossScaler
+        >>> LossScaler().loss_scale
+        65536.0
+        """
 
     def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
         """Return a network with scaled gradients; without `outputs`, those that begin in it only."""
@@ -46,13 +51,32 @@ class LossScaling(Protocol):
         gradients: Sequence[Sequence[NDArray]],
         apply: Callable[[], None],
     ) -> bool:
-        """Call `apply`, which updates by the optimizers, if all gradients are finite; return whether they were."""
+        """Call `apply`, which updates by the optimizers, if all gradients are finite; return whether they were.
+
+        >>> import rebind as mx
+        >>> scaler = mx.contrib.amp.LossScaler()
+        >>> scaler.update([], [[mx.nd.array([float("inf")])]], apply=lambda: print("never called"))
+        False
+        """
 
     def unscale(self, gradients: Sequence[Sequence[NDArray]]) -> None:
-        """Divide gradients by the scale."""
+        """Divide gradients by the scale.
+
+        >>> import rebind as mx
+        >>> scaler, gradient = mx.contrib.amp.LossScaler(), mx.nd.array([65536])
+        >>> scaler.unscale([[gradient]])
+        >>> gradient.item()
+        1.0
+        """
 
     def has_overflow(self, params: Iterable[NDArray | Sequence[NDArray]]) -> bool:
-        """Return whether gradients are not all finite, and change the scale accordingly."""
+        """Return whether gradients are not all finite, and change the scale accordingly.
+
+        >>> import rebind as mx
+        >>> scaler = mx.contrib.amp.LossScaler()
+        >>> scaler.has_overflow([mx.nd.array([float("inf")])]), scaler.loss_scale
+        (True, 32768.0)
+        """
 
     def state_dict(self) -> StateTree:
         """Return the scale and the counts."""
