@@ -11,7 +11,7 @@ import pytest
 import rebind as mx
 from rebind import nd
 from rebind.io import DataBatch, DataDesc, NDArrayIter
-from rebind.progress import Progress, _number_of_batches, _rows, _rows_axis
+from rebind.progress import Progress, _batch_axis, _num_samples, _number_of_batches
 
 SCRIPT = """
 import logging, sys, time
@@ -108,7 +108,7 @@ def test_number_of_batches(data, batches):
 
 
 @pytest.mark.parametrize(
-    ("batch", "axis", "rows"),
+    ("batch", "axis", "samples"),
     [
         (DataBatch([nd.ones((4, 2))], pad=1), 0, 3),
         (DataBatch([nd.ones((4, 2))]), 1, 2),
@@ -116,15 +116,15 @@ def test_number_of_batches(data, batches):
         (DataBatch([nd.ones((4,))]), 1, 0),
     ],
 )
-def test_rows(batch, axis, rows):
-    assert _rows(batch, axis) == rows
+def test_samples(batch, axis, samples):
+    assert _num_samples(batch, axis) == samples
 
 
-def test_rows_are_counted_along_the_batch_axis():
+def test_samples_are_counted_along_the_batch_axis():
     class Steps:
         provide_data = [DataDesc("data", (5, 8), layout="TN")]
 
-    assert _rows_axis(Steps()) == 1 and _rows_axis(Generator()) == 0
+    assert _batch_axis(Steps()) == 1 and _batch_axis(Generator()) == 0
 
 
 def test_an_error_gives_the_log_its_stream_back(monkeypatch):

@@ -82,7 +82,7 @@ class Progress:
         self._seen = self._samples = 0
         self._last = self._started = time.monotonic()
         self._batches = _number_of_batches(data) or self._batches
-        self._axis = _rows_axis(data)
+        self._axis = _batch_axis(data)
         # The last figures of the epoch before stay until there are new ones: nothing flickers.
         self._bar.update(self._task, completed=0, total=self._batches, description=f"Epoch {epoch}")
 
@@ -107,7 +107,7 @@ class Progress:
             return
         self._seen += 1
         slices = batch if isinstance(batch, list) else [cast(HasData, batch)]
-        self._samples += sum(_rows(each, self._axis) for each in slices)
+        self._samples += sum(_num_samples(each, self._axis) for each in slices)
         now = time.monotonic()
         if now - self._last < _REFRESH_SECONDS:
             return
@@ -160,7 +160,7 @@ def _make_bar() -> Any:
         TextColumn("{task.fields[values]}", style="cyan"),
         TextColumn("{task.fields[speed]}", style="green"),
         TextColumn("{task.fields[left]}"),
-        console=Console(stderr=True, force_terminal=True),  # it was asked whether there is one
+        console=Console(stderr=True, force_terminal=True),  # _is_wanted() has checked that there is one
         transient=True,
         # Else rich would send what is printed to the terminal, though the user sent it to a file.
         redirect_stdout=sys.stdout.isatty(),
@@ -171,8 +171,8 @@ def _make_bar() -> Any:
 def _handlers_write_above() -> Iterator[None]:
     """Let log lines that go to the terminal pass through the bar, which then redraws itself below them.
 
-    While a bar is shown rich stands in for the standard streams; handlers that took hold of the originals before
-    would write into the middle of it.
+    While a bar is shown, rich replaces the standard streams; handlers that hold the originals would write into the
+    middle of it.
     """
     originals = {id(sys.__stderr__): "stderr", id(sys.__stdout__): "stdout"}
     changed = []
@@ -193,15 +193,15 @@ def _handlers_write_above() -> Iterator[None]:
             handler.setStream(stream)
 
 
-def _rows_axis(data: object) -> int:
+def _batch_axis(data: object) -> int:
     """Return the axis of the first input that counts samples: that of N in its layout."""
     descriptions = getattr(data, "provide_data", None)
     layout = getattr(descriptions[0], "layout", None) if descriptions else None
     return max(layout.find("N"), 0) if layout else 0
 
 
-def _rows(batch: HasData, axis: int) -> int:
-    """Return how many samples a batch holds, without those that only fill it up."""
+def _num_samples(batch: HasData, axis: int) -> int:
+    """Return how many samples a batch holds, without padding."""
     if not batch.data:
         return 0
     shape = batch.data[0].shape
@@ -209,10 +209,10 @@ def _rows(batch: HasData, axis: int) -> int:
 
 
 def _number_of_batches(data: object) -> int | None:
-    with contextlib.suppress(TypeError):  # what wraps an iterator has a length only if that has one
+    with contextlib.suppress(TypeError):  # a wrapper has a length only if its iterator has one
         return len(cast(Sized, data))
-    rows, batch_size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
-    if not (isinstance(rows, int) and isinstance(batch_size, int)):  # not made of arrays in memory
+    samples, batch_size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
+    if not (isinstance(samples, int) and isinstance(batch_size, int)):  # not made of arrays in memory
         return None
-    whole, rest = divmod(rows, batch_size)
+    whole, rest = divmod(samples, batch_size)
     return whole + (rest > 0 and getattr(data, "last_batch_handle", None) != "discard")

@@ -1,6 +1,6 @@
 """What the pieces of a training run ask of each other, and of objects that a user brings along.
 
-A batch, a data source or a metric of one's own need not derive from a class of rebind: it needs these attributes.
+A user's own batch, data source or metric need not derive from a class of rebind: it needs these attributes.
 
 >>> from types import SimpleNamespace
 >>> is_resumable(SimpleNamespace(state_dict=dict, load_state_dict=print)), is_resumable(print)
@@ -37,7 +37,7 @@ __all__ = [
 #: An array that a user gives: an NDArray, or what NumPy makes an array of.
 ArrayLike: TypeAlias = "NDArray | np.ndarray | Sequence[float]"
 
-#: The labels of a batch; or, already cut, a list of them for each device.
+#: The labels of a batch; or, already sliced, a list of them for each device.
 Labels: TypeAlias = "Sequence[ArrayLike] | Sequence[Sequence[ArrayLike]]"
 
 #: A name and a shape; an `io.DataDesc` is one that knows type and layout too.
@@ -192,7 +192,7 @@ class Resumable(Protocol):
 
 
 def is_resumable(found: object) -> TypeGuard[Resumable]:
-    """Return whether something has a state to save and restore; attributes that it hands on count too.
+    """Return whether something has a state to save and restore; attributes that it forwards count too.
 
     >>> is_resumable(print)
     False

@@ -190,7 +190,7 @@ def test_labels_that_only_the_metric_takes():
             (POINTS, CLASSES[:5]),
             {},
             ValueError,
-            r"X and y must have as many rows; got shapes \(22, 3\) and \(5,\)",
+            r"X and y must have equal numbers of rows; got shapes \(22, 3\) and \(5,\)",
         ),
         (([1, 2], CLASSES), {}, TypeError, "X must be an iterator, a NumPy array or an NDArray; got list"),
         ((POINTS, CLASSES, POINTS), {}, TypeError, "eval_data must be an iterator or a pair of arrays"),
@@ -314,7 +314,7 @@ def test_a_size_for_data_without_batches_is_an_error():
         def __iter__(self):
             return iter(())
 
-    with pytest.raises(mx.MXNetError, match="gave no batches in epoch 0"):
+    with pytest.raises(mx.MXNetError, match="yielded no batches in epoch 0"):
         model(epoch_size=3).fit(Empty())
 
 

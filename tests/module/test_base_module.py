@@ -81,7 +81,7 @@ def test_what_is_not_defined_is_named(use, what):
 
     with pytest.raises(mx.MXNetError) as caught:
         use(Empty())
-    assert str(caught.value) == f"Empty: must define {what}; BaseModule only says that it exists"
+    assert str(caught.value) == f"Empty: must define {what}; BaseModule only declares it"
 
 
 def test_read_descs():

@@ -212,7 +212,7 @@ class Once(Plain):
 @pytest.mark.parametrize(
     ("data", "settings", "error", "says"),
     [
-        (Once(), {"num_epoch": 2}, RuntimeError, "fit: train_data gave no batches in epoch 1"),
+        (Once(), {"num_epoch": 2}, RuntimeError, "fit: train_data yielded no batches in epoch 1"),
         (
             POINTS,
             {"num_epoch": 1},

@@ -188,7 +188,7 @@ def test_a_damaged_file_is_passed_over(
     newest = Path(Checkpoint(prefix).path(Checkpoint(prefix).positions()[-1]))
     newest.write_bytes(damage(newest.read_bytes()))
     again, _ = train(Checkpoint(prefix, every_n_batches=2), num_epoch=1)
-    assert "passed over a file" in caplog.text
+    assert "skipped a damaged file" in caplog.text
     assert bytes_of(again) == bytes_of(train(None, num_epoch=1)[0])
 
 
@@ -232,7 +232,7 @@ def test_an_iterator_without_a_state_is_read_up_to_its_position(
                 batch_end_callback=KillAt(*position),
             )
     again, _ = train(Checkpoint(prefix, every_n_batches=2), train_data=Generator())
-    assert "Generator has no state_dict, so that the run resumes by reading" in caplog.text
+    assert "Generator has no state_dict, so the run resumes by reading" in caplog.text
     assert bytes_of(again) == bytes_of(whole)
 
 
@@ -335,7 +335,7 @@ def a_damaged_file(folder: Path) -> None:
         ),
         (lambda _: train(3), MXNetError, "checkpoint must be a path's prefix or a Checkpoint; got 3"),
         (lambda _: train(None, accumulate=0), ParameterError, "accumulate must be >= 1; got 0"),
-        (a_damaged_file, FormatError, "must be a file of a training run, whole"),
+        (a_damaged_file, FormatError, "must be the whole file of a training run"),
     ],
 )
 def test_mistakes_are_named(

@@ -59,13 +59,13 @@ class ExponentialMovingAverage:
         weights = module_of(param).trained_params()
         self.num_update += 1
         decay = self.decay
-        if self.warm_up:
+        if self.warm_up:  # as in TensorFlow's ExponentialMovingAverage with num_updates
             decay = min(decay, (1 + self.num_update) / (10 + self.num_update))
-        if not self.params:
+        if not self.params:  # the average starts from the weights: from zero it would lag behind them
             self.params = {name: value.copy() for name, value in weights.items()}
             return
         averages = [value.tensor for value in self.params.values()]
-        with torch.no_grad():
+        with torch.no_grad():  # average + (1 - decay) * (weight - average), for all in one call
             torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
 
     def state_dict(self) -> StateTree:

@@ -33,7 +33,7 @@ class BatchEndParam(NamedTuple):
     epoch: int
     nbatch: int
     eval_metric: Metric | None
-    locals: Mapping[str, Any] | None  # whatever `fit` is working on: its types are those of the names
+    locals: Mapping[str, Any] | None  # what `fit` is working on; each name has a type of its own
 
 
 class StopTraining(Exception):
@@ -60,7 +60,7 @@ class TrainedModule(Protocol):
 
 
 class EpochEnd(Protocol):
-    """What is called after an epoch."""
+    """A callback for the end of an epoch."""
 
     def __call__(
         self, epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict, /
@@ -91,7 +91,7 @@ def begin_window(metric: Metric) -> None:
     >>> metric.get_name_value(), metric.get_global_name_value()
     ([('loss', 9.0)], [('loss', 5.0)])
     """
-    # What is no EvalMetric of ours may know only the older of the two calls.
+    # A metric that is no EvalMetric of ours may have only the older of the two methods.
     getattr(metric, "reset_local", metric.reset)()
 
 

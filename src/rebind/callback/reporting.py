@@ -50,7 +50,7 @@ class Speedometer:
         Batches from one line to the next.
     auto_reset
         Whether the metric in a line is that of the batches since the last line; otherwise since the epoch began.
-        The figures of the epoch stay right either way.
+        The metric of the whole epoch is right either way.
 
     Examples
     --------
@@ -61,7 +61,9 @@ class Speedometer:
         check_positive(frequent, "Speedometer: frequent")
         self.batch_size = batch_size
         self.frequent = frequent
-        self.init = False
+        self.init = (
+            False  # whether the clock runs: the first batch starts it, so that warming up is not counted
+        )
         self.tic = 0.0
         self.last_count = 0
         self.auto_reset = auto_reset
@@ -88,6 +90,7 @@ class Speedometer:
         first = count - self.frequent if self.auto_reset else 0
         if self.auto_reset:
             begin_window(metric)
+        # MXNet's line, tabs included: there are scripts that parse it.
         logging.info(
             "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(pairs),
             epoch,

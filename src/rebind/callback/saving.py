@@ -41,6 +41,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
     """
     period = max(1, int(period))
 
+    # Epochs count from 0; a file has the number of finished epochs, which is `begin_epoch` to continue.
     def save(epoch: int, symbol: Symbol | None, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)

@@ -13,7 +13,7 @@ __all__ = ["BestCheckpoint", "EarlyStopping"]
 
 
 class _Watch:
-    """Keeps the best value of a validation metric."""
+    """Tracks the best value of a validation metric."""
 
     def __init__(self, monitor: str | None, mode: str, min_delta: float) -> None:
         if mode not in ("max", "min", "auto"):
@@ -36,6 +36,7 @@ class _Watch:
             )
         value = float(values[name])
         larger = self.mode == "max" or (self.mode == "auto" and not _falls(name))
+        # The first number is the best so far; NaN never is, and compares as false to everything.
         gain = -math.inf if math.isnan(value) else math.inf
         if self.best is not None and not math.isnan(value):
             gain = value - self.best if larger else self.best - value
@@ -62,14 +63,14 @@ def _falls(metric: str) -> bool:
 
 
 class EarlyStopping(_Watch):
-    """Ends `fit` when the validation has not become better for some epochs; give it as `eval_end_callback`.
+    """Ends `fit` when the validation has not improved for some epochs; give it as `eval_end_callback`.
 
     Parameters
     ----------
     monitor
         The validation metric to watch; by default the first.
     patience
-        How many epochs in a row may be no better.
+        How many epochs in a row may bring no improvement.
     mode
         ``'max'``: larger is better; ``'min'``: smaller is; ``'auto'`` takes 'min' for losses, errors, entropies and
         perplexities, else 'max'.
@@ -85,7 +86,7 @@ class EarlyStopping(_Watch):
     >>> for epoch in range(3):  # the loss stays where it is
     ...     stopping(BatchEndParam(epoch, 0, metric, None))
     Traceback (most recent call last):
-    rebind.callback.records.StopTraining: The validation was best in epoch 0 (3) and no better in the 2 since.
+    rebind.callback.records.StopTraining: The validation was best in epoch 0 (3) and has not improved in the 2 since.
     """
 
     def __init__(
@@ -104,10 +105,10 @@ class EarlyStopping(_Watch):
         self.waited += 1
         if self.waited >= self.patience:
             raise StopTraining(
-                f"The validation was best in epoch {self.best_epoch} ({self.best:g}) and no better in the "
-                f"{self.waited} since."
+                f"The validation was best in epoch {self.best_epoch} ({self.best:g}) and has not improved in "
+                f"the {self.waited} since."
                 if self.best is not None
-                else f"The validation gave no number in {self.waited} epochs."
+                else f"The validation has yielded no number in {self.waited} epochs."
             )
 
     def state_dict(self) -> StateTree:

@@ -131,14 +131,14 @@ def read_params(path: str) -> tuple[Params, Params]:
     [1.0, 1.0]
     """
     loaded = load(path)
-    if not loaded:
+    if not loaded:  # as in MXNet, no error: a network may have no parameters
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
     if not isinstance(loaded, dict):
         raise FormatError(f"{path}: arrays of a checkpoint must have names; got a list of {len(loaded)}")
     params: dict[str, Params] = {kind: {} for kind in _KINDS}
     for key, value in loaded.items():
-        kind, colon, name = key.partition(":")
+        kind, colon, name = key.partition(":")  # at the first colon: a name may have more
         if not colon or kind not in params:
             raise FormatError(f"{path}: names must begin with 'arg:' or 'aux:'; got {key!r}")
         params[kind][name] = value

@@ -17,7 +17,7 @@ __all__ = ["Checkpoint", "Position"]
 
 
 class Position(NamedTuple):
-    """How far a run is: so many epochs are finished, and so many batches of the next.
+    """How far a run is: the number of finished epochs, and of finished batches of the next.
 
     >>> Position(epoch=2, batch=0) > Position(1, 500)
     True
@@ -39,11 +39,11 @@ class Checkpoint:
     prefix
         Where the files go, and how their names begin; the folder must exist.
     every_n_batches
-        Save the run every so many batches of an epoch; None for not within epochs.
+        Batches from one save to the next within an epoch; None to save only between epochs.
     every_n_epochs
-        Save the run every so many epochs; None for not at their ends. It is always saved after the last epoch.
+        Epochs from one save to the next; None for none. The run is always saved after the last epoch.
     keep
-        How many of the newest files stay; None for all.
+        How many of the newest files to leave; None for all.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Checkpoint:
         return f"{self.prefix}-{position.epoch:04d}-{position.batch:06d}.run"
 
     def positions(self) -> list[Position]:
-        """Return the positions that there are files of, the newest last.
+        """Return the positions of which there are files, the newest last.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -120,6 +120,7 @@ class Checkpoint:
         ...     checkpoint.positions()
         [Position(epoch=3, batch=0), Position(epoch=3, batch=500)]
         """
+        # glob also finds the files of longer prefixes, such as digits-big for digits.
         pattern = re.compile(re.escape(os.path.basename(self.prefix)) + r"-(\d{4,})-(\d{6,})\.run")
         found = []
         for path in glob.glob(glob.escape(self.prefix) + "-*.run"):
@@ -142,7 +143,7 @@ class Checkpoint:
         path = self.path(position)
         with atomic_write(path) as file:
             write_tree(file, state)
-        if self.keep is not None:
+        if self.keep is not None:  # only now that the new file is whole
             for old in self.positions()[: -self.keep]:
                 os.unlink(self.path(old))
         return path
@@ -161,9 +162,9 @@ class Checkpoint:
         ...     checkpoint.newest()
         (Position(epoch=3, batch=0), {'loss': 0.5})
         """
-        for position in reversed(self.positions()):
+        for position in reversed(self.positions()):  # after a damaged file the one before will do
             try:
                 return position, read_tree(self.path(position))
             except FormatError as error:
-                logging.warning("Checkpoint: passed over a file. %s", error)
+                logging.warning("Checkpoint: skipped a damaged file. %s", error)
         return None

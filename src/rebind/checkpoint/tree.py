@@ -1,7 +1,7 @@
 """Trees of arrays, numbers and strings in one file, which holds data and nothing that runs.
 
 A file is a zip archive: ``tree.json`` holds the tree, and refers to the arrays, ``0.npy`` and so on. Every member has a
-checksum, so that a file that is cut short or damaged is known.
+checksum, so that a truncated or damaged file is detected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MARK = "$"
 
 
 class Marked(TypedDict, total=False):
-    """A dict of the file that stands for something else; its kind is under the mark."""
+    """A dict of the file that represents something else; its kind is under the mark."""
 
     items: list[Json]  # of a tuple, or of a dict whose keys are not all strings
     array: int  # the number of the member
@@ -56,11 +56,12 @@ def write_tree(file: IO[bytes], tree: object) -> None:
     """
     arrays: list[np.ndarray] = []
     content = json.dumps({"format": _FORMAT, "tree": _encode(tree, arrays, "state")})
+    # Stored as they are: weights hardly compress, and saving must not hold up training.
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("tree.json", content)
         for i, array in enumerate(arrays):
             buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            np.lib.format.write_array(buffer, array, allow_pickle=False)  # a pickle could run code
             archive.writestr(f"{i}.npy", buffer.getbuffer())
 
 
@@ -84,7 +85,7 @@ def read_tree(path: str) -> Any:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
+            damaged = archive.testzip()  # reads all, before any of it is used
             if damaged is not None:
                 raise FormatError(f"{path}: {damaged} is damaged")
             content = json.loads(archive.read("tree.json"))
@@ -99,7 +100,7 @@ def read_tree(path: str) -> Any:
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"{path}: must be a file of a training run, whole; {error}") from None
+        raise FormatError(f"{path}: must be the whole file of a training run; {error}") from None
 
 
 def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:

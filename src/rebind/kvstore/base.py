@@ -190,7 +190,7 @@ class KVStoreBase:
         )
 
     def _undefined(self, what: str) -> StateError:
-        return StateError(f"{type(self).__name__}: must define {what}; KVStoreBase only says that it exists")
+        return StateError(f"{type(self).__name__}: must define {what}; KVStoreBase only declares it")
 
     # Updating.
 
@@ -225,7 +225,7 @@ class KVStoreBase:
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._updater = updater
 
-    set_updater = _set_updater
+    set_updater = _set_updater  # MXNet's scripts use either name
 
     def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all."""
@@ -260,7 +260,7 @@ class KVStoreBase:
     # Keys.
 
     def _pairs(self, who: str, key: Keys, value: Values) -> list[tuple[Key, list[NDArray]]]:
-        """Return keys with lists of arrays, whichever form both came in."""
+        """Return keys with lists of arrays, whichever form both were given in."""
         if not isinstance(key, (list, tuple)):
             checked = self._checked_key(who, key)
             return [(checked, _arrays(who, checked, value))]
@@ -320,7 +320,7 @@ def create(name: str = "local") -> KVStoreBase:
     if name.lower() not in stores:
         if name.lower() in UNAVAILABLE:
             raise NameLookupError(
-                f"kvstore.create: {name!r} is not there yet; use 'local' or 'device' on one machine"
+                f"kvstore.create: {name!r} is not available yet; use 'local' or 'device' on one machine"
             )
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
     return stores[name](name)

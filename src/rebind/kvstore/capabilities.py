@@ -1,4 +1,4 @@
-"""What key-value stores can do, as data: nothing is read from the name of a store."""
+"""What key-value stores can do, as data: nothing is inferred from the name of a store."""
 
 from __future__ import annotations
 

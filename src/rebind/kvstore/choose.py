@@ -12,7 +12,7 @@ from .base import KVStoreBase, capabilities_of, create
 __all__ = ["choose_store", "has_big_array"]
 
 
-class Sized(Protocol):
+class HasSize(Protocol):
     """An array, as far as its size matters."""
 
     @property
@@ -21,7 +21,7 @@ class Sized(Protocol):
 
 
 def choose_store(
-    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, Sized]
+    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, HasSize]
 ) -> tuple[KVStoreBase | None, bool]:
     """Return the store for a run (or None), and whether it updates the weights.
 
@@ -62,7 +62,7 @@ def choose_store(
     return store, store.capabilities.updates_weights and not sums_only
 
 
-def has_big_array(params: Mapping[str, Sized]) -> bool:
+def has_big_array(params: Mapping[str, HasSize]) -> bool:
     """Return whether an array has more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements.
 
     >>> from types import SimpleNamespace

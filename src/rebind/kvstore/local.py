@@ -61,6 +61,7 @@ class KVStore(KVStoreBase):
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         for k, arrays in pairs:
             self._key_type = type(k)
+            # A copy, as the caller may write into its array; of the first device's, as all hold the same.
             self._values[k] = arrays[0].copyto(arrays[0].device if self._sums_on_device else cpu())
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
@@ -82,13 +83,13 @@ class KVStore(KVStoreBase):
         pairs = self._pairs("push", key, value)
         for k, arrays in pairs:
             self._stored("push", k, arrays)  # nothing changes before all of it fits
-        with pause():
+        with pause():  # autograd is not to record a push
             totals = self._totals(pairs)
         stored = [self._values[k] for k in totals]
         if self._updater is None:
             for target, total in zip(stored, totals.values(), strict=True):
                 total.copyto(target)
-        elif isinstance(self._updater, Updater):
+        elif isinstance(self._updater, Updater):  # takes lists, and updates all weights together
             self._updater(list(totals), list(totals.values()), stored)
         else:
             for k, target in zip(totals, stored, strict=True):
@@ -100,7 +101,9 @@ class KVStore(KVStoreBase):
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
         pairs = self._pairs("pull", key, out)
-        sources = [self._stored("pull", k, arrays) for k, arrays in pairs]
+        sources = [
+            self._stored("pull", k, arrays) for k, arrays in pairs
+        ]  # all checked before the first copy
         for (_, arrays), source in zip(pairs, sources, strict=True):
             for target in arrays:
                 source.copyto(target)
@@ -108,9 +111,9 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
     ) -> None:
-        """Raise an error: it serves sparse storage, which is not there yet."""
+        """Raise an error: it is for sparse storage, which is not supported yet."""
         raise ArgumentError(
-            "KVStore.row_sparse_pull: takes row_sparse arrays, which are not there yet; use pull()"
+            "KVStore.row_sparse_pull: takes row_sparse arrays, which are not supported yet; use pull()"
         )
 
     def _stored(self, who: str, key: Key, arrays: Sequence[NDArray]) -> NDArray:

@@ -1,4 +1,4 @@
-"""`mx.model`: FeedForward, files of checkpoints, and the steps that training loops of one's own are made of."""
+"""`mx.model`: FeedForward, checkpoint files, and the building blocks of custom training loops."""
 
 from ..checkpoint import load_checkpoint, load_params, save_checkpoint
 from ..module import BatchEndParam

@@ -27,7 +27,7 @@ Number = TypeVar("Number", int, "int | None")
 
 
 class NetworkModel:
-    """The half of `FeedForward` that trains and predicts nothing; see there for the constructor's parameters."""
+    """The half of `FeedForward` that holds the network and its values; see there for the constructor's parameters."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class NetworkModel:
         Parameters
         ----------
         initializer
-            Fills them; by default the model's own. One on a variable itself (``var(init=...)``) wins over it.
+            Fills them; by default the model's own. A variable's own initializer (``var(init=...)``) takes precedence.
         overwrite
             Fill those that have a value, too.
         **input_shapes
@@ -100,7 +100,7 @@ class NetworkModel:
 
         Notes
         -----
-        An array whose shape does not fit is made again, with a warning; one that the network does not have is dropped.
+        An array of the wrong shape is initialized again, with a warning; one that the network does not have is dropped.
 
         Examples
         --------
@@ -152,14 +152,15 @@ class NetworkModel:
     def _first_values(
         self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: InitializerSpec
     ) -> ArrayDict:
-        """Return the arrays that there are and fit, and new ones instead of the others."""
+        """Return the existing arrays that fit, and new ones instead of the others."""
         attributes = self.symbol.attr_dict()
         found = {}
         for name, shape in shapes.items():
             value = have.get(name)
             if value is not None and value.shape != shape:
                 warnings.warn(
-                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; it is made again",
+                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; "
+                    "it is initialized again",
                     stacklevel=4,
                 )
                 value = None
@@ -265,16 +266,16 @@ class NetworkModel:
     def load_checkpoint(
         self: Model, prefix: str, epoch: int, overwrite: bool = True, allow_different_arch: bool = False
     ) -> Model:
-        """Take the parameters from a checkpoint's files, and return the model. `begin_epoch` stays as it is.
+        """Load the parameters from a checkpoint's files, and return the model. `begin_epoch` does not change.
 
         Parameters
         ----------
         prefix, epoch
             Name the files.
         overwrite
-            With False a model that has parameters keeps them.
+            With False, a model that has parameters is left as it is.
         allow_different_arch
-            Whether the checkpoint may be of another network, which is taken too then.
+            Whether the checkpoint may hold another network, which then replaces the model's.
 
         Examples
         --------
@@ -288,17 +289,17 @@ class NetworkModel:
         if self.arg_params is not None and not overwrite:
             logging.warning(
                 "FeedForward.load_checkpoint: the model has weights already, so nothing is loaded; "
-                "leave overwrite=False out to take those of %s",
+                "leave out overwrite=False to load those of %s",
                 checkpoint.params_path(prefix, epoch),
             )
             return self
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
-        # Both as they are read from a file: what writing leaves out makes no difference.
+        # Both as they are read from a file, so that what is not written to one makes no difference.
         if symbol.tojson() != load_json(self.symbol.tojson()).tojson():
             if not allow_different_arch:
                 raise ParameterError(
                     f"FeedForward.load_checkpoint: {checkpoint.symbol_path(prefix)} must hold this model's network; it "
-                    "holds another one. Set allow_different_arch=True to take that, too."
+                    "holds another one. Set allow_different_arch=True to load that too."
                 )
             self.symbol = symbol
         self.arg_params, self.aux_params = arg_params, aux_params

@@ -1,4 +1,4 @@
-"""Batches for FeedForward from arrays, and arrays from batches."""
+"""Batches for FeedForward from arrays, and arrays from batches again."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..protocols import ArrayLike, DataSource
 from ..symbol import Symbol
 
 __all__ = [
+    "BatchArrays",
     "Joined",
-    "Rows",
     "Source",
     "axes_of",
     "batches_of",
     "described",
     "join",
-    "rows_of",
+    "unpadded",
     "validation_batches",
 ]
 
 #: An iterator over batches, or an array.
 Source: TypeAlias = DataSource | NDArray | np.ndarray
 #: A batch's array, or a list of several.
-Rows: TypeAlias = np.ndarray | list[np.ndarray]
+BatchArrays: TypeAlias = np.ndarray | list[np.ndarray]
 #: One array, a list of several, or None for none.
-Joined: TypeAlias = Rows | None
+Joined: TypeAlias = BatchArrays | None
 
 
 def batches_of(
@@ -83,9 +83,9 @@ def batches_of(
         y = y if isinstance(y, NDArray) else np.asarray(y)
         if X.shape[:1] != y.shape[:1]:
             raise ShapeError(
-                f"FeedForward.{who}: X and y must have as many rows; got shapes {X.shape} and {y.shape}"
+                f"FeedForward.{who}: X and y must have equal numbers of rows; got shapes {X.shape} and {y.shape}"
             )
-        if len(y.shape) == 2 and y.shape[1] == 1:
+        if len(y.shape) == 2 and y.shape[1] == 1:  # MXNet takes labels as a column too
             y = y.reshape((-1,))
     arguments = symbol.list_arguments()
     return NDArrayIter(
@@ -139,17 +139,17 @@ def described(data: DataSource) -> tuple[list[DataDesc], list[DataDesc]]:
     return read_descs(data.provide_data, "provide_data"), read_descs(labels, "provide_label")
 
 
-def rows_of(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
+def unpadded(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
     """Return a batch's arrays without the `pad` rows that only fill it up.
 
-    >>> rows_of([np.arange(3)], [DataDesc("data", (3,))], pad=1)
+    >>> unpadded([np.arange(3)], [DataDesc("data", (3,))], pad=1)
     [array([0, 1])]
     """
-    rows = []
+    values = []
     for value, axis in zip(arrays or (), axes_of(descs), strict=False):
         value = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
-        rows.append(value.take(range(value.shape[axis] - pad), axis) if pad else value)
-    return rows
+        values.append(value.take(range(value.shape[axis] - pad), axis) if pad else value)
+    return values
 
 
 def axes_of(descs: Sequence[DataDesc]) -> list[int]:
@@ -168,7 +168,7 @@ def join(batches: Sequence[Sequence[np.ndarray]], axes: Sequence[int]) -> Joined
     array([1., 1., 0.])
     """
     joined = [
-        np.concatenate(parts, axis) for parts, axis in zip(zip(*batches, strict=True), axes, strict=False)
+        np.concatenate(pieces, axis) for pieces, axis in zip(zip(*batches, strict=True), axes, strict=False)
     ]
     if not joined:
         return None

@@ -20,7 +20,7 @@ from ..optimizer import Optimizer
 from ..protocols import ArrayLike, DataSource, Logger
 from ..symbol import Symbol
 from .base import NetworkModel
-from .data import Joined, Rows, Source, axes_of, batches_of, described, join, rows_of
+from .data import BatchArrays, Joined, Source, axes_of, batches_of, described, join, unpadded
 from .predictor import Predictor
 from .training import FitRequest, Verbose, train
 
@@ -31,7 +31,7 @@ class FeedForward(NetworkModel):
     """A network with its parameters, which trains on arrays and predicts arrays.
 
     It trains through `Module`; what it adds is that it stays the same object over several calls: `fit` continues from
-    the parameters that are there, `predict` and `score` always use the newest. There is no optimizer between two calls
+    the parameters it has, `predict` and `score` always use the newest. There is no optimizer between two calls
     of `fit`, and what training needs is free after it.
 
     Inputs and labels are what the iterator provides; with arrays the network's ``data`` and ``softmax_label``, or else
@@ -55,9 +55,9 @@ class FeedForward(NetworkModel):
     numpy_batch_size
         The batch size for arrays; what has fewer rows is one batch.
     arg_params, aux_params
-        Parameters and auxiliary states that are there already.
+        Parameters and auxiliary states to start from.
     allow_extra_params
-        Whether to leave names in them that the network does not have out; otherwise prediction refuses them.
+        Whether to leave out names in them that the network does not have; otherwise prediction raises an error.
     begin_epoch
         The number of the first epoch.
     **kwargs
@@ -106,7 +106,7 @@ class FeedForward(NetworkModel):
         lr_decay: str = "batch",
         **settings: Any,
     ) -> History:
-        """Train, from the parameters that are there.
+        """Train, starting from the parameters that the model has.
 
         Parameters
         ----------
@@ -129,14 +129,14 @@ class FeedForward(NetworkModel):
         monitor
             A monitor to install.
         initializer, num_epoch
-            Instead of those of the model.
+            Used instead of the model's.
         force_init
-            Start from the initializer though there are parameters.
+            Start from the initializer even if the model has parameters.
         callbacks
             `callback.BatchCallback` and `callback.EpochCallback` objects.
         verbosity
-            What is logged: 0 nothing, 1 the start and the end, 2 also what happens once and a line for each epoch,
-            3 also each epoch's metrics and time.
+            What is logged: 0 nothing, 1 the start and the end, 2 also one-time events and a line for each epoch, 3 also
+            the metrics and time of each epoch.
         lr_decay
             The learning-rate schedule is asked with the number of updates (``'batch'``) or of finished epochs
             (``'epoch'``).
@@ -237,7 +237,7 @@ class FeedForward(NetworkModel):
         num_batch: int | None = None,
         return_data: bool = False,
         reset: bool = True,
-        callback: Callable[[Rows], object] | None = None,
+        callback: Callable[[BatchArrays], object] | None = None,
         overwrite: bool = True,
         verbosity: int = 0,
     ) -> Joined | tuple[Joined, Joined, Joined]:
@@ -248,19 +248,19 @@ class FeedForward(NetworkModel):
         X
             An iterator, or an array.
         num_batch
-            Stop after so many batches.
+            Stop after this many batches.
         return_data
             Return ``(outputs, data, labels)``; labels are None where there are none.
         reset
             Start the iterator from its beginning.
         callback
-            ``callback(output)`` is called with each batch's rows, a list of arrays if there are several outputs.
+            ``callback(output)`` is called with each batch's outputs: an array, or a list of them if there are several.
             Nothing is collected then, and None is returned.
         overwrite
-            With True the newest weights are used, and shapes may be new. With False the bound predictor is used, with
-            the weights that it has.
+            With True the newest weights are used, and shapes may change. With False the predictor is used as it was
+            bound, with the weights it then had.
         verbosity
-            1 logs what binding took.
+            1 logs how long binding took.
 
         Returns
         -------
@@ -281,8 +281,8 @@ class FeedForward(NetworkModel):
         found = ((outputs, batch) for outputs, _, batch in module.iter_predict(data, num_batch, reset))
         if callback is not None:
             for outputs, _ in found:
-                rows = [output.asnumpy() for output in outputs]
-                callback(rows if len(rows) > 1 else rows[0])
+                arrays = [output.asnumpy() for output in outputs]
+                callback(arrays if len(arrays) > 1 else arrays[0])
             return None
         data_descs, label_descs = described(data)
         predicted, inputs, labels = [], [], []
@@ -290,8 +290,8 @@ class FeedForward(NetworkModel):
             predicted.append([output.asnumpy() for output in outputs])
             if return_data:
                 pad = padding(batch)
-                inputs.append(rows_of(batch.data, data_descs, pad))
-                labels.append(rows_of(labels_of(batch), label_descs, pad))
+                inputs.append(unpadded(batch.data, data_descs, pad))
+                labels.append(unpadded(labels_of(batch), label_descs, pad))
         joined = join(predicted, [max(axis, 0) for axis in module.output_axes()])
         if not return_data:
             return joined
@@ -317,7 +317,7 @@ class FeedForward(NetworkModel):
         eval_metric
             What is measured.
         num_batch
-            Stop after so many batches.
+            Stop after this many batches.
         batch_end_callback
             A function, or a list of functions, for after each batch.
         reset

@@ -43,14 +43,14 @@ class TrainingState:
     ----------
     curr_epoch
         The number of the epoch, from 1; before the first epoch of all it is 0. Training that begins at
-        ``begin_epoch=3`` says 3 before its first epoch and 4 in it, so that it is always the number in the name of the
-        checkpoint's file.
+        ``begin_epoch=3`` has 3 before its first epoch and 4 in it: always the number in the name of the checkpoint's
+        file.
     curr_batch
         Batches of this epoch so far.
     curr_iter
         Batches since the start of `fit`.
     batch_size
-        Rows in a batch.
+        Samples in a batch.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class TrainingState:
 
 
 class Following:
-    """Follows a training run: calls the callbacks, and keeps the model's parameters up to date.
+    """Follows a training run: calls the callbacks, and gives the model its new parameters after each epoch.
 
     It is the first of the run's batch callbacks itself.
 
@@ -145,7 +145,7 @@ class Following:
 
     def __call__(self, record: BatchEndParam) -> None:
         """Count a batch."""
-        self._batches = record.nbatch + 1
+        self._batches = record.nbatch + 1  # `nbatch` is the number of the batch, from 0
         self._iterations += 1
         self._call_batch()
 
@@ -196,7 +196,7 @@ class FollowedLoop(TrainingLoop):
     module: Trainer
 
     def begin_epoch(self, epoch: int) -> None:
-        """Let it note that an epoch begins."""
+        """Begin an epoch, and report it to the follower."""
         super().begin_epoch(epoch)
         self.module.follow_epoch(epoch, self.position.batch)
 
@@ -211,7 +211,7 @@ class Trainer(Module):
     following
         What follows the run.
     lr_decay
-        ``'batch'``, or ``'epoch'`` to ask the schedule with the number of finished epochs.
+        ``'batch'``, or ``'epoch'`` for a schedule that goes by the number of finished epochs.
     **kwargs
         For `Module`.
     """
@@ -232,7 +232,7 @@ class Trainer(Module):
     def _make_optimizer(
         self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]
     ) -> Optimizer:
-        """Make the optimizer; a `rescale_grad` of 0 is as good as none, any other is the user's own."""
+        """Make the optimizer; a `rescale_grad` of 0 counts as none, any other is the user's own."""
         given = settings.optimizer
         if isinstance(given, Optimizer):
             given.rescale_grad = rescale = given.rescale_grad or rescale
@@ -247,7 +247,7 @@ class Trainer(Module):
 
 
 class ScheduleByEpoch:
-    """A schedule that is asked with the number of finished epochs, whatever number of updates it is called with."""
+    """A schedule that goes by the number of finished epochs, whatever number of updates it is called with."""
 
     def __init__(self, schedule: Callable[[int], float], following: Following) -> None:
         self.schedule = schedule
@@ -269,7 +269,7 @@ class AllreduceStore(KVStore):
 
 
 class CountedFromOne:
-    """A batch callback that is given batches' numbers from 1; in all else it is the callback.
+    """Wraps a batch callback so that it sees batches numbered from 1; it is otherwise the callback itself.
 
     >>> counted = CountedFromOne(lambda record: print(record.nbatch))
     >>> counted(BatchEndParam(epoch=0, nbatch=0, eval_metric=None, locals=None))
@@ -287,6 +287,7 @@ class CountedFromOne:
         )
 
     def __getattr__(self, name: str) -> Any:
+        # So that a callback with a state is saved with the run, though it is wrapped.
         return getattr(self._callback, name)
 
 
@@ -325,23 +326,24 @@ class Epochs:
         self._rest: Iterator[Batch] = iter(data)
 
     def __getattr__(self, name: str) -> Any:
+        # What `fit` and the progress bar ask of an iterator: shapes, batch size, number of samples.
         return getattr(self.data, name)
 
     def __len__(self) -> int:
         return len(cast(Sized, self.data)) if self.size is None else self.size
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield the batches of an epoch; of the rest of it after `load_state_dict`."""
+        """Yield the batches of an epoch; after `load_state_dict`, the rest of it."""
         while self.size is None or self._taken < self.size:
             batch = next(self._rest, None)
             if batch is None:
                 self._start_over()
                 batch = None if self.size is None else next(self._rest, None)
-                if batch is None:  # the end of the epoch; or no batches at all, which `fit` says
+                if batch is None:  # the end of the epoch; or no batches at all, which `fit` reports
                     break
             self._taken += 1
             yield batch
-        self._taken = 0
+        self._taken = 0  # not reached by whoever stops within an epoch: the next loop gets the rest of it
 
     def _start_over(self) -> None:
         if hasattr(self.data, "reset"):

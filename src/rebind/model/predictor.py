@@ -35,9 +35,9 @@ class Predictor:
     data
         An iterator, whose shapes it is bound to.
     given
-        The names of the parameters that there are; the network's other labels are inputs.
+        The parameters that have values; arguments named like labels that are not among them are inputs.
     verbosity
-        1 logs what binding took.
+        1 logs how long binding took.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Predictor:
         return self._symbol is symbol and self._key == _key(device, data, given)
 
     def check_shapes(self, who: str, data: DataSource) -> None:
-        """Require the shapes that it is bound to.
+        """Raise an error unless the shapes are those that it is bound to.
 
         >>> import rebind as mx
         >>> small, large = (mx.io.NDArrayIter(mx.nd.ones((size, 3)), batch_size=size) for size in (2, 8))
@@ -103,7 +103,7 @@ class Predictor:
         if _shapes(data) != self.shapes:
             raise ShapeError(
                 f"FeedForward.{who}: with overwrite=False the shapes must be those of the bound predictor, "
-                f"{_spelled(self.shapes)}; got {_spelled(_shapes(data))}. Leave overwrite=False out to bind again."
+                f"{_spelled(self.shapes)}; got {_spelled(_shapes(data))}. Leave out overwrite=False to bind again."
             )
 
     def set_params(self, who: str, arg_params: Params, aux_params: Params, *, allow_extra: bool) -> None:
@@ -117,7 +117,7 @@ class Predictor:
             if extra and not allow_extra:
                 raise NameLookupError(
                     f"FeedForward.{who}: the network has no {kind} {extra}. "
-                    "Set allow_extra_params=True to leave them out."
+                    "Set allow_extra_params=True to ignore them."
                 )
         self.module.set_params(
             {name: arg_params[name] for name in self.param_names},
@@ -139,6 +139,7 @@ def _shapes(data: DataSource) -> list[tuple]:
 
 
 def _key(device: Device, data: DataSource, given: Params) -> tuple:
+    # Which parameters there are counts too: an argument named like a label is an input only without a value.
     labels = [(desc.name, tuple(desc.shape)) for desc in described(data)[1]]
     return device, _shapes(data), labels, set(given)
 

@@ -1,4 +1,4 @@
-"""The steps of MXNet's training loops, which programs with a loop of their own import; their names are MXNet's."""
+"""The steps of MXNet's training loops, for programs with a loop of their own; their names are MXNet's."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def _initialize_kvstore(
     update_on_kvstore
         Whether the store updates the weights.
     """
+    # Priorities fall: the first layers' weights are the first that the next forward pass needs.
     for i, (name, arrays) in enumerate(zip(param_names, param_arrays, strict=True)):
         kvstore.init(name, arg_params[name])
         if update_on_kvstore:
@@ -114,6 +115,7 @@ def _update_params(
     param_names
         The store's keys; by default the parameters' numbers.
     """
+    # All of a device's updates in one call, in which the optimizer can group them.
     updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
     for i, (weights, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if not (computed := _computed(grads)):

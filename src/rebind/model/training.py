@@ -1,4 +1,4 @@
-"""One call of `FeedForward.fit`: a `Module` that is made for it, trained, and let go."""
+"""One call of `FeedForward.fit`: a `Module` is made, trained and dropped."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["FitRequest", "Verbose", "train"]
 
 _DEFAULT_EPOCHS = 10
 
-# Takes what `Module.fit` logs when nobody is to see it.
+# What `Module.fit` logs goes here at a verbosity below 3.
 _SILENT = logging.Logger("silent", level=logging.CRITICAL + 1)
 
 
 class Verbose:
-    """A logger that leaves out what is beyond a verbosity.
+    """A logger that leaves out messages above a level of verbosity.
 
     >>> from types import SimpleNamespace
     >>> logger = SimpleNamespace(info=lambda message, *arguments: print(message % arguments))
@@ -72,7 +72,7 @@ class FitRequest:
 
 
 def train(model: NetworkModel, request: FitRequest) -> History:
-    """Train a model, which has its new parameters afterwards; return the history."""
+    """Train a model, which then has the new parameters; return the history."""
     log = request.log
     following = Following(
         model,
@@ -84,7 +84,7 @@ def train(model: NetworkModel, request: FitRequest) -> History:
     log(1, "Start training with %s", model.ctx)
     descs, labels = described(data)
     arguments = model.symbol.list_arguments()
-    labels = [desc for desc in labels if desc.name in arguments]  # metrics get the others, too
+    labels = [desc for desc in labels if desc.name in arguments]  # the others are for metrics only
     if request.force_init or model.arg_params is None:
         log(2, "Initializing parameters")
     shapes = {desc.name: tuple(desc.shape) for desc in (*descs, *labels)}

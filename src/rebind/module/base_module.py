@@ -74,7 +74,7 @@ class BaseModule(Evaluation):
         force_init
             With False, parameters that have values stay, with a warning.
         allow_extra
-            Leave names that the module lacks alone.
+            Ignore names that the module lacks.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class BaseModule(Evaluation):
         initializer, arg_params, aux_params, allow_missing, force_init
             The first values of the parameters; see `init_params`.
         force_rebind
-            Bind again though the module is bound.
+            Bind again even if the module is bound.
         begin_epoch, num_epoch
             The first epoch's number, and the number before which to stop. To continue from ``prefix-0003.params``,
             which is written after the third epoch, give ``begin_epoch=3``.
@@ -187,11 +187,11 @@ class BaseModule(Evaluation):
             Whether to draw a bar; by default in a terminal only.
         checkpoint
             Where to save the run: a path's prefix, or a `checkpoint.Checkpoint`. The same call made again after a kill
-            resumes exactly from the newest whole file, within an epoch too; `begin_epoch` counts only when there is
-            none.
+            resumes exactly from the newest whole file, within an epoch too; `begin_epoch` is used only when there
+            is none.
         accumulate
-            Add the gradients of so many batches up before each update; `rescale_grad` is 1 / (batch size x accumulate)
-            then. Batches that are left over at the end of an epoch are an update of their own.
+            Sum the gradients of this many batches before each update; `rescale_grad` is then 1 / (batch size x
+            accumulate). Batches left over at the end of an epoch make an update of their own.
 
         A callback ends the training early by raising `callback.StopTraining`.
 
@@ -232,7 +232,7 @@ class BaseModule(Evaluation):
         return self.training_loop(settings).run()
 
     def training_loop(self, settings: FitSettings) -> TrainingLoop:
-        """Return what `fit` runs; a module that trains in another way overrides steps of it.
+        """Return what `fit` runs; a module that trains in another way returns one with overridden steps.
 
         >>> import rebind as mx
         >>> from rebind.module.training_loop import TrainingLoop

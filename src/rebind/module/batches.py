@@ -1,4 +1,4 @@
-"""Small things about batches and what they come from, for training, measuring and predicting."""
+"""Helpers for batches and data sources, for training, measuring and predicting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
     "AnyBatch",
     "as_callbacks",
     "first",
-    "is_cut",
+    "is_sliced",
     "labels_of",
     "nonempty",
     "padding",
@@ -32,11 +32,11 @@ AnyBatch: TypeAlias = Batch | Sequence[Batch]
 T = TypeVar("T")
 
 
-def is_cut(batch: AnyBatch) -> TypeGuard[Sequence[Batch]]:
+def is_sliced(batch: AnyBatch) -> TypeGuard[Sequence[Batch]]:
     """Return whether this is a list with a batch for each device; a batch itself may be a tuple that has `data`.
 
     >>> from rebind.io import DataBatch
-    >>> is_cut(DataBatch([])), is_cut([DataBatch([]), DataBatch([])])
+    >>> is_sliced(DataBatch([])), is_sliced([DataBatch([]), DataBatch([])])
     (False, True)
     """
     return isinstance(batch, (list, tuple)) and not hasattr(batch, "data")
@@ -49,7 +49,7 @@ def whole(batch: AnyBatch) -> Batch | None:
     >>> whole([DataBatch([]), DataBatch([])]) is None
     True
     """
-    return None if is_cut(batch) else cast(Batch, batch)
+    return None if is_sliced(batch) else cast(Batch, batch)
 
 
 def labels_of(batch: Batch) -> Sequence[NDArray]:
@@ -88,7 +88,7 @@ def rewind(data: Iterable[Batch]) -> None:
 
 
 def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[T]:
-    """Yield the rest of an epoch's batches from number `resumed_at`; an error when the epoch has none at all.
+    """Yield the rest of an epoch's batches from number `resumed_at`; an error when the epoch has none.
 
     >>> list(nonempty("ab", epoch=0))
     ['a', 'b']
@@ -98,7 +98,7 @@ def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[
         found = True
         yield batch
     if not found:
-        raise StateError(f"fit: train_data gave no batches in epoch {epoch}; does its reset() start over?")
+        raise StateError(f"fit: train_data yielded no batches in epoch {epoch}; does its reset() start over?")
 
 
 def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
@@ -137,14 +137,15 @@ def without_padding(value: NDArray | Sequence[float], pad: int, axis: int) -> ND
     value = value if isinstance(value, NDArray) else array(value)
     if not pad or axis < 0:
         return value.copy()
+    # A view would change with the next forward, which writes into the same memory.
     rows = value.tensor.narrow(axis, 0, value.shape[axis] - pad)
     return NDArray(rows.clone(memory_format=torch.contiguous_format), value.device)
 
 
-def made_up_descs(count: int) -> list[DataDesc]:
+def placeholder_descs(count: int) -> list[DataDesc]:
     """Return descriptions for labels of which nothing is known.
 
-    >>> made_up_descs(2)[1].name
+    >>> placeholder_descs(2)[1].name
     'label1'
     """
     return [DataDesc(f"label{i}", ()) for i in range(count)]

@@ -33,7 +33,7 @@ __all__ = ["BoundModule"]
 class BoundModule(OldNames, BaseModule):
     """A network on its devices: the half of `Module` that binds and computes; see there for the parameters.
 
-    It is put together of `Parameters`, which owns the values, and the executors, which compute.
+    It is composed of `Parameters`, which owns the values, and the executors, which compute.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class BoundModule(OldNames, BaseModule):
 
     @property
     def binded(self) -> bool:
-        """Whether shapes are fixed and memory is taken. Setting it to False frees the memory; parameters stay."""
+        """Whether shapes are fixed and memory is allocated. Setting it to False frees the memory; parameters stay."""
         return self._group is not None
 
     @binded.setter
@@ -187,7 +187,7 @@ class BoundModule(OldNames, BaseModule):
         grad_req: GradReqs = "write",
         **_: object,
     ) -> None:
-        """Fix the shapes and take memory. Parameters and an optimizer that are there stay.
+        """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
 
         Parameters
         ----------
@@ -231,6 +231,7 @@ class BoundModule(OldNames, BaseModule):
             if self.loss_scaler is None:
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
+        # All that can fail is done: a bind that fails leaves the module as it was.
         self._parameters.attach(group, shared=shared_module is not None)
         self._group, self.binding = group, binding
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
@@ -285,7 +286,7 @@ class BoundModule(OldNames, BaseModule):
             )
 
     def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
-        """Check that what is described is what the module takes: nothing is left at zero, or out, in silence."""
+        """Check that the names are the module's: no input may silently stay zero, and none may be dropped."""
         names = [desc.name for desc in data]
         if sorted(names) != sorted(self._data_names):
             raise ParameterError(
@@ -296,8 +297,8 @@ class BoundModule(OldNames, BaseModule):
         names = [desc.name for desc in labels]
         arguments = self._symbol.list_arguments()
         missing = [name for name in self._label_names if name in arguments and name not in names]
-        strange = [name for name in names if name in arguments and name not in self._label_names]
-        if missing or strange:
+        unknown = [name for name in names if name in arguments and name not in self._label_names]
+        if missing or unknown:
             raise ParameterError(
                 f"Module.bind: label_shapes must describe the labels {self._label_names}; got {names}. Give them "
                 "the same names in the iterator (label_name=...) and the module (label_names=[...])."
@@ -306,7 +307,7 @@ class BoundModule(OldNames, BaseModule):
     def _warn_bound(self, group: DataParallelExecutorGroup, asked: Binding) -> None:
         have = [*group.data_shapes, *(group.label_shapes or ())]
         wanted = [*asked.data, *(asked.labels or ())]
-        shapes = f"; it is bound to {have}, and asked for were {wanted}" if have != wanted else ""
+        shapes = f"; it is bound to {have}, and was asked for {wanted}" if have != wanted else ""
         warnings.warn(
             f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind again.",
             stacklevel=3,
@@ -347,7 +348,7 @@ class BoundModule(OldNames, BaseModule):
         Parameters
         ----------
         data_batch
-            Anything with `data` and `label`; or a list of those, already cut, one for each device.
+            Anything with `data` and `label`; or a list of those, already sliced, one for each device.
         is_train
             The mode; None means `for_training`.
 
@@ -368,7 +369,7 @@ class BoundModule(OldNames, BaseModule):
         group.forward(data_batch, is_train)
 
     def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
-        """Change to the shapes of a batch, if they are others than the last one's."""
+        """Change to the shapes of a batch if they differ from the last one's."""
         if not hasattr(batch, "data"):
             raise ArgumentError(
                 f"Module.forward: a batch must have data, a list of arrays; got {type(batch).__name__}"

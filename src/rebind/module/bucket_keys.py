@@ -13,6 +13,7 @@ from ..ndarray import array, load, save
 
 __all__ = ["read_keys", "write_keys"]
 
+#: What MXNet can read: it stores the keys in an array of this type.
 _INT32 = range(-(2**31), 2**31)
 
 
@@ -38,6 +39,7 @@ def write_keys(path: str, keys: Sequence[Hashable]) -> None:
                 "BucketingModule.save_checkpoint: a bucket's key must be a number, a string or a tuple of those to be "
                 f"saved; got {key!r}"
             )
+    # Tuples go into one array, a row for each, and so must be of one length.
     if all(map(_is_int32, keys)) or (
         all(isinstance(key, tuple) and key and all(map(_is_int32, key)) for key in keys)
         and len({len(key) for key in keys if isinstance(key, tuple)}) == 1
@@ -45,7 +47,7 @@ def write_keys(path: str, keys: Sequence[Hashable]) -> None:
         save(path, [array(np.array(keys, dtype=np.int32), dtype="int32")])
         return
     with atomic_write(path) as file:
-        file.write(json.dumps({"buckets": keys}, default=int).encode())
+        file.write(json.dumps({"buckets": keys}, default=int).encode())  # NumPy's integers are no JSON
 
 
 def read_keys(path: str) -> list[Hashable]:
@@ -64,6 +66,7 @@ def read_keys(path: str) -> list[Hashable]:
     ...     read_keys(f"{folder}/net.buckets")
     [('short', 5), ('long', 50)]
     """
+    # The two forms differ in their first byte: MXNet's files of arrays do not begin with a brace.
     with open(path, "rb") as file:
         start = file.read(1)
         if start == b"{":
@@ -78,6 +81,7 @@ def read_keys(path: str) -> list[Hashable]:
 
 
 def _is_int32(key: object) -> bool:
+    # True is an int to Python, but would come back as 1.
     return isinstance(key, (int, np.integer)) and not isinstance(key, bool) and int(key) in _INT32
 
 
@@ -88,4 +92,5 @@ def _is_plain(key: object) -> bool:
 
 
 def _as_key(value: object) -> Hashable:
+    # JSON and arrays have no tuples; a key must be one to be hashable.
     return tuple(map(_as_key, value)) if isinstance(value, list) else value

@@ -33,11 +33,11 @@ class BucketingModule(CurrentBucket):
     """Networks for inputs of several lengths (or kinds), which share parameters and optimizer.
 
     `bucket_key` of a batch names the network it is for. A network is made when its first batch comes, bound once,
-    and stays. All work on the very arrays of the default bucket's parameters and gradients, so that its network must
-    have every parameter; others may have fewer. A batch without a `bucket_key` is for the default bucket.
+    and stays. All use the arrays of the default bucket's parameters and gradients, so its network must have every
+    parameter; others may have fewer. A batch without a `bucket_key` is for the default bucket.
 
-    What a network computes is freed as soon as another bucket's turn comes, outputs too unless somebody holds them: the
-    memory taken is that of the largest bucket, and besides it only each bucket's own inputs, labels and states.
+    What a network computes is freed as soon as another bucket takes its turn, outputs too unless something holds them:
+    the memory taken is that of the largest bucket, plus each bucket's own inputs, labels and states.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ class BucketingModule(CurrentBucket):
     logger
         Where messages go.
     context
-        A device or a list of devices; each then computes its part of a batch.
+        A device or a list of devices; each then computes its slice of a batch.
     work_load_list
         The share of each device.
     fixed_param_names
         Parameters that are not trained.
     state_names
-        Inputs that keep their values from batch to batch.
+        Inputs whose values carry over from batch to batch.
     group2ctxs
         The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
     compression_params
-        How gradients are compressed on the way between machines.
+        How gradients are compressed between machines.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class BucketingModule(CurrentBucket):
         Parameters
         ----------
         force_rebind
-            Bind again, and forget what is bound for other buckets.
+            Bind again, and drop what is bound for other buckets.
         grad_req
             One word or a dict; a list would have to fit every bucket's arguments.
         """
@@ -230,6 +230,7 @@ class BucketingModule(CurrentBucket):
         return self._updated.scaled_gradients()
 
     def clear_gradients(self) -> None:
+        # The parameters' gradients are the default bucket's; those of the inputs each bucket has for itself.
         self._bound("clear_gradients()").clear_gradients()
         self.buckets.default.clear_gradients()
 

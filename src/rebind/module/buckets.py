@@ -17,7 +17,7 @@ from ..protocols import Batch, Logger
 from ..scope import NameManager
 from ..shapes import HasShape
 from ..symbol import Symbol
-from .batches import AnyBatch, is_cut, labels_of
+from .batches import AnyBatch, is_sliced, labels_of
 from .descs import Shapes
 from .module import Module
 from .parameters import copy_across
@@ -127,6 +127,7 @@ class Buckets:
 
     def _make(self, key: Hashable, network: Symbol | None = None) -> Module:
         """Return a bucket's module, not bound; `network` replaces the one that the user's function gives."""
+        # Automatic names start over, so that a layer without a name has the same parameters in every bucket.
         with NameManager():
             made = self.network_of(key)
         if not isinstance(made, (tuple, list)) or len(made) != 3:
@@ -157,7 +158,7 @@ class Buckets:
             self.modules[key] = self._make(key, network)
 
     def forget(self) -> None:
-        """Free what is bound for other buckets than the default one; networks from files stay.
+        """Drop what is bound for buckets other than the default one; networks from files stay.
 
         >>> import rebind as mx
         >>> def network(length):
@@ -228,7 +229,7 @@ class Buckets:
         if module is not None and module.binded and (_labels_of_binding(module) or not has_labels):
             self._make_current(key)
             return
-        if is_cut(batch):
+        if is_sliced(batch):
             raise ArgumentError(
                 f"BucketingModule: the first batch of a bucket must be whole; got a list of {len(batch)} for {key!r}"
             )
@@ -274,7 +275,7 @@ class Buckets:
         >>> buckets.key_of(mx.io.DataBatch([], bucket_key=5)), buckets.key_of(mx.io.DataBatch([]))
         (5, 8)
         """
-        one: AnyBatch = batch[0] if is_cut(batch) else batch
+        one: AnyBatch = batch[0] if is_sliced(batch) else batch
         key = getattr(one, "bucket_key", None)
         return self.default_key if key is None else key
 
@@ -283,6 +284,7 @@ class Buckets:
 
     def _make_current(self, key: Hashable) -> None:
         if key != self.current_key:
+            # No backward can follow for the old batch; so the memory is that of the largest bucket, not of all.
             self.current.release()
             self.current_key = key
 
@@ -296,7 +298,7 @@ class Buckets:
         if binding is None or not default.params_initialized:
             raise StateError("BucketingModule.switch_bucket() to a new bucket needs init_params() first")
         if missing := module.parameters.missing_from(default.parameters):
-            self.modules.pop(key)
+            self.modules.pop(key)  # the next batch asks for the network again, and fails in the same way
             raise ParameterError(
                 f"BucketingModule: the network of the default bucket, {self.default_key!r}, must have all "
                 f"parameters; that of {key!r} has also {', '.join(map(repr, missing))}"
@@ -359,6 +361,7 @@ class Buckets:
         self._make_current(self.default_key)
 
     def _has_own_states(self, group: DataParallelExecutorGroup) -> bool:
+        # States of one shape share memory with the default bucket's, in arrays of their own: compare addresses.
         shared = self.default.executors
         assert shared is not None  # no other bucket is bound without it
         of_default = {array.tensor.data_ptr() for arrays in shared.state_arrays for array in arrays}

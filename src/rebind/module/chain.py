@@ -1,4 +1,4 @@
-"""`Chain`: modules that feed each other; the part of `SequentialModule` that connects them."""
+"""`Chain`: modules that feed each other; the half of `SequentialModule` that connects them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Chain:
         return self.links[-1].module
 
     def check_names(self) -> None:
-        """Check that no two modules have a parameter of one name, as far as their names are known beforehand.
+        """Check that no two modules have a parameter of the same name, as far as names are known before `init_params`.
 
         >>> import rebind as mx
         >>> chain, net = Chain(), mx.sym.var("data") * mx.sym.var("w")
@@ -99,7 +99,7 @@ class Chain:
 
     # Shapes.
 
-    def bind(self, asked: Binding) -> None:
+    def bind(self, binding: Binding) -> None:
         """Bind all modules, each to the shapes of the outputs of the one before.
 
         >>> import rebind as mx
@@ -114,12 +114,12 @@ class Chain:
         """
         self._share_loss_scaler()
         for i in range(len(self.links)):
-            given = self.links[i - 1].module.output_descs() if i else asked.data
-            self._bind_link(i, self._wired(i, given), asked)
+            given = self.links[i - 1].module.output_descs() if i else binding.data
+            self._bind_link(i, self._wired(i, given), binding)
 
-    def _bind_link(self, i: int, data: list[DataDesc], asked: Binding) -> None:
+    def _bind_link(self, i: int, data: list[DataDesc], binding: Binding) -> None:
         link = self.links[i]
-        if asked.labels and asked.for_training and not link.takes_labels:
+        if binding.labels and binding.for_training and not link.takes_labels:
             self._warn_of_labels(i)
         names, given = list(link.module.data_names), [desc.name for desc in data]
         if i and sorted(names) != sorted(given):
@@ -128,16 +128,16 @@ class Chain:
                 "with auto_wiring=True to take them by their order."
             )
         # Gradients that a module hands to the one before are never added up.
-        grad_req = asked.grad_req
+        grad_req = binding.grad_req
         if i or not link.module.parameter_names():
             grad_req = link.module.grad_req_of_parameters(grad_req)
         link.module.bind(
             data,
-            asked.labels if link.takes_labels else None,
-            for_training=asked.for_training,
+            binding.labels if link.takes_labels else None,
+            for_training=binding.for_training,
             # The first module's inputs are the chain's; the others' gradients are for the module before.
-            inputs_need_grad=asked.for_training and (asked.inputs_need_grad or i > 0),
-            force_rebind=True,
+            inputs_need_grad=binding.for_training and (binding.inputs_need_grad or i > 0),
+            force_rebind=True,  # the module before may have new shapes
             grad_req=grad_req,
         )
 
@@ -153,7 +153,7 @@ class Chain:
             )
 
     def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:
-        """Return what goes into a module, under its names for it."""
+        """Return descriptions of a module's inputs, under its own names."""
         link = self.links[i]
         if not link.is_wired:
             return given
@@ -169,15 +169,15 @@ class Chain:
         ]
 
     def _share_loss_scaler(self) -> None:
-        """Let all modules scale by the chain's scaler: gradients of one are those of the one after, multiplied on."""
+        """Let all modules use the chain's scaler: a module's gradients contain the scale of those that it was given."""
         last = len(self.links) - 1
         for i, module in enumerate(self.modules):
             if self.scaler is not None and module.networks:
                 module.use_loss_scaler(self.scaler, outputs=i == last and self.scales_outputs)
             elif self.scaler is None and module.loss_scaler is not None:
                 raise StateError(
-                    f"SequentialModule.bind: module {i} scales its losses by itself, which the others do not know of. "
-                    "Give the whole chain to amp.init_trainer()."
+                    f"SequentialModule.bind: module {i} scales its own losses, unknown to the others. "
+                    "Pass the whole chain to amp.init_trainer() instead."
                 )
 
     # A batch.
@@ -199,7 +199,7 @@ class Chain:
         """
         of_module: AnyBatch = batch
         for i, module in enumerate(self.modules):
-            if i:
+            if i:  # the rest of the batch goes along: a user's module may read it
                 of_module = DataBatch(
                     cast(list[NDArray], self.modules[i - 1].get_outputs()),
                     getattr(batch, "label", None),
@@ -232,11 +232,12 @@ class Chain:
             module.backward(out_grads=out_grads)
             if i:
                 gradients = cast(list[NDArray], module.get_input_grads())
+                # A loss in Python is where gradients begin; a network puts the scale in by itself.
                 begins = module is self.last and not module.networks and self.scales_outputs
                 out_grads = self._scaled(gradients) if begins else gradients
 
     def _scaled(self, gradients: Sequence[NDArray]) -> Sequence[NDArray]:
-        """Return gradients that begin in a loss in Python, which knows of no scale, with the scale in them."""
+        """Return gradients, multiplied by the scale, that begin in a loss in Python, which does not know of it."""
         if self.scaler is None:
             return gradients
         return [gradient * self.scaler.loss_scale for gradient in gradients]

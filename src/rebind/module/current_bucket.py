@@ -104,7 +104,7 @@ class CurrentBucket(OldNames, BaseModule):
     @binded.setter
     def binded(self, value: bool) -> None:
         self._all.default.binded = value
-        if not value:
+        if not value:  # the others work on the arrays that are free now
             self._all.forget()
 
     @property

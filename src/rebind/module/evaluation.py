@@ -21,8 +21,8 @@ from .batches import (
     as_callbacks,
     first,
     labels_of,
-    made_up_descs,
     padding,
+    placeholder_descs,
     rewind,
     rows_per_sample,
     without_padding,
@@ -75,7 +75,7 @@ class Evaluation(Steps):
             rewind(eval_data)
         metric = metrics.create(eval_metric)
         metric.reset()
-        seen = -1
+        seen = -1  # so that after no batches at all the last record counts 0
         for seen, batch in enumerate(first(eval_data, num_batch)):
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
@@ -105,8 +105,8 @@ class Evaluation(Steps):
         >>> metric.get()
         ('mse', 2.0)
         """
-        if isinstance(batch, list):  # already cut, a part for each device
-            self.update_metric(metric, [part.label for part in batch], pre_sliced=True)
+        if isinstance(batch, list):  # already sliced, a batch for each device
+            self.update_metric(metric, [each.label for each in batch], pre_sliced=True)
         else:
             self.update_metric(metric, getattr(batch, "label", None))
 
@@ -125,11 +125,12 @@ class Evaluation(Steps):
         ('mse', 2.0)
         """
         given = labels_of(batch)
-        descs = read_descs(self.label_shapes, "label_shapes") or made_up_descs(len(given))
+        descs = read_descs(self.label_shapes, "label_shapes") or placeholder_descs(len(given))
         labels = {
             desc.name: without_padding(label, pad, batch_axis(desc.layout))
-            for desc, label in zip(descs, given, strict=False)
+            for desc, label in zip(descs, given, strict=False)  # a batch may carry more labels than are bound
         }
+        # By name, not through the executors: their outputs still hold the padding.
         metric.update_dict(labels, dict(zip(self.output_names, self._predicted(batch), strict=True)))
 
     def batch_record(
@@ -155,10 +156,10 @@ class Evaluation(Steps):
         ]
 
     def _batch_size_of(self, batch: Batch) -> int:
-        """Return how many samples a batch has, with those that only fill it up; 0 when no input has a batch axis."""
+        """Return how many samples a batch has, padding included; 0 when no input has a batch axis."""
         try:
             layouts = [desc.layout for desc in read_descs(self.data_shapes, "data_shapes")]
-        except StateError:  # a module by a user, who does not describe its inputs
+        except StateError:  # a user's module that does not describe its inputs
             layouts = [None] * len(batch.data)
         for layout, value in zip(layouts, batch.data, strict=False):
             if (axis := batch_axis(layout)) >= 0:
@@ -208,7 +209,7 @@ class Evaluation(Steps):
         eval_data
             An iterator, or one array (NDArray or NumPy) for a module with one input.
         num_batch
-            Stop after so many batches.
+            Stop after this many batches.
         merge_batches
             Join the batches; otherwise a list with the outputs of each batch is returned.
         reset

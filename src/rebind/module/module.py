@@ -34,7 +34,7 @@ class ModuleState(ParametersState):
 class Module(BoundModule):
     """A network with its parameters and optimizer, on one device or several.
 
-    It is put together of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,
+    It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,
     which owns the optimizer. `BoundModule` is its half that computes, this one learns.
 
     Parameters
@@ -46,18 +46,18 @@ class Module(BoundModule):
     logger
         Where messages go.
     context
-        A device or a list of devices; each then computes its part of a batch.
+        A device or a list of devices; each then computes its slice of a batch.
     work_load_list
         The share of each device.
     fixed_param_names
-        Parameters that are not trained. With the names of a batch norm's moving statistics it is frozen altogether: it
-        normalizes with them in training too, and they do not change.
+        Parameters that are not trained. A batch norm whose moving statistics are named too is frozen altogether:
+        it normalizes with them in training as well, and they do not change.
     state_names
-        Inputs that keep their values from batch to batch.
+        Inputs whose values carry over from batch to batch.
     group2ctxs
         The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
     compression_params
-        How gradients are compressed on the way between machines.
+        How gradients are compressed between machines.
 
     Examples
     --------
@@ -135,10 +135,10 @@ class Module(BoundModule):
         Parameters
         ----------
         initializer
-            Fills what is not given; an initializer on a variable itself (``var(init=...)``) wins over it.
+            Fills what is not given; a variable's own initializer (``var(init=...)``) takes precedence.
         arg_params, aux_params
-            Values to copy. Names that the module does not have are left alone: a checkpoint of a larger network goes
-            in as it is.
+            Values to copy. Names that the module does not have are ignored: a checkpoint of a larger network
+            can be given as it is.
         allow_missing
             Let the initializer fill what `arg_params` and `aux_params` lack.
         force_init
@@ -174,11 +174,11 @@ class Module(BoundModule):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        if not allow_missing:
+        if not allow_missing:  # as in MXNet: an init without initializer, for which every value must be there
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
-            _warn("set_params: the parameters have values already", "Leave force_init=False out to set them.")
+            _warn("set_params: the parameters have values already", "Leave out force_init=False to set them.")
             return
         self._need_group("set_params()")
         self._parameters.assign(arg_params, aux_params, allow_extra=allow_extra)
@@ -225,7 +225,8 @@ class Module(BoundModule):
         names, count = self._parameters.names, len(self._parameters.devices)
         first_arrays = {name: arrays[0] for name, arrays in self._parameters.by_device().items()}
         store, store_updates = choose_store(settings.kvstore, count, first_arrays)
-        # A parameter has an index on each device, unless the store updates, which knows it by its name.
+        # MXNet's numbering, by which optimizers find multipliers, and .states files their states: a parameter has an
+        # index on each device, unless the store updates, which knows it by its name.
         first, copies = (0, 1) if store_updates else (self._first_index, count)
         by_index = {first + i * copies + k: name for i, name in enumerate(names) for k in range(copies)}
         made = self._make_optimizer(settings, 1.0 / self._samples_per_update(store), by_index)
@@ -242,12 +243,13 @@ class Module(BoundModule):
 
     def _samples_per_update(self, store: KVStoreBase | None) -> int:
         samples = self._need_group("init_optimizer()").batch_size * self.batches_per_update
+        # Workers that do not wait for each other update one by one, each by the gradients of its own batch.
         if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
             samples *= store.num_workers
         return samples
 
     def optimizers(self) -> list[Optimizer]:
-        return [self._need_policy("optimizers()").updater.optimizer]
+        return [self._need_policy("optimizers()").updater.optimizer]  # a file may have replaced the first one
 
     def number_parameters(self, first_index: int) -> int:
         self._first_index = first_index
@@ -258,10 +260,10 @@ class Module(BoundModule):
         policy = shared_module.policy
         if policy is None:
             raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
-        if strange := [name for name in self._parameters.names if name not in policy.names]:
+        if missing := [name for name in self._parameters.names if name not in policy.names]:
             raise ParameterError(
                 "Module.borrow_optimizer: shared_module must have all parameters of this one; it lacks "
-                f"{', '.join(map(repr, strange))}"
+                f"{', '.join(map(repr, missing))}"
             )
         self._policy = policy
 
@@ -427,5 +429,5 @@ class Module(BoundModule):
             copy_across(sources, targets)
 
 
-def _warn(what: str, mend: str) -> None:
-    warnings.warn(f"Module.{what}, so this call changes nothing. {mend}", stacklevel=3)
+def _warn(what: str, remedy: str) -> None:
+    warnings.warn(f"Module.{what}, so this call changes nothing. {remedy}", stacklevel=3)

@@ -1,4 +1,4 @@
-"""`OldNames`: the private names of MXNet's modules that programs of its time reach for, over what there is now."""
+"""`OldNames`: private names of MXNet's modules that old programs use, as views of what there is now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OldNames"]
 class OldNames:
     """Names such as ``module._exec_group`` and ``module._arg_params``; nothing in rebind uses them.
 
-    Programs of MXNet's time do, so that they are public in fact and stay. A subclass has the objects that they lead to.
+    Old programs do, so they are public in fact, and stay. A subclass has the objects that they lead to.
 
     >>> import rebind as mx
     >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=mx.cpu(1))._context

@@ -36,7 +36,7 @@ def make_optimizer(
     symbol
         The network, whose variables may have multipliers.
     rescale
-        What gradients are to be multiplied by, unless the settings name it.
+        What gradients are multiplied by, unless the settings give it.
     names
         The parameter of each index.
     extend
@@ -52,14 +52,14 @@ def make_optimizer(
     """
     given = settings.optimizer
     if isinstance(given, str):
-        arguments = {"rescale_grad": rescale, **dict(settings.optimizer_params or ())}
+        arguments = {"rescale_grad": rescale, **dict(settings.optimizer_params or ())}  # the user's own wins
         return opt.create(given, sym=symbol, param_idx2name=dict(names), **arguments)
     if not isinstance(given, opt.Optimizer):
         raise ArgumentError(f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}")
     if given.rescale_grad != rescale:
         warnings.warn(
             f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
-            f"workers) is {rescale}. It is used as it is; is that intended?",
+            f"workers) is {rescale}. It is used unchanged; is that intended?",
             stacklevel=5,
         )
     if extend or not given.idx2name:
@@ -79,6 +79,7 @@ def rescaled(optimizers: Iterable[opt.Optimizer], factor: float) -> Iterator[Non
     >>> optimizer.rescale_grad
     0.5
     """
+    # By identity: scaling one that serves several modules twice would square the factor.
     usual = {id(optimizer): (optimizer, optimizer.rescale_grad) for optimizer in optimizers}
     try:
         for optimizer, rescale in usual.values():
@@ -89,7 +90,7 @@ def rescaled(optimizers: Iterable[opt.Optimizer], factor: float) -> Iterator[Non
             optimizer.rescale_grad = rescale
 
 
-# An optimizer of a user's own says nowhere what it counts, so that all its numbers are saved.
+# A user's own optimizer does not declare what it counts, so all its numbers are saved.
 
 
 def progress_of(optimizer: opt.Optimizer) -> Progress:

@@ -71,7 +71,7 @@ class Parameters:
     """The parameters and auxiliary states of one network.
 
     Before a bind, values wait on the CPU (`hold`); after it they are in the arrays of the devices, and nowhere else, so
-    that nothing is ever out of date. What goes out is a copy, except where a docstring says otherwise.
+    that nothing is ever out of date. What is returned is a copy, except where a docstring has it otherwise.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Parameters:
 
     @property
     def has_values(self) -> bool:
-        """Whether there is something to copy: values that are in use, or wait for a bind.
+        """Whether there are values to copy: in use, or waiting for a bind.
 
         >>> import rebind as mx
         >>> parameters = Parameters(["w"], [], [mx.cpu()])
@@ -181,19 +181,20 @@ class Parameters:
     # Where the values are.
 
     def attach(self, arrays: DeviceArrays, *, shared: bool = False) -> None:
-        """Use the arrays of the devices from now on; values that are there go into them.
+        """Use the arrays of the devices from now on; existing values are copied into them.
 
         With `shared` the arrays are another owner's, and hold its values.
         """
         if shared:
             self._initialized = True
         elif self._initialized:
+            # A checkpoint of a larger network may have been held.
             arrays.set_params(*self.copies(), allow_extra=True)
         self._arrays, self._waiting = arrays, None
         self._trained, self._trained_of = [], None
 
     def detach(self) -> None:
-        """Let go of the devices' arrays; values that are there wait for the next bind.
+        """Drop the devices' arrays; the values wait for the next bind.
 
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
@@ -248,8 +249,8 @@ class Parameters:
         1.0
         """
         if self._arrays is None:
-            assert self._waiting is not None  # has_values is for the caller to ask
-            args, aux = ({name: each.copy() for name, each in part.items()} for part in self._waiting)
+            assert self._waiting is not None  # the caller checks has_values
+            args, aux = ({name: each.copy() for name, each in arrays.items()} for arrays in self._waiting)
             return args, aux
         arg_params: ArrayDict = {}
         aux_params: ArrayDict = {}
@@ -291,6 +292,7 @@ class Parameters:
         >>> module.get_params()[0]["w_weight"].item()
         1.0
         """
+        # All values are found before the first is set: an error leaves the parameters as they were.
         arrays = self._bound()
         args, aux = (
             {
@@ -320,8 +322,9 @@ class Parameters:
                 f"Module.init_params: {name!r} is not among the given parameters. "
                 "Set allow_missing=True to let the initializer fill it."
             )
-        if values.initializer is None and self._initialized:  # set_params() over values that are there
+        if values.initializer is None and self._initialized:  # set_params() over existing values
             return like
+        # On the CPU: a seed then gives the same values whatever the devices are.
         value = NDArray(like.storage.zeros_like(device=torch.device("cpu")))
         if values.initializer is not None:
             values.initializer(InitDesc(name, attributes), value)
@@ -340,7 +343,7 @@ class Parameters:
         return dict(zip(self.names, self._bound().param_arrays, strict=True))
 
     def unify_devices(self) -> None:
-        """Give all devices the mean of their auxiliary states, which each changes by its own part of the batches."""
+        """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
         self._bound().unify_auxiliary()
 
     # Gradients.

@@ -116,7 +116,7 @@ class PythonModule(BaseModule):
         grad_req: GradReqs = "write",
         **_: object,
     ) -> None:
-        """Take the shapes. It holds no memory, so that a second call is as good as the first.
+        """Take the shapes. It holds no memory, so a second call works like the first.
 
         Parameters are those of `Module.bind`; `grad_req` must be ``'write'``, and `force_rebind` and `shared_module`
         change nothing.
@@ -143,6 +143,7 @@ class PythonModule(BaseModule):
         self.binded = True
 
     def _check(self, who: str, descs: Sequence[DataDesc], names: Sequence[str]) -> None:
+        # The order counts: a subclass reads ``batch.data`` by position.
         given = [desc.name for desc in descs]
         if given != list(names):
             raise ParameterError(
@@ -304,7 +305,7 @@ class PythonLossModule(PythonModule):
             )
         self._scores = batch.data[0]
         self._labels = labels[0] if labels else None
-        self._scores_grad = None
+        self._scores_grad = None  # that of the batch before must not be handed on
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """Return the scores.

@@ -35,9 +35,9 @@ class ChainState(TypedDict):
 
 
 class SequentialModule(BaseModule):
-    """A chain of modules: each takes the outputs of the one before as its inputs, and gives gradients back to it.
+    """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
-    One symbol is quicker; a chain puts together what is no one symbol, such as a network and a loss in Python.
+    One symbol is faster; a chain is for what cannot be one symbol, such as a network and a loss in Python.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class SequentialModule(BaseModule):
             Whether it takes the labels of a batch. Several modules may; each gets all of them.
         auto_wiring
             Whether the outputs of the module before are its inputs in their order, whatever their names; otherwise they
-            go to the inputs of their own names.
+            go to the inputs of the same names.
 
         Examples
         --------
@@ -250,7 +250,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Give the parameters of all modules their first values; see `Module.init_params`.
 
-        Modules that had parameters before they were added keep them, unless `force_init`.
+        Modules that had parameters before they were added are left as they are, unless `force_init`.
         """
         self._need_bound("init_params()")
         if self.params_initialized and not force_init:
@@ -382,7 +382,7 @@ class SequentialModule(BaseModule):
         if not self.optimizer_initialized:
             raise StateError("SequentialModule.update() needs init_optimizer() first")
         if self.loss_scaler is None:
-            for module in self._modules:
+            for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
                 module.update()
         else:
             self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
@@ -428,5 +428,5 @@ class SequentialModule(BaseModule):
             module.install_monitor(mon)
 
 
-def _warn(what: str, mend: str) -> None:
-    warnings.warn(f"SequentialModule.{what}, so this call changes nothing. {mend}", stacklevel=3)
+def _warn(what: str, remedy: str) -> None:
+    warnings.warn(f"SequentialModule.{what}, so this call changes nothing. {remedy}", stacklevel=3)

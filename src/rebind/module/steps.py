@@ -26,7 +26,7 @@ __all__ = ["Arrays", "HeadGrads", "Labels", "Steps"]
 Arrays: TypeAlias = list[NDArray] | list[list[NDArray]]
 #: The gradients of the outputs: one array, one for each output, or by name; None where the outputs are losses.
 HeadGrads: TypeAlias = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
-#: The labels of a batch; or, already cut, a list of them for each device.
+#: The labels of a batch; or, already sliced, a list of them for each device.
 Labels: TypeAlias = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
 
 
@@ -61,7 +61,7 @@ class Steps:
     optimizer_initialized: bool = False
     for_training: bool = False
     inputs_need_grad: bool = False
-    #: Over how many batches gradients are added up before an update; `fit` sets it.
+    #: How many batches' gradients are summed before an update; `fit` sets it.
     batches_per_update: int = 1
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.
     loss_scaler: LossScaling | None = None
@@ -71,7 +71,7 @@ class Steps:
         self._symbol: Symbol | None = None
 
     def _undefined(self, what: str) -> StateError:
-        return StateError(f"{type(self).__name__}: must define {what}; BaseModule only says that it exists")
+        return StateError(f"{type(self).__name__}: must define {what}; BaseModule only declares it")
 
     # What it is.
 
@@ -277,7 +277,7 @@ class Steps:
         raise self._undefined("use_loss_scaler(), for amp.init_trainer()")
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        """Return the gradients that hold the scale, a list with each device's for each of them."""
+        """Return the gradients that contain the scale: for each parameter a list with each device's."""
         return []
 
     # A batch.
@@ -370,7 +370,7 @@ class Steps:
         raise self._undefined("install_monitor()")
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the states: inputs that stay from batch to batch. A module has none unless it says which.
+        """Return the states: inputs that carry over from batch to batch. By default a module has none.
 
         >>> import rebind as mx
         >>> net = mx.sym.var("data") + mx.sym.var("memory", shape=(2,))

@@ -20,7 +20,7 @@ __all__ = ["TrainingLoop"]
 
 
 class TrainingLoop:
-    """Trains a module: `run` calls the other methods, in the order in which they stand here.
+    """Trains a module: `run` calls the other methods, in the order in which they are defined.
 
     A kind of training that differs in a step overrides it, and `BaseModule.training_loop` returns it: SVRG takes its
     snapshot in `begin_epoch`, `FeedForward` follows the run there.
@@ -30,7 +30,7 @@ class TrainingLoop:
     module
         What is trained.
     settings
-        What `fit` was given.
+        The arguments of `fit`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class TrainingLoop:
     position
         How far the run is: epochs, and batches of the next.
     waiting
-        The batches whose gradients were added up, but not used yet.
+        How many batches' gradients are summed but not used yet.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class TrainingLoop:
             with Progress(last - self.position.epoch, self.settings.progress) as self.bar:
                 for epoch in range(self.position.epoch, last):
                     self.run_epoch(epoch)
-        except StopTraining as stop:
+        except StopTraining as stop:  # the bar is gone by now, and does not mix with what is logged
             self.stop_early(stop)
         return self.history
 
@@ -133,7 +133,7 @@ class TrainingLoop:
         """
         module, settings = self.module, self.settings
         module.batches_per_update = settings.accumulate
-        # A module of a user's own need not know of `grad_req`.
+        # A user's own module need not know `grad_req`.
         bind = module.bind if settings.accumulate == 1 else partial(module.bind, grad_req="add")
         bind(
             data_shapes=settings.train_data.provide_data,
@@ -156,7 +156,7 @@ class TrainingLoop:
         )
 
     def resume(self) -> bool:
-        """Go back to the newest checkpoint, if there is one; return whether the run was stopped there.
+        """Restore the newest checkpoint, if there is one; return whether the run was stopped there.
 
         >>> import tempfile, rebind as mx
         >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
@@ -192,7 +192,7 @@ class TrainingLoop:
     def begin_epoch(self, epoch: int) -> None:
         """Do what comes before an epoch's batches; ``self.position.batch`` of them were done before a kill."""
         self._epoch_started = time.time()
-        if not self.position.batch:
+        if not self.position.batch:  # otherwise the checkpoint had the sums of the batches before
             self.metric.reset()
         self.waiting = self.position.batch % self.settings.accumulate
         self.bar.begin_epoch(epoch, self.settings.train_data)
@@ -236,12 +236,14 @@ class TrainingLoop:
         self.waiting += 1
         if self.waiting == self.settings.accumulate:
             self.update()
-        module.measure(self.metric, batch)
+        module.measure(
+            self.metric, batch
+        )  # after the update, as in MXNet; the outputs are those of before it
         if monitor is not None:
             monitor.toc_print()
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the batches that wait.
+        """Update the parameters by the gradients of the waiting batches.
 
         >>> import rebind as mx
         >>> class Counting(TrainingLoop):
@@ -262,7 +264,8 @@ class TrainingLoop:
         self.waiting = 0
 
     def end_batch(self, epoch: int, batch: AnyBatch) -> None:
-        """Count a batch, call the callbacks, and save the run if that is due."""
+        """Count a batch, call the callbacks, and save the run if it is due."""
+        # Counted before the callbacks: a run that one of them stops has finished this batch.
         number = self.position.batch
         self.position = Position(epoch, number + 1)
         self.bar.advance(batch, self.metric)
@@ -276,7 +279,7 @@ class TrainingLoop:
         """Use gradients that are left over, report the training metric, and call the callbacks."""
         module = self.module
         if self.waiting:
-            # Fewer batches than `rescale_grad` counts with.
+            # `rescale_grad` is for more batches than these.
             with rescaled(module.optimizers(), self.settings.accumulate / self.waiting):
                 self.update()
         self.bar.end_epoch()
@@ -284,7 +287,7 @@ class TrainingLoop:
         self.position = Position(epoch + 1, 0)
         self.report(epoch, "Train", self.metric.get_global_name_value())
         module.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - self._epoch_started)
-        if callbacks := self.settings.callbacks.epoch_end:
+        if callbacks := self.settings.callbacks.epoch_end:  # copying parameters costs; only if somebody looks
             params = module.get_params()
             for callback in callbacks:
                 callback(epoch, module.symbol, *params)
@@ -321,11 +324,11 @@ class TrainingLoop:
     def rewind(self) -> None:
         """Reset the training data."""
         if self._saved is not None:
-            self._saved.before_reset()
+            self._saved.before_reset()  # resetting may shuffle
         rewind(self.settings.train_data)
 
     def save(self, *, stopped: bool = False) -> None:
-        """Save the run, if it has a checkpoint and that is due."""
+        """Save the run, if it has a checkpoint and one is due."""
         if self._saved is not None:
             self._saved.save(self.position, stopped=stopped)
 

@@ -40,14 +40,14 @@ class RandomState(TypedDict):
 
 
 class EpochStart(TypedDict):
-    """How an epoch began, for a data source without a state."""
+    """How an epoch began, for resuming a data source without a state."""
 
     reset: bool
     random: RandomState
 
 
 class RunState(TypedDict):
-    """What is in the file of a run."""
+    """The content of a run's file."""
 
     network: str | list[str] | None
     module: StateTree
@@ -116,7 +116,7 @@ class TrainingRun:
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
 
     def save(self, position: Position, *, stopped: bool = False) -> None:
-        """Write the run as it is, if that is due.
+        """Write the run as it is, if a checkpoint is due.
 
         >>> import os, tempfile, rebind as mx
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -171,7 +171,7 @@ class TrainingRun:
         }
 
     def restore(self) -> tuple[Position, bool] | None:
-        """Go back to the newest whole checkpoint: return its position, and whether the run was stopped there.
+        """Restore the newest whole checkpoint: return its position, and whether the run was stopped there.
 
         None when there is no checkpoint.
 
@@ -217,7 +217,7 @@ class TrainingRun:
             )
         self.module.load_run_state(state["module"])
         self.metric.load_state_dict(state["metric"])
-        self.history.clear()
+        self.history.clear()  # in place: it is the dict that the training loop fills
         self.history.update(state["history"])
         for callback, saved in zip(self.callbacks, state["callbacks"], strict=True):
             callback.load_state_dict(saved)
@@ -225,12 +225,12 @@ class TrainingRun:
         self._resume_data(state["train_data"], position.batch)
         if state["eval_data"] is not None and is_resumable(self.eval_data):
             self.eval_data.load_state_dict(state["eval_data"])
-        set_random_state(state["random"])
+        set_random_state(state["random"])  # last, because resuming the data may have drawn numbers
         self.module.logger.info('Resuming from "%s"', path)
         return position, state["stopped"]
 
     def _resume_data(self, state: StateTree | None, batches: int) -> None:
-        """Resume the training data after so many batches; a source without a state is read up to there."""
+        """Resume the training data after this many batches; a source without a state is read up to there."""
         data = self.train_data
         if state is not None and is_resumable(data):
             data.load_state_dict(state)
@@ -238,8 +238,8 @@ class TrainingRun:
         if not batches and not self._epoch_start["reset"]:
             return
         logging.warning(
-            "fit: %s has no state_dict, so that the run resumes by reading %d batches and leaving them out. "
-            "It is the same run only if its reset() gives the same batches for the same random numbers.",
+            "fit: %s has no state_dict, so the run resumes by reading and discarding %d batches. "
+            "It is the same run only if reset() yields the same batches for the same random numbers.",
             type(data).__name__,
             batches,
         )
@@ -273,7 +273,7 @@ def _state_of(data: DataSource | None) -> StateTree | None:
         return None
     try:
         return data.state_dict()
-    except NotImplementedError:
+    except NotImplementedError:  # every io.DataIter has the method, but not every one knows its position
         return None
 
 
@@ -292,7 +292,7 @@ def random_state() -> RandomState:
 
 
 def set_random_state(state: RandomState) -> None:
-    """Go back to a state that `random_state` returned.
+    """Restore a state that `random_state` returned.
 
     >>> before = random_state()
     >>> first = random.random()

@@ -173,6 +173,7 @@ class UpdatePolicy(ABC):
         >>> found.item()
         3.0
         """
+        # Also a store that only sums must know the keys before gradients are pushed.
         if self.store is not None:
             for name, arrays in parameters.by_device().items():
                 self.store.put(name, arrays[0])
@@ -231,6 +232,7 @@ class UpdatePolicy(ABC):
                 "states": [states.pop(key) for key in keys if key in states],
                 "counts": [counts.pop(key) for key in keys if key in counts],
             }
+        # What is left over belongs to other modules, whose updates a shared optimizer counts too.
         progress = progress_of(self.optimizer)
         for count in _COUNTS:
             progress["numbers"].pop(count, None)
@@ -265,7 +267,7 @@ class UpdatePolicy(ABC):
         updater = self.updater
         updater.states, updater.states_synced = cast("dict[Hashable, StoredState]", states), {}
         in_use = getattr(self.optimizer, _COUNTS[0], None)
-        if in_use is not None:  # a dict that the optimizer may hold in two places
+        if in_use is not None:  # the optimizer may hold this dict under two names
             in_use.clear()
             in_use.update(counts)
 
@@ -330,12 +332,15 @@ class LocalUpdate(UpdatePolicy):
         """
         if self.store is not None:
             self._push(self.store, trained)
+            # The sums come back into the gradients: every device makes the same update of equal weights.
             self.store.pull([each.name for each in trained], [each.gradients for each in trained])
         elif self._num_devices > 1:
             for each in trained:
                 _sum_over_devices(each.gradients)
         first = [self._indices[each.name] for each in trained]
-        for k in range(self._num_devices):
+        for k in range(
+            self._num_devices
+        ):  # one call for a device: the optimizer updates its weights together
             self._updater(
                 [index + k for index in first],
                 [each.gradients[k] for each in trained],
@@ -434,7 +439,7 @@ def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
 
 
 def _copied(state: T) -> T:
-    """Return a state in memory of its own."""
+    """Return a copy of a state that shares no memory with it."""
     if isinstance(state, NDArray):
         return state.copy()  # type: ignore[return-value]  # a copy is of the same type
     return type(state)(map(_copied, state)) if isinstance(state, (list, tuple)) else state
@@ -444,6 +449,7 @@ def _sum_over_devices(gradients: Sequence[NDArray]) -> None:
     """Write the sum of the devices' gradients into each of them."""
     home = gradients[0].device
     with pause():
+        # In the order of the devices, so that a run gives the same bits each time.
         total = gradients[0].copyto(home)
         for gradient in gradients[1:]:
             total.accumulate(gradient.as_in_context(home))
