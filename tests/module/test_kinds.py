@@ -198,9 +198,7 @@ def test_a_module_of_a_chain_cannot_scale_by_itself() -> None:
     amp.init_trainer(top)
     made = mx.mod.SequentialModule().add(mx.mod.Module(hidden(), label_names=None))
     made.add(top, take_labels=True, auto_wiring=True)
-    with pytest.raises(
-        StateError, match=r"module 1 scales its own losses.*whole chain to amp\.init_trainer"
-    ):
+    with pytest.raises(StateError, match=r"module 1 scales its own losses.*whole chain to amp\.init_trainer"):
         fit(made)
 
 

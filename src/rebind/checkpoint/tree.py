@@ -104,7 +104,7 @@ def read_tree(path: str) -> Any:
 
 
 def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic):  # NumPy's numbers are no JSON
         value = value.item()
     if isinstance(value, _PLAIN):
         return value
@@ -122,6 +122,7 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:
         if len(pairs) < len(value):
             raise ArgumentError(f"checkpoint: keys of {where} must be strings or ints; got {list(value)[:5]}")
         named = {key: each for key, each in pairs if isinstance(key, str)}
+        # JSON's keys are strings: an int would come back as one, and so keys with ints go into pairs.
         if len(named) == len(pairs) and _MARK not in value:
             return named
         return {_MARK: "pairs", "items": [list(pair) for pair in pairs]}

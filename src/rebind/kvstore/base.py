@@ -48,7 +48,7 @@ class KVStoreBase:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind.lower()
-        self._key_type: type | None = None
+        self._key_type: type | None = None  # that of the first key
         self._updater: UpdateFunction | None = None
 
     # What it is.

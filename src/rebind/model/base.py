@@ -59,6 +59,7 @@ class NetworkModel:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = kwargs
+        # Dicts of its own: the caller's stay whole when extra names are dropped.
         self.arg_params: ArrayDict | None = None if arg_params is None else dict(arg_params)
         self.aux_params: ArrayDict | None = None if aux_params is None else dict(aux_params)
         if allow_extra_params:
@@ -256,7 +257,7 @@ class NetworkModel:
             ctx=ctx,
             arg_params=arg_params,
             aux_params=aux_params,
-            **{"begin_epoch": epoch, **kwargs},
+            **{"begin_epoch": epoch, **kwargs},  # the caller's own begin_epoch wins
         )
 
     def save_checkpoint(self, prefix: str, state: TrainingState | int) -> None:

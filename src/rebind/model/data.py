@@ -91,7 +91,7 @@ def batches_of(
     return NDArrayIter(
         X,
         y,
-        batch_size=max(1, min([batch_size, *X.shape[:1]])),
+        batch_size=max(1, min([batch_size, *X.shape[:1]])),  # fewer rows than a batch need no padding
         shuffle=shuffle,
         last_batch_handle=last_batch_handle,
         data_name=_only_name(arguments, "data", "data"),

@@ -186,7 +186,15 @@ class Following:
         return {"iterations": self._iterations}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned."""
+        """Continue from what `state_dict` returned.
+
+        >>> import rebind as mx
+        >>> model = mx.model.FeedForward(mx.sym.var("w"))
+        >>> following = Following(model, [], mx.metric.create("mse"), on_epoch=lambda epoch: None)
+        >>> following.load_state_dict({"iterations": 500})
+        >>> following.state.curr_iter
+        500
+        """
         self._iterations = cast(int, state["iterations"])
 
 
@@ -363,7 +371,14 @@ class Epochs:
         """
 
     def state_dict(self) -> StateTree:
-        """Return the position in the data and in the epoch."""
+        """Return the position in the data and in the epoch.
+
+        >>> import rebind as mx
+        >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=2)
+        >>> batch = next(iter(data))
+        >>> data.state_dict()["taken"]
+        1
+        """
         if not is_resumable(self.data):
             raise StateError(
                 "fit: epoch_size and checkpoint together need train_data that knows its position (state_dict); "

@@ -91,6 +91,7 @@ def train(model: NetworkModel, request: FitRequest) -> History:
     _, param_names, _ = model.give_values(request.initializer, request.force_init, shapes)
     trainer = _trainer(model, request, following, descs, labels, param_names)
     model.rewind_schedule()
+    # The user's callbacks see a model that has its new parameters, and come before those that see how far training is.
     callbacks = request.callbacks
     with _lent(model.optimizer):
         history = trainer.fit(
@@ -104,7 +105,7 @@ def train(model: NetworkModel, request: FitRequest) -> History:
             optimizer_params=model.kwargs,
             eval_end_callback=_without_log(callbacks.eval_end),
             eval_batch_end_callback=callbacks.eval_batch_end,
-            initializer=None,
+            initializer=None,  # give_values() has left no parameter without a value
             arg_params=model.arg_params,
             aux_params=model.aux_params,
             begin_epoch=model.begin_epoch,
@@ -179,6 +180,7 @@ def _store(model: NetworkModel, request: FitRequest, param_names: Sequence[str])
     if request.kvstore != "local" or len(model.ctx) == 1:
         return request.kvstore
     have = model.arg_params or {}
+    # Of the parameters only: values that the network does not have are not pushed.
     params = {name: have[name] for name in param_names}
     store = AllreduceStore("local_allreduce_cpu") if has_big_array(params) else KVStore("local_update_cpu")
     largest = max((array.size for array in params.values()), default=0)
@@ -193,7 +195,7 @@ def _without_log(callbacks: Sequence[Callback]) -> list[Callback]:
 
 @contextlib.contextmanager
 def _lent(optimizer: str | opt.Optimizer) -> Iterator[None]:
-    """Give a user's optimizer back with the settings that `fit` may replace."""
+    """Give a user's optimizer back with the settings that it had: `fit` may replace some."""
     if not isinstance(optimizer, opt.Optimizer):
         yield
         return

@@ -73,6 +73,7 @@ class BoundModule(OldNames, BaseModule):
         self._state_names = list(state_names or ())
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
         check_names(self._data_names, arguments, "Module: data_names", must=True)
+        # Only a warning, as in MXNet: a network without labels may leave the default name.
         check_names(self._label_names, arguments, "Module: label_names", must=False)
         check_names(self._state_names, arguments, "Module: state_names", must=True)
         check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
@@ -85,8 +86,6 @@ class BoundModule(OldNames, BaseModule):
         #: What it is bound to. The executors' shapes follow the batches; these do not.
         self.binding: Binding | None = None
         self._scales_outputs = True
-
-    # What it is, and what it is made of.
 
     @property
     def parameters(self) -> Parameters:
@@ -149,7 +148,9 @@ class BoundModule(OldNames, BaseModule):
 
     def output_descs(self) -> list[DataDesc]:
         types = [output.dtype for output in self._need_group("outputs").execs[0].outputs]
-        layouts = [self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names]
+        layouts = [
+            self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names
+        ]  # DataDesc's default
         return [
             DataDesc(name, shape, dtype, layout)
             for (name, shape), dtype, layout in zip(self.output_shapes, types, layouts, strict=True)
@@ -231,7 +232,7 @@ class BoundModule(OldNames, BaseModule):
             if self.loss_scaler is None:
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
-        # All that can fail is done: a bind that fails leaves the module as it was.
+        # Only now, when binding has not failed, are the old arrays replaced.
         self._parameters.attach(group, shared=shared_module is not None)
         self._group, self.binding = group, binding
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad

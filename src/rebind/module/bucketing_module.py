@@ -150,7 +150,7 @@ class BucketingModule(CurrentBucket):
             shared_module=owner,
             grad_req=grad_req,
         )
-        if stays:  # the default bucket has warned
+        if stays:  # the default bucket's module has warned
             return
         self.buckets.forget()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
@@ -206,7 +206,7 @@ class BucketingModule(CurrentBucket):
     ) -> None:
         self._ready("init_optimizer()")
         default = self.buckets.default
-        default.batches_per_update = self.batches_per_update
+        default.batches_per_update = self.batches_per_update  # it decides rescale_grad
         default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self.buckets.others():
             module.batches_per_update = self.batches_per_update
@@ -272,7 +272,7 @@ class BucketingModule(CurrentBucket):
 
         The files are ``prefix-8-symbol.json`` for the bucket 8, ``prefix.buckets`` with the keys and
         ``prefix-0010.params``. MXNet reads them when the keys are whole numbers; here strings, and tuples of both, work
-        too.
+        too. See `load` for an example.
 
         Parameters
         ----------

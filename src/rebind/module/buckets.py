@@ -346,7 +346,19 @@ class Buckets:
         return found
 
     def load_state(self, saved: Sequence[BucketState]) -> None:
-        """Bind the buckets that `state` returned, and continue with their states."""
+        """Bind the buckets that `state` returned, and continue with their states.
+
+        >>> import rebind as mx
+        >>> def network(length):
+        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
+        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
+        >>> module.bind([("data", (2, 8))])
+        >>> module.init_params()
+        >>> of_five = {"key": 5, "data": [("data", (2, 5), "float32", "NCHW")], "labels": None, "states": []}
+        >>> module.buckets.load_state([of_five])
+        >>> sorted(module.buckets.modules)
+        [5, 8]
+        """
         for each in saved:
             self.switch(each["key"], cast(Shapes, each["data"]), cast("Shapes | None", each["labels"]))
             group = self.current.executors

@@ -27,7 +27,7 @@ def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
     for item in shapes or ():
         if isinstance(item, DataDesc):
             descs.append(item)
-        elif isinstance(item, (tuple, list)) and 2 <= len(item) <= 4:
+        elif isinstance(item, (tuple, list)) and 2 <= len(item) <= 4:  # dtype and layout may follow
             descs.append(DataDesc(*item))
         else:
             raise ArgumentError(

@@ -185,6 +185,7 @@ class Evaluation(Steps):
         0 [1. 4.]
         1 [9.]
         """
+        # A generator: nothing happens, and nothing is checked, before the first batch is asked for.
         self._need_params("iter_predict")
         if reset:
             rewind(eval_data)

@@ -98,6 +98,8 @@ class OldNames:
     def _arg_params(self) -> ArrayDict | None:
         return self.parameters.copies()[0] if self.parameters.has_values else None
 
+    # Programs that set these values set `params_initialized` themselves afterwards.
+
     @_arg_params.setter
     def _arg_params(self, value: Mapping[str, NDArray]) -> None:
         self.parameters.hold(arg_params=value, initialized=False)

@@ -62,7 +62,7 @@ def make_optimizer(
             f"workers) is {rescale}. It is used unchanged; is that intended?",
             stacklevel=5,
         )
-    if extend or not given.idx2name:
+    if extend or not given.idx2name:  # a user's own names stay
         given.idx2name = {**given.idx2name, **names}
     return given
 

@@ -229,7 +229,7 @@ class Parameters:
         if self._arrays is not None:
             self._arrays.set_params(arg_params or {}, aux_params or {}, allow_extra=True)
             return
-        args, aux = self._waiting or ({}, {})
+        args, aux = self._waiting or ({}, {})  # a setter of old names gives one of the two at a time
         self._waiting = (
             args if arg_params is None else dict(arg_params),
             aux if aux_params is None else dict(aux_params),
@@ -453,7 +453,7 @@ class Parameters:
             (self.aux_names, arrays.aux_arrays, state["aux"]),
         ):
             for name, targets in zip(names, of_devices, strict=True):
-                sources = saved[name]
+                sources = saved[name]  # one array for all devices, or each device's own
                 if len(sources) not in (1, len(targets)):
                     sources = [_sum(sources) / len(sources)]
                 copy_across(sources * (len(targets) // len(sources)), targets)

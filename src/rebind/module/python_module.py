@@ -362,7 +362,9 @@ class PythonLossModule(PythonModule):
                 f"{type(self).__name__}: grad_func must return the shape of the scores, {scores.shape}; "
                 f"got {tuple(grad.shape)}"
             )
-        self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
+        self._scores_grad = (
+            grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
+        )  # float32 without dtype
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         if self._scores_grad is None:
@@ -371,4 +373,5 @@ class PythonLossModule(PythonModule):
 
 
 def _names(names: Sequence[str]) -> list[str]:
+    # A string is a sequence of letters, which nobody means here.
     return [names] if isinstance(names, str) else list(names)

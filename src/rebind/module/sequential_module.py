@@ -106,6 +106,7 @@ class SequentialModule(BaseModule):
                 bool(kwargs.get(self.META_AUTO_WIRING, False)),
             )
         )
+        # The new module has no shapes, and perhaps no parameters; init_params() skips those that have some.
         self.binded = self.params_initialized = self.optimizer_initialized = False
         return self
 

@@ -194,6 +194,7 @@ class TrainingLoop:
         self._epoch_started = time.time()
         if not self.position.batch:  # otherwise the checkpoint had the sums of the batches before
             self.metric.reset()
+        # In a resumed epoch the checkpoint has the gradients of these batches.
         self.waiting = self.position.batch % self.settings.accumulate
         self.bar.begin_epoch(epoch, self.settings.train_data)
 
@@ -259,7 +260,7 @@ class TrainingLoop:
         update after 1 batches
         """
         self.module.update()
-        if self.settings.accumulate > 1:
+        if self.settings.accumulate > 1:  # bound with grad_req='add'; otherwise backward overwrites them
             self.module.clear_gradients()
         self.waiting = 0
 

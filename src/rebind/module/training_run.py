@@ -153,7 +153,7 @@ class TrainingRun:
         return self.train_data if rest is None else rest
 
     def before_reset(self) -> None:
-        """Note the random state before the training data starts over."""
+        """Save the random state in which the training data starts over, for a source without a state."""
         self._epoch_start = {"reset": True, "random": random_state()}
 
     def _state(self, stopped: bool) -> RunState:

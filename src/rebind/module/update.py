@@ -119,7 +119,7 @@ class UpdatePolicy(ABC):
         self.optimizer = optimizer
         self.names = list(names)
         self.store = store
-        self._pushed: set[str] = set()
+        self._pushed: set[str] = set()  # what gradient_ready() has pushed since the last update
 
     @property
     @abstractmethod
