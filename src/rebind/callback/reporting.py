@@ -61,9 +61,7 @@ class Speedometer:
         check_positive(frequent, "Speedometer: frequent")
         self.batch_size = batch_size
         self.frequent = frequent
-        self.init = (
-            False  # whether the clock runs: the first batch starts it, so that warming up is not counted
-        )
+        self.init = False
         self.tic = 0.0
         self.last_count = 0
         self.auto_reset = auto_reset
@@ -74,7 +72,7 @@ class Speedometer:
         if self.last_count > count:  # a new epoch
             self.init = False
         self.last_count = count
-        if not self.init:
+        if not self.init:  # the first batch starts the clock, so that warming up is not counted
             self.init = True
             self.tic = time.perf_counter()
         elif count % self.frequent == 0:

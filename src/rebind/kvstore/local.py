@@ -101,9 +101,8 @@ class KVStore(KVStoreBase):
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
         pairs = self._pairs("pull", key, out)
-        sources = [
-            self._stored("pull", k, arrays) for k, arrays in pairs
-        ]  # all checked before the first copy
+        # All are checked before the first is copied.
+        sources = [self._stored("pull", k, arrays) for k, arrays in pairs]
         for (_, arrays), source in zip(pairs, sources, strict=True):
             for target in arrays:
                 source.copyto(target)

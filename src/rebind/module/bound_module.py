@@ -148,9 +148,7 @@ class BoundModule(OldNames, BaseModule):
 
     def output_descs(self) -> list[DataDesc]:
         types = [output.dtype for output in self._need_group("outputs").execs[0].outputs]
-        layouts = [
-            self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names
-        ]  # DataDesc's default
+        layouts = [self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names]
         return [
             DataDesc(name, shape, dtype, layout)
             for (name, shape), dtype, layout in zip(self.output_shapes, types, layouts, strict=True)

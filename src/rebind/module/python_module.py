@@ -362,9 +362,8 @@ class PythonLossModule(PythonModule):
                 f"{type(self).__name__}: grad_func must return the shape of the scores, {scores.shape}; "
                 f"got {tuple(grad.shape)}"
             )
-        self._scores_grad = (
-            grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
-        )  # float32 without dtype
+        # Without dtype, array() would make it float32.
+        self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, dtype=grad.dtype)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         if self._scores_grad is None:

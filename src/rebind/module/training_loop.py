@@ -237,9 +237,8 @@ class TrainingLoop:
         self.waiting += 1
         if self.waiting == self.settings.accumulate:
             self.update()
-        module.measure(
-            self.metric, batch
-        )  # after the update, as in MXNet; the outputs are those of before it
+        # After the update, as in MXNet; the outputs are those of before it.
+        module.measure(self.metric, batch)
         if monitor is not None:
             monitor.toc_print()
 

@@ -338,9 +338,8 @@ class LocalUpdate(UpdatePolicy):
             for each in trained:
                 _sum_over_devices(each.gradients)
         first = [self._indices[each.name] for each in trained]
-        for k in range(
-            self._num_devices
-        ):  # one call for a device: the optimizer updates its weights together
+        # One call for each device, in which the optimizer updates its weights together.
+        for k in range(self._num_devices):
             self._updater(
                 [index + k for index in first],
                 [each.gradients[k] for each in trained],
