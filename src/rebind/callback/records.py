@@ -69,7 +69,7 @@ class EpochEnd(Protocol):
 
 
 def module_of(param: BatchEndParam) -> TrainedModule:
-    """Return the module that a record is of.
+    """Return the module that a record comes from.
 
     >>> import rebind as mx
     >>> module = mx.mod.PythonLossModule()
@@ -81,7 +81,7 @@ def module_of(param: BatchEndParam) -> TrainedModule:
 
 
 def begin_window(metric: Metric) -> None:
-    """Begin the local window of a metric again; what it has measured over the whole epoch stays.
+    """Start a new local window of a metric; the figures of the whole epoch stay.
 
     >>> import rebind as mx
     >>> metric = mx.metric.Loss()
@@ -96,7 +96,7 @@ def begin_window(metric: Metric) -> None:
 
 
 def check_positive(value: int, who: str) -> None:
-    """Require a positive setting.
+    """Raise an error unless a setting is positive.
 
     >>> check_positive(0, "Speedometer: frequent")
     Traceback (most recent call last):

@@ -21,7 +21,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     period
         Batches from one line to the next.
     auto_reset
-        Whether to begin the metric's local window again after each line.
+        Whether to start a new local window of the metric after each line.
 
     Examples
     --------

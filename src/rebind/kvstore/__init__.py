@@ -1,4 +1,4 @@
-"""Key-value stores: what several devices share gradients and weights through. `mx.kv`."""
+"""Key-value stores: how several devices share gradients and weights. `mx.kv`."""
 
 from .base import Key, KVStoreBase, capabilities_of, create, stores
 from .capabilities import Capabilities

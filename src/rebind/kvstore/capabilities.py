@@ -24,7 +24,7 @@ class Capabilities:
         It can compress gradients on their way between processes.
     takes_ready_gradients
         A gradient can be pushed while backward still computes others, in the order of `priority`. See
-        `module.update.StoreUpdate.gradient_ready`.
+        `module.update.UpdatePolicy.gradient_ready`.
 
     Examples
     --------

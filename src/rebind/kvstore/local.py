@@ -67,8 +67,8 @@ class KVStore(KVStoreBase):
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum the arrays of each key; the sum updates the value of the key or, without an updater, replaces it.
 
-        A key that comes several times in one call counts as several arrays for it. `priority` changes nothing: a call
-        has finished when it returns, so that there is no order to choose.
+        A key that is given several times in one call counts as several arrays for it. `priority` changes nothing:
+        a call has finished when it returns, so that there is no order to choose.
 
         Examples
         --------
@@ -139,7 +139,7 @@ class KVStore(KVStoreBase):
 
 
 def _sum(arrays: Sequence[NDArray], device: Device) -> NDArray:
-    """Return the sum on a device; of a single array that is there, the array itself."""
+    """Return the sum on a device; of a single array that is on it, the array itself."""
     if len(arrays) == 1:
         return arrays[0].as_in_context(device)
     # In the order of the devices, so that a run gives the same bits each time.

@@ -83,7 +83,7 @@ class NetworkModel:
     def init_model(
         self, initializer: InitializerSpec = None, overwrite: bool = False, **input_shapes: Sequence[int]
     ) -> tuple[list[str], list[str], list[str]]:
-        """Give parameters and auxiliary states that have no value their first one.
+        """Give a first value to parameters and auxiliary states that have none.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class NetworkModel:
         )
 
     def save_checkpoint(self, prefix: str, state: TrainingState | int) -> None:
-        """Write the model's files; `state` is what callbacks get, or the number of finished epochs."""
+        """Write the model's files; `state` is the one that callbacks get, or the number of finished epochs."""
         self.save(prefix, int(state.curr_epoch if isinstance(state, TrainingState) else state))
 
     def load_checkpoint(

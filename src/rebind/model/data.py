@@ -102,7 +102,7 @@ def batches_of(
 def validation_batches(
     symbol: Symbol, eval_data: Source | tuple[ArrayLike, ArrayLike] | None, batch_size: int
 ) -> DataSource | None:
-    """Return an iterator for the validation, from one, from a pair of arrays, or from none.
+    """Return an iterator for the validation: the given one, one over a pair of arrays, or None.
 
     >>> import rebind as mx
     >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
@@ -124,7 +124,7 @@ def validation_batches(
 
 
 def _only_name(arguments: Sequence[str], end: str, usual: str) -> str:
-    """Return which argument an array is for: the usual one, or else the only one whose name ends so."""
+    """Return which argument an array is for: the usual one, or else the only one with that ending."""
     found = [name for name in arguments if name.endswith(end)]
     return found[0] if usual not in arguments and len(found) == 1 else usual
 
@@ -140,7 +140,7 @@ def described(data: DataSource) -> tuple[list[DataDesc], list[DataDesc]]:
 
 
 def unpadded(arrays: Sequence[ArrayLike], descs: Sequence[DataDesc], pad: int) -> list[np.ndarray]:
-    """Return a batch's arrays without the `pad` rows that only fill it up.
+    """Return a batch's arrays without the last `pad` samples.
 
     >>> unpadded([np.arange(3)], [DataDesc("data", (3,))], pad=1)
     [array([0, 1])]

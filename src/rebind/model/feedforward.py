@@ -31,8 +31,8 @@ class FeedForward(NetworkModel):
     """A network with its parameters, which trains on arrays and predicts arrays.
 
     It trains through `Module`; what it adds is that it stays the same object over several calls: `fit` continues from
-    the parameters it has, `predict` and `score` always use the newest. There is no optimizer between two calls
-    of `fit`, and what training needs is free after it.
+    the parameters it has, `predict` and `score` always use the newest. Between two calls of `fit` there is no
+    optimizer, and the memory of training is free.
 
     Inputs and labels are what the iterator provides; with arrays the network's ``data`` and ``softmax_label``, or else
     its only argument whose name ends in ``data``, and in ``label``. All other arguments are parameters. A parameter
@@ -204,7 +204,7 @@ class FeedForward(NetworkModel):
         eval_batch_end_callback: SomeCallbacks = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """Return a model that was made and trained; `kwargs` go to the constructor, the rest is as for `fit`.
+        """Make a model, train and return it; `kwargs` go to the constructor, the rest is as for `fit`.
 
         >>> import numpy as np, rebind as mx
         >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
@@ -308,7 +308,7 @@ class FeedForward(NetworkModel):
         y: ArrayLike | None = None,
         overwrite: bool = True,
     ) -> float | list[float]:
-        """Return how good the predictions for a data set are; padding does not count.
+        """Measure the predictions for a data set; padding does not count.
 
         Parameters
         ----------

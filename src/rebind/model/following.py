@@ -359,7 +359,7 @@ class Epochs:
         self._rest = iter(self.data)
 
     def reset(self) -> None:
-        """Do nothing: the next epoch begins where it is to begin.
+        """Do nothing: the next epoch begins where the last one ended, or at the start.
 
         >>> import rebind as mx
         >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=1)
@@ -387,7 +387,7 @@ class Epochs:
         return {"data": self.data.state_dict(), "taken": self._taken}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Go back to a position that `state_dict` returned.
+        """Restore a position that `state_dict` returned.
 
         >>> import rebind as mx
         >>> data = Epochs(mx.io.NDArrayIter(mx.nd.array([1, 2, 3])), size=2)

@@ -176,7 +176,7 @@ def _frozen(model: NetworkModel, param_names: Sequence[str]) -> list[str]:
 
 
 def _store(model: NetworkModel, request: FitRequest, param_names: Sequence[str]) -> StoreSpec:
-    """Return the store: for ``'local'`` the kind that the largest array asks for."""
+    """Return the store: for ``'local'`` the kind that suits the largest array."""
     if request.kvstore != "local" or len(model.ctx) == 1:
         return request.kvstore
     have = model.arg_params or {}

@@ -35,9 +35,8 @@ __all__ = ["BaseModule", "BatchEndParam", "History"]
 class BaseModule(Evaluation):
     """What computes outputs from batches and learns from them, in steps.
 
-    The steps, in the order in which they come: `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each
-    batch `forward`, `backward`, `update`, `update_metric`. `fit`, `score` and `predict` are made of them. A subclass
-    defines the steps.
+    The steps are, in order, `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch `forward`,
+    `backward`, `update`, `update_metric`. `fit`, `score` and `predict` are made of them. A subclass defines the steps.
 
     Examples
     --------
@@ -202,7 +201,7 @@ class BaseModule(Evaluation):
 
         Examples
         --------
-        See `Module` for a whole one.
+        See `Module`.
         """
         settings = FitSettings(
             train_data=train_data,

@@ -63,7 +63,7 @@ def labels_of(batch: Batch) -> Sequence[NDArray]:
 
 
 def padding(batch: AnyBatch) -> int:
-    """Return how many samples at the end of a batch only fill it up.
+    """Return how many samples at the end of a batch are padding.
 
     >>> from rebind.io import DataBatch
     >>> padding(DataBatch([], pad=3)), padding(DataBatch([]))
@@ -143,7 +143,7 @@ def without_padding(value: NDArray | Sequence[float], pad: int, axis: int) -> ND
 
 
 def placeholder_descs(count: int) -> list[DataDesc]:
-    """Return descriptions for labels of which nothing is known.
+    """Return descriptions of labels about which nothing is known.
 
     >>> placeholder_descs(2)[1].name
     'label1'

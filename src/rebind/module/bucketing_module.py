@@ -32,7 +32,7 @@ __all__ = ["BucketingModule"]
 class BucketingModule(CurrentBucket):
     """Networks for inputs of several lengths (or kinds), which share parameters and optimizer.
 
-    `bucket_key` of a batch names the network it is for. A network is made when its first batch comes, bound once,
+    `bucket_key` of a batch names the network it is for. A network is made when its first batch arrives, bound once,
     and stays. All use the arrays of the default bucket's parameters and gradients, so its network must have every
     parameter; others may have fewer. A batch without a `bucket_key` is for the default bucket.
 
@@ -127,9 +127,9 @@ class BucketingModule(CurrentBucket):
         grad_req: GradReqs = "write",
         **_: object,
     ) -> None:
-        """Bind the default bucket; the others are bound when their first batches come.
+        """Bind the default bucket; the others are bound when their first batches arrive.
 
-        Parameters are those of `Module.bind`, but for these two:
+        The parameters are those of `Module.bind`, except for these two:
 
         Parameters
         ----------
@@ -314,8 +314,8 @@ class BucketingModule(CurrentBucket):
         prefix, epoch
             Name the files.
         sym_gen, default_bucket_key
-            As for the constructor; `sym_gen` gives the names of inputs and labels, and makes the buckets that are not
-            in the files.
+            As for the constructor; `sym_gen` gives the names of inputs and labels, and the networks of buckets that are
+            not in the files.
         load_optimizer_states
             Read ``prefix-0010.states`` too, once, at the first `init_optimizer`.
         **kwargs
@@ -389,7 +389,7 @@ class BucketingModule(CurrentBucket):
         return module
 
     def with_networks(self, change: Callable[[Symbol, list[str]], Symbol]) -> BucketingModule:
-        """Return a module, not bound, whose networks are those of this one, changed.
+        """Return a module, not bound, with the networks of this one after a change.
 
         Parameters
         ----------

@@ -247,7 +247,7 @@ class Buckets:
         self.switch(key, data, labels)
 
     def get_ready(self, batch: Batch) -> Module:
-        """Return the module for a batch that is to come, bound; the current bucket stays current.
+        """Return the module, bound, for a later batch; the current bucket stays current.
 
         >>> import rebind as mx
         >>> def network(length):
@@ -266,7 +266,7 @@ class Buckets:
         return self.modules[key]
 
     def key_of(self, batch: AnyBatch) -> Hashable:
-        """Return the key of a batch's bucket; that of the default one for a batch without.
+        """Return the key of a batch's bucket: the default key for a batch that has none.
 
         >>> import rebind as mx
         >>> def network(length):
@@ -316,7 +316,7 @@ class Buckets:
             module.install_monitor(monitor)
 
     def _described(self, names: Sequence[str], arrays: Sequence[HasShape]) -> list[DataDesc]:
-        """Describe arrays of a batch that does not do so, in the types and layouts of the default bucket."""
+        """Describe the arrays of a batch without descriptions, in the types and layouts of the default bucket."""
         default = {
             desc.name: desc for desc in (*self.default.data_shapes, *(_labels_of_binding(self.default) or ()))
         }

@@ -37,7 +37,7 @@ class Chain:
     scaler
         What scales the losses of all; None for no scaling.
     scales_outputs
-        Whether gradients begin at the outputs of the last module; otherwise they come in scaled already.
+        Whether gradients begin at the outputs of the last module; otherwise they are scaled before they arrive.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Chain:
         )
 
     def _warn_of_labels(self, i: int) -> None:
-        """Warn of labels of a module that does not take any: they stay zero."""
+        """Warn about the labels of a module that does not take any: they stay zero."""
         module = self.links[i].module
         arguments = [] if module.symbol is None else module.symbol.list_arguments()
         if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:

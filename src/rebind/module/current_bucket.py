@@ -1,4 +1,4 @@
-"""`CurrentBucket`: the half of `BucketingModule` that hands its steps to the current bucket's module."""
+"""`CurrentBucket`: the half of `BucketingModule` that passes its steps on to the current bucket's module."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class CurrentBucket(OldNames, BaseModule):
 
     @property
     def networks(self) -> list[Symbol]:
-        """The network of the default bucket only: which others there are depends on the batches that have come."""
+        """The network of the default bucket only: which others there are depends on the batches so far."""
         return self._all.default.networks
 
     @property

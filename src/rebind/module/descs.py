@@ -1,4 +1,4 @@
-"""Descriptions of inputs and labels: read, checked, and made for a batch that comes without them."""
+"""Descriptions of inputs and labels: read, checked, and made for a batch that has none."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
 
 
 def have_shapes(arrays: Sequence[HasShape], descs: Sequence[DataDesc] | None) -> bool:
-    """Return whether arrays have the shapes that were described.
+    """Return whether arrays have the described shapes.
 
     >>> import rebind as mx
     >>> have_shapes([mx.nd.ones((2, 3))], [DataDesc("data", (2, 3))])

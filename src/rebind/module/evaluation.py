@@ -53,7 +53,7 @@ class Evaluation(Steps):
     ) -> list[tuple[str, float]]:
         """Measure the predictions for a data set.
 
-        Padding, which only fills up the last batch, is not measured (MXNet measures it).
+        Padding is not measured (MXNet measures it).
 
         Returns
         -------

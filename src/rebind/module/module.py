@@ -25,7 +25,7 @@ __all__ = ["Module"]
 
 
 class ModuleState(ParametersState):
-    """What `Module.run_state` returns, beside what its `UpdatePolicy` does."""
+    """What `Module.run_state` returns, besides what its `UpdatePolicy` adds."""
 
     states: Sequence[Sequence[NDArray]]
     gradients: Sequence[Sequence[NDArray | None]] | None
@@ -144,7 +144,7 @@ class Module(BoundModule):
         force_init
             Set the values again; otherwise a second call changes nothing and warns.
         allow_extra
-            Accepted.
+            Accepted for MXNet's sake: extra names are always ignored.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class Module(BoundModule):
         self._start_policy()
 
     def _start_policy(self) -> None:
-        """Let what updates start from the parameters as they are now."""
+        """Let the policy start from the parameters as they are now."""
         if self._policy is not None:
             self._policy.start_from(self._parameters)
 
@@ -305,7 +305,7 @@ class Module(BoundModule):
         ]
 
     def clear_gradients(self) -> None:
-        """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
+        """Set all gradients to zero, before new ones are added (``grad_req='add'``)."""
         group = self._need_group("clear_gradients()")
         found = [*(group.grad_arrays or ()), *(group.input_grad_arrays or ())]
         gradients = [grad for grads in found for grad in grads if grad is not None]
@@ -416,7 +416,7 @@ class Module(BoundModule):
         return {**self._parameters.state_dict(), "states": [list(arrays) for arrays in group.state_arrays]}
 
     def load_arrays_state(self, state: StateTree) -> None:
-        """Take arrays that `arrays_state` returned, bound in the same way; there are parameters then."""
+        """Load what `arrays_state` returned, bound in the same way; the parameters then have values."""
         group = self._need_group("load_arrays_state()")
         saved = cast(ModuleState, state)
         self._parameters.load_state_dict(saved)

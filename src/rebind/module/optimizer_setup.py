@@ -40,7 +40,7 @@ def make_optimizer(
     names
         The parameter of each index.
     extend
-        Whether to add `names` to those that a given optimizer has; otherwise they count when it has none.
+        Whether to add `names` to those that a given optimizer has; otherwise they are used only when it has none.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class DeviceArrays(Protocol):
         """Copy values to all devices."""
 
     def get_params(self, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
-        """Put the means over the devices into the dicts, as new arrays on the CPU."""
+        """Write the means over the devices into the dicts, as new arrays on the CPU."""
 
     def unify_auxiliary(self) -> None:
         """Give all devices the mean of their auxiliary states."""
@@ -215,9 +215,9 @@ class Parameters:
         *,
         initialized: bool = True,
     ) -> None:
-        """Take values without a copy, to use them when the network is bound; if it is bound, copy them in.
+        """Store values, not copies, until the network is bound; if it is bound, copy them in.
 
-        Of the two, what is None stays as it is.
+        Whichever of the two is None stays as it is.
 
         >>> import rebind as mx
         >>> parameters = Parameters(["w"], ["mean"], [mx.cpu()])
@@ -380,7 +380,7 @@ class Parameters:
         return self._trained
 
     def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
-        """Return the gradients of all parameters, to save those that are being added up over batches.
+        """Return the gradients of all parameters, to save sums over batches that are not used yet.
 
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
@@ -468,7 +468,7 @@ def _sum(arrays: Sequence[NDArray]) -> NDArray:
 
 
 def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
-    """Copy each array into the one that belongs to it.
+    """Copy each source into its target.
 
     >>> from rebind import nd
     >>> target = nd.zeros((2,))

@@ -1,4 +1,4 @@
-"""`PythonModule` and `PythonLossModule`: modules that are no symbol, but Python."""
+"""`PythonModule` and `PythonLossModule`: modules in Python, without a symbol."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ class PythonModule(BaseModule):
     ) -> None:
         """Take the shapes. It holds no memory, so a second call works like the first.
 
-        Parameters are those of `Module.bind`; `grad_req` must be ``'write'``, and `force_rebind` and `shared_module`
-        change nothing.
+        The parameters are those of `Module.bind`; `grad_req` must be ``'write'``, and `force_rebind` and
+        `shared_module` change nothing.
 
         Examples
         --------
@@ -151,7 +151,7 @@ class PythonModule(BaseModule):
             )
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        """Return ``'write'``: there are no parameters whose gradients could be added up.
+        """Return ``'write'``: there are no parameters whose gradients could be summed.
 
         >>> import rebind as mx
         >>> mx.mod.PythonLossModule().grad_req_of_parameters("add")
@@ -243,7 +243,7 @@ class PythonModule(BaseModule):
 class PythonLossModule(PythonModule):
     """A loss whose gradient is a Python function; its outputs are its inputs, the scores.
 
-    It goes to the end of a `SequentialModule`.
+    It is the last module of a `SequentialModule`.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class PythonLossModule(PythonModule):
         return [(self._output_names[0], self._data_shapes[0].shape)]
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Take the scores, and the labels if they are there."""
+        """Take the scores, and the labels if there are any."""
         batch = whole(data_batch)
         if batch is None:
             raise ParameterError(f"{type(self).__name__}.forward: a batch must be whole; got a list of them")
@@ -326,7 +326,7 @@ class PythonLossModule(PythonModule):
         return self._scores
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradient of the scores, in which backward starts.
+        """Compute the gradient of the scores, by `grad_func` or `_backward_impl`.
 
         >>> import rebind as mx
         >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)

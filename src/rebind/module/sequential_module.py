@@ -174,8 +174,8 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Bind all modules, each to the shapes of the outputs of the one before.
 
-        Parameters are those of `Module.bind`: the data are the first module's, the labels are for the modules that take
-        them, and `inputs_need_grad` is about the inputs of the first. `shared_module` must be None.
+        The parameters are those of `Module.bind`: the data shapes are the first module's, the labels are for the
+        modules that take them, and `inputs_need_grad` is for the inputs of the first. `shared_module` must be None.
 
         Examples
         --------
@@ -286,7 +286,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Set up an optimizer for each module; see `Module.init_optimizer`.
 
-        One `Optimizer` object serves all modules: it counts each parameter's updates by itself.
+        One `Optimizer` object can serve all modules: it counts the updates of each parameter separately.
         """
         self._need_ready("init_optimizer()")
         if self.optimizer_initialized and not force_init:
@@ -378,7 +378,7 @@ class SequentialModule(BaseModule):
     def update(self) -> None:
         """Update the parameters of all modules by the gradients of the last batch.
 
-        With scaled losses they are updated together, or if the gradients of one overflow, not at all.
+        With scaled losses all are updated, or none if the gradients of one overflow.
         """
         if not self.optimizer_initialized:
             raise StateError("SequentialModule.update() needs init_optimizer() first")

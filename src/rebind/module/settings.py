@@ -1,4 +1,4 @@
-"""What the long signatures of `fit`, `bind`, `init_params` and `init_optimizer` are parsed into, once, at the door."""
+"""What the long signatures of `fit`, `bind`, `init_params` and `init_optimizer` are parsed into, once, at the entry."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ Labels: TypeAlias = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
 class Steps:
     """The steps that training and prediction are made of; a kind of module defines them.
 
-    In the order in which they come: `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch
-    `forward`, `backward`, `update`, `update_metric`. They are described here, with `Module` in the examples; a subclass
+    They are, in order, `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch `forward`,
+    `backward`, `update`, `update_metric`. They are described here, with `Module` in the examples; a subclass
     documents a step again only where it does more or less than this.
 
     Examples
@@ -177,7 +177,7 @@ class Steps:
         shared_module: None = None,
         grad_req: GradReqs = "write",
     ) -> None:
-        """Fix the shapes and take memory; see `Module.bind`."""
+        """Fix the shapes and allocate memory; see `Module.bind`."""
         raise self._undefined("bind()")
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
@@ -251,7 +251,7 @@ class Steps:
         raise self._undefined("optimizers(), for fit(accumulate=...)")
 
     def number_parameters(self, first_index: int) -> int:
-        """Let an optimizer that modules share know the parameters by numbers from `first_index`; return the next.
+        """Number the parameters from `first_index`, for an optimizer that modules share; return the next number.
 
         >>> import rebind as mx
         >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)  # a weight and a bias
@@ -265,7 +265,7 @@ class Steps:
         raise self._undefined("update()")
 
     def apply_gradients(self) -> None:
-        """Update the parameters by gradients that are not scaled any more."""
+        """Update the parameters by gradients that are no longer scaled."""
         self.update()
 
     def clear_gradients(self) -> None:
@@ -385,7 +385,7 @@ class Steps:
         return []
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
-        """Set the states from arrays, or all to one number; without states, only an empty list will do."""
+        """Set the states from arrays, or all to one number; without states, only an empty list is allowed."""
         self._need_params("set_states")
         if states or value is not None:
             raise ParameterError(f"{type(self).__name__}.set_states: it has no states; got {states or value}")

@@ -94,7 +94,7 @@ class TrainingLoop:
         return self.history
 
     def run_epoch(self, epoch: int) -> None:
-        """Train for an epoch, or for the rest of the one in whose middle the run resumes.
+        """Train for an epoch, or for the rest of the one in which the run resumes.
 
         >>> import rebind as mx
         >>> class Timed(TrainingLoop):  # does something around each epoch

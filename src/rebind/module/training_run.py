@@ -111,7 +111,7 @@ class TrainingRun:
         self.metric, self.history = metric, history
         self.callbacks = [callback for callback in callbacks if is_resumable(callback)]
         self.last_epoch = last_epoch
-        self._rest: Iterable[Batch] | None = None  # of the epoch in whose middle the run resumes
+        self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
         # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
 
@@ -141,7 +141,7 @@ class TrainingRun:
             self.module.logger.info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
-        """Return the batches of the epoch that begins, or the rest of the one in whose middle the run resumes.
+        """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
 
         >>> import rebind as mx
         >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
@@ -253,7 +253,7 @@ class TrainingRun:
 
 
 def _networks(symbols: Sequence[Symbol]) -> str | list[str] | None:
-    """Return what networks compute as text: of one its text, of none None."""
+    """Return as text what networks compute: a string for one, None for none."""
     texts = [_text_of(symbol) for symbol in symbols]
     return texts if len(texts) > 1 else texts[0] if texts else None
 

@@ -35,7 +35,7 @@ class LossScaling(Protocol):
 
     @property
     def loss_scale(self) -> float:
-        """The scale of the gradients at hand.
+        """The scale of the current gradients.
 
         >>> from rebind.contrib.amp import LossScaler
         >>> LossScaler().loss_scale
@@ -431,7 +431,7 @@ class StoreUpdate(UpdatePolicy):
 
 
 def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
-    """Return what each key continues with: its own, or on another number of devices copies of the first one's."""
+    """Return what each key continues with: its own, or on another number of devices a copy of the first."""
     if not saved:
         return {}
     return {key: saved[k] if len(saved) == len(keys) else _copied(saved[0]) for k, key in enumerate(keys)}
