@@ -64,6 +64,7 @@ class ExponentialMovingAverage:
         if not self.params:  # the average starts from the weights: from zero it would lag behind them
             self.params = {name: value.copy() for name, value in weights.items()}
             return
+        # In place: whoever took the arrays of `params` sees the newest average.
         averages = [value.tensor for value in self.params.values()]
         with torch.no_grad():  # average + (1 - decay) * (weight - average), for all in one call
             torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)

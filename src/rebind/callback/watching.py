@@ -57,6 +57,7 @@ class _Watch:
 
 def _falls(metric: str) -> bool:
     """Return whether a metric of this name is better when it is smaller."""
+    # Nothing else is known of a user's own metric; `mode` is for names that mislead.
     return any(
         word in metric.lower() for word in ("loss", "error", "entropy", "mae", "mse", "likelihood", "perplex")
     )

@@ -162,7 +162,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
     >>> symbol.list_arguments(), list(arg_params), aux_params
     (['w'], ['w'], {})
     """
-    return symbols.load(symbol_path(prefix)), *load_params(prefix, epoch)
+    return symbols.load(symbol_path(prefix)), *load_params(prefix, epoch)  # one network for all epochs
 
 
 def symbol_path(prefix: str) -> str:

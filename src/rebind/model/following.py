@@ -137,10 +137,10 @@ class Following:
         self.finished_epochs, self._batches = epoch, nbatch
         if not self._started:
             self._batch_size = batch_size  # later the module may be bound to the validation's
-            self._call_epoch([])
+            self._call_epoch([])  # nothing is measured yet
             self._started = True
         self._on_epoch(epoch)
-        if not nbatch:
+        if not nbatch:  # the start of an epoch counts as its batch 0
             self._call_batch()
 
     def __call__(self, record: BatchEndParam) -> None:

@@ -60,6 +60,7 @@ class Predictor:
         arguments = symbol.list_arguments()
         descs, labels = described(data)
         inputs = {desc.name for desc in (*descs, *labels)}
+        # A label that is no parameter must be an input, though the data may come without it.
         wanted = {name for name in arguments if name.endswith("label") and name not in given}
         names = {desc.name for desc in labels}
         self.param_names = [name for name in arguments if name not in inputs | wanted]

@@ -42,6 +42,7 @@ def _parse_data_desc(
     if label_shapes is None:
         _check_names_match(label_names, [], "label", False)
         return data, None
+    # Only a warning: a module predicts without labels.
     labels = read_descs(label_shapes, "label_shapes")
     _check_names_match(label_names, labels, "label", False)
     return data, labels

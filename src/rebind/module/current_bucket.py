@@ -113,7 +113,7 @@ class CurrentBucket(OldNames, BaseModule):
 
     @params_initialized.setter
     def params_initialized(self, value: bool) -> None:
-        for module in self._all.bound():
+        for module in self._all.bound():  # all use the same values, and each has the flag
             module.params_initialized = value
 
     @property

@@ -86,7 +86,7 @@ class Evaluation(Steps):
             record = self.batch_record(epoch, seen, metric, batch)
             for callback in as_callbacks(batch_end_callback):
                 callback(record)
-        record = self.batch_record(epoch, seen + 1, metric, None)
+        record = self.batch_record(epoch, seen + 1, metric, None)  # as in MXNet, the number of batches
         for callback in as_callbacks(score_end_callback):
             callback(record)
         return metric.get_name_value()

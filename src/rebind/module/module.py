@@ -187,7 +187,7 @@ class Module(BoundModule):
     def _start_policy(self) -> None:
         """Let the policy start from the parameters as they are now."""
         if self._policy is not None:
-            self._policy.start_from(self._parameters)
+            self._policy.start_from(self._parameters)  # a store that updates has weights of its own
 
     # The optimizer.
 

@@ -82,7 +82,7 @@ class TrainingLoop:
         {'train': {'mse': [2.0, 2.0]}, 'validation': {}}
         """
         self.prepare()
-        if self.resume():
+        if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
         last = self.settings.last_epoch
         try:
@@ -283,6 +283,7 @@ class TrainingLoop:
             with rescaled(module.optimizers(), self.settings.accumulate / self.waiting):
                 self.update()
         self.bar.end_epoch()
+        # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
         self.position = Position(epoch + 1, 0)
         self.report(epoch, "Train", self.metric.get_global_name_value())

@@ -210,6 +210,7 @@ class TrainingRun:
                 f"fit: {path} is a run of another network. Give checkpoint another prefix, or remove the old files "
                 f"({self.checkpoint.prefix}-*.run)."
             )
+        # Callbacks have no names, so that their states are restored by their order.
         if len(state["callbacks"]) != len(self.callbacks):
             raise StateError(
                 f"fit: {path} is a run with {len(state['callbacks'])} callbacks that have a state; got "
@@ -235,7 +236,7 @@ class TrainingRun:
         if state is not None and is_resumable(data):
             data.load_state_dict(state)
             return
-        if not batches and not self._epoch_start["reset"]:
+        if not batches and not self._epoch_start["reset"]:  # nothing was read yet: a new source is the same
             return
         logging.warning(
             "fit: %s has no state_dict, so the run resumes by reading and discarding %d batches. "
