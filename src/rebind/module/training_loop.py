@@ -163,12 +163,12 @@ class TrainingLoop:
         >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint = mx.checkpoint.Checkpoint(f"{folder}/net")
-        ...     settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=3, checkpoint=checkpoint)
+        ...     settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=1, checkpoint=checkpoint)
         ...     history = mx.mod.Module(net, label_names=["label"]).training_loop(settings).run()
         ...     again = mx.mod.Module(net, label_names=["label"]).training_loop(settings)
         ...     again.prepare()
         ...     again.resume(), again.position
-        (False, Position(epoch=3, batch=0))
+        (False, Position(epoch=1, batch=0))
         """
         settings = self.settings
         if settings.checkpoint is None:
