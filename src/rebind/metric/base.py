@@ -56,6 +56,7 @@ class CompositeEvalMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        # Before the base's constructor, whose `reset` resets them.
         self.metrics: list[EvalMetric] = [create(each) for each in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
@@ -199,6 +200,7 @@ class CustomMetric(EvalMetric):
         """Add a batch; the arrays are copied to NumPy."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
+        # Extra outputs have no label, and are left out.
         for label, pred in zip(as_list(labels), as_list(preds), strict=False):
             found = self._feval(as_numpy(label), as_numpy(pred))
             self._add(*(found if isinstance(found, tuple) else (found, 1)))

@@ -29,6 +29,7 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
             f"accuracy: there must be one label for each prediction along axis {axis}; "
             f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
         )
+    # Most iterators give labels as float32.
     return (classes.reshape(-1) == label.reshape(-1).long()).sum(), label.numel()
 
 
@@ -44,8 +45,10 @@ def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor, 
             f"top_k_accuracy: predictions must have at most 2 axes; got shape {tuple(pred.shape)}"
         )
     if pred.ndim == 1:
+        # A single axis holds classes, not scores.
         return correct(label, pred)
     same_length(label, pred, "top_k_accuracy")
+    # Which they are counts, not their order.
     best = pred.topk(min(top_k, pred.shape[1]), dim=1, sorted=False).indices
     return (best == label.reshape(-1, 1).long()).sum(), label.numel()
 

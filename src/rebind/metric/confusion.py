@@ -56,6 +56,7 @@ def f1_score(counts: Tensor) -> Tensor:
     tensor(0.5000, dtype=torch.float64)
     """
     right, wrong, missed = counts.double()[:3]
+    # Without positives of either kind the numerator is 0 too: the score is 0, not NaN.
     return 2 * right / (2 * right + wrong + missed).clamp_min(1)
 
 
@@ -184,6 +185,7 @@ class Pairs(NamedTuple):
         """
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
+        # Counting waits for the device, but once for a million pairs; joining waits for nothing.
         if found.size > _MAX_PAIRS:
             return Pairs(found.matrix(), (), 0)
         if len(found.waiting) > _MAX_TENSORS:
@@ -204,6 +206,7 @@ class Pairs(NamedTuple):
         if low < 0:
             raise ArgumentError(f"pcc: labels and predictions must be classes 0, 1, 2, ...; got {int(low)}")
         classes = int(high) + 1
+        # Each pair is one number, `label * classes + prediction`: the cells of the matrix in order.
         counted = torch.bincount(pairs[0] * classes + pairs[1], minlength=classes**2).reshape(
             classes, classes
         )
@@ -234,6 +237,7 @@ def multiclass_correlation(matrix: Tensor) -> float:
     """
     matrix = matrix.double()
     labels, preds, count = matrix.sum(1), matrix.sum(0), matrix.sum()
+    # Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
     along = (matrix.diagonal() * count - labels * preds).sum()
     return float(along / ((labels * (count - labels)).sum() * (preds * (count - preds)).sum()).sqrt())
 
@@ -287,6 +291,7 @@ class PCC(EvalMetric[Pairs]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the confusion matrices, for `load_state_dict`."""
+        # Counted first: a file holds a matrix then, not every pair.
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _all_counted(getattr(self, name)))
         self._earlier = (_all_counted(self._earlier[0]), self._earlier[1])

@@ -37,6 +37,7 @@ def merged_moments(one: Tensor, other: Tensor) -> Tensor:
     >>> bool(torch.allclose(merged_moments(moments(one, one), moments(other, other)), moments(whole, whole)))
     True
     """
+    # 1 where neither has a value: the means, which are 0, are divided by it.
     count = (one[0] + other[0]).clamp_min(1)
     shift = other[1:3] - one[1:3]
     means = one[1:3] + shift * (other[0] / count)
@@ -53,6 +54,7 @@ def correlation(found: Tensor) -> Tensor:
     >>> round(float(correlation(moments(values, -values))), 6)
     -1.0
     """
+    # Two roots, as the product of the sums may overflow; rounding may lead just beyond 1.
     return (found[5] / (found[3].sqrt() * found[4].sqrt())).clamp(-1, 1)
 
 

@@ -26,6 +26,7 @@ def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str
     """
     same_length(label, pred, who)
     likely = pred.gather(1, label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long())
+    # In float64: an epoch adds up millions of small terms.
     return -(likely + eps).log().sum(dtype=torch.float64), label.numel()
 
 

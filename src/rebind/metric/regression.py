@@ -136,6 +136,7 @@ class Loss(EvalMetric[Tensor]):
         """Add a batch; its labels are ignored."""
         for pred in as_list(preds):
             tensor = as_tensor(pred).detach()
+            # Every element counts the same here; above, every batch.
             self._add(tensor.sum(dtype=torch.float64), tensor.numel())
 
 

@@ -89,6 +89,7 @@ class _WeightedRows(torch.autograd.Function):
     def backward(ctx, grad):  # type: ignore[no-untyped-def]
         table, index, weight, bag = ctx.saved_tensors
         needed = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
+        # Enabled in backward only under ``create_graph=True``: then, and only then, the slower plain form is needed.
         again = torch.is_grad_enabled()
         if not again:
             table, weight = (
@@ -110,6 +111,7 @@ def _fused(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bag
 
 
 def _plain(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
+    # (B, K, C), or (T, C) with `bag`: the array of all rows that the fused form does without.
     terms = F.embedding(index, table) * weight.unsqueeze(-1)
     if bag is None:
         return terms.sum(1)

@@ -42,6 +42,8 @@ def unary(
     """Make an element-wise operator of one array; the result has the array's type, integers are rounded towards 0."""
 
     def function(data: Tensor) -> Tensor:
+        # torch's functions answer float32 for integers. These are computed again in float64, which holds all of int32
+        # exactly, and cut to their own type, as MXNet gives them.
         out = compute(data)
         if out.dtype is data.dtype:
             return out

@@ -157,6 +157,7 @@ def depth_to_space(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
         raise ShapeError(f"channels must be a multiple of block_size**2 = {block_size**2}; got {c}")
     # Channels hold the offset within a block first, as in MXNet (DCR order).
     blocks = data.reshape(n, block_size, block_size, c // block_size**2, h, w)
+    # (N, block, block, C, H, W) to (N, C, H, block, W, block).
     return blocks.permute(0, 3, 4, 1, 5, 2).reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
@@ -176,6 +177,7 @@ def space_to_depth(data: Tensor, *, block_size: Annotated[int, AtLeast(1)]) -> T
     if h % block_size or w % block_size:
         raise ShapeError(f"height and width must be multiples of {block_size}; got {h} and {w}")
     blocks = data.reshape(n, c, h // block_size, block_size, w // block_size, block_size)
+    # (N, C, H, block, W, block) to (N, block, block, C, H, W): the same order of channels as in `depth_to_space`.
     return blocks.permute(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)
 
 

@@ -92,6 +92,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
         raise ShapeError(f"all data must have one number of slices, at least 1, along axis 0; got {counts}")
     count = len(p.in_data_locs)
     indices = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
+    # In the order of the body's inputs, of which `indices` is a permutation.
     values = [tensor for _, tensor in sorted(zip(indices, inputs, strict=True), key=lambda pair: pair[0])]
     outputs: list[list[Tensor]] = [[] for _ in range(p.num_out_data)]
     states: dict[int, Tensor] = {}
@@ -99,6 +100,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
         for index, tensor in zip(p.in_data_locs, slices, strict=True):
             values[index] = tensor
         found, new_aux = body(*values)
+        # A body returns its outputs, then the new states: `zip` stops before these.
         for steps, value in zip(outputs, found, strict=False):
             steps.append(value)
         for index, value in zip(p.in_state_locs, found[p.num_out_data :], strict=True):

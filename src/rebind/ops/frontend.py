@@ -28,6 +28,9 @@ def bind_arguments(
 
     `kind` is the class of the inputs, `NDArray` or `Symbol`. Inputs come first by position, then parameters, and
     each may come by name. `kwargs` is used up.
+
+    >>> bind_arguments(OPERATORS["clip"], ("x", 0), {"a_max": 1}, str)  # strings for arrays
+    (['x'], {'a_min': 0, 'a_max': 1})
     """
     signature = op.signature
     if signature.variadic:
@@ -47,6 +50,7 @@ def bind_arguments(
                 f"{names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(signature)}",
                 argument=names[i],
             )
+    # Parameters by position, as MXNet's callers write: ``nd.clip(x, 0, 1)``.
     if len(args) > count:
         if len(args) > len(order):
             raise ArgumentError(f"takes at most {len(order)} arguments ({', '.join(order)}); got {len(args)}")
@@ -55,7 +59,11 @@ def bind_arguments(
 
 
 def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) -> dict[str, Any]:
-    """Return the parameters of ``_split_v2`` for a number of sections, or indices before which to part."""
+    """Return the parameters of ``_split_v2`` for a number of sections, or indices before which to part.
+
+    >>> split_parameters((2, 5), axis=0, squeeze_axis=False)
+    {'indices': [0, 2, 5], 'sections': 0, 'axis': 0, 'squeeze_axis': False}
+    """
     if isinstance(indices_or_sections, int):
         where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list, set)):
@@ -76,6 +84,7 @@ def _parameters_follow(signature: Signature) -> str:
 def _bind_variadic(
     signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], kind: type
 ) -> tuple[list[Any], dict[str, Any]]:
+    # Both ``concat(a, b)`` and ``concat([a, b])`` are accepted.
     items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     inputs = [item for item in items if isinstance(item, kind)]
     if len(inputs) < len(items):  # parameters by position
@@ -83,6 +92,7 @@ def _bind_variadic(
         if any(isinstance(item, kind) for item in rest) or len(rest) > len(signature.order):
             raise ArgumentError(f"takes {kind.__name__}s, then parameters; got {list(items)!r}")
         kwargs = {**dict(zip(signature.order, rest, strict=False)), **kwargs}
+    # Arrays under names of the caller's choice: ``Concat(first=a, second=b)``, in the order of the call.
     named = [name for name, value in kwargs.items() if isinstance(value, kind)]
     inputs += [kwargs.pop(name) for name in named]
     if not inputs:
@@ -97,6 +107,9 @@ def signature(
 
     MXNet's callers write ``nd.clip(x, 0, 1)``: parameters may come by position after the inputs. With
     `inputs_follow` every input may be left out, as for symbols, where it becomes a variable.
+
+    >>> str(signature(OPERATORS["clip"], float, ["out"]))
+    '(data: float, a_min: float, a_max: float, *, out: Any = None) -> float'
     """
     argument_kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = []
@@ -128,7 +141,11 @@ def signature(
 
 
 def plain_type(annotation: Any) -> Any:
-    """Return the type of a parameter without its bounds, which the help text gives."""
+    """Return the type of a parameter without its bounds, which the help text gives.
+
+    >>> plain_type(Annotated[int, "at least 1"]), plain_type(tuple[Annotated[int, "at least 0"], ...])
+    (<class 'int'>, tuple[int, ...])
+    """
     if get_origin(annotation) is Annotated:
         return plain_type(get_args(annotation)[0])
     if get_origin(annotation) is tuple:
@@ -141,6 +158,9 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
 
     It is the operator's own docstring with all inputs and parameters in the section *Parameters*: types, bounds and
     defaults from the signature, meanings from the docstring. Examples on tensors are left out.
+
+    >>> documentation(OPERATORS["clip"], "NDArray", "out : NDArray").splitlines()[4:]
+    ['data : NDArray', 'a_min : a float, required', 'a_max : a float, required', 'out : NDArray']
     """
     summary, sections = split_docstring(
         inspect.cleandoc(op.kernels.function.__doc__ or f"The operator {op.name}.")
@@ -166,7 +186,12 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
 def split_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return what is before the first section of a docstring, and the sections by title, without examples."""
+    r"""Return what is before the first section of a docstring, and the sections by title, without examples.
+
+    >>> split_docstring("Double.\n\nShapes\n------\nout : (N,)\n\n>>> 2 * 2\n4")
+    ('Double.', {'Shapes': 'out : (N,)'})
+    """
+    # Examples need no title: one is a line with `>>>` and all up to the next empty line.
     text = re.sub(r"(?m)^>>> .*\n?(?:^(?!\s*$).*\n?)*", "", text)
     parts = _SECTION.split(text)
     sections = {title: body.strip("\n") for title, body in zip(parts[1::2], parts[2::2], strict=True)}
@@ -188,7 +213,11 @@ def _meanings(body: str) -> dict[str, list[str]]:
 
 
 def make_functions(make: Callable[[Operator, str], Function]) -> dict[str, Function]:
-    """Return what `make` makes of each operator under each of its names."""
+    """Return what `make` makes of each operator under each of its names.
+
+    >>> make_functions(lambda op, name: op.name)["Softmax"]
+    'SoftmaxOutput'
+    """
     return {name: make(op, name) for name, op in OPERATORS.items()}
 
 

@@ -40,6 +40,7 @@ def take(
     axis = normalize_axis(axis, a.ndim, "axis")
     size = a.shape[axis]
     where = _within(indices, size, mode)
+    # An index out of range is the kernel's to find: a check of our own would wait for the device.
     try:
         # The common case needs no reshapes.
         if where.ndim == 1:

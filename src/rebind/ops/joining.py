@@ -25,9 +25,14 @@ def concat(*data: Tensor, dim: int = 1) -> Tensor:
     >>> concat(torch.zeros(2, 3), torch.ones(2, 1), dim=1).shape
     torch.Size([2, 4])
     """
+    return _joined(data, dim)
+
+
+def _joined(data: Sequence[Tensor], dim: int) -> Tensor:
     try:
         return torch.cat(data, dim)
     except (RuntimeError, IndexError) as error:
+        # Shapes are compared only after torch has refused them: a call that fits pays nothing.
         raise _concat_error(data, dim) or error from None
 
 
@@ -53,13 +58,12 @@ def _concat_error(data: Sequence[Tensor], dim: int) -> Exception | None:
     return None
 
 
-def _alike_but_for(axis: int, shapes: Sequence[Shape | None], ndim: int) -> list[int]:
-    """Return sizes that shapes of `ndim` axes have in common, 0 at `axis` and where none is known."""
+def _common_sizes(shapes: Sequence[Shape | None], ndim: int) -> list[int]:
+    """Return the sizes that shapes of `ndim` axes have in common, 0 where none is known."""
     common = [0] * ndim
     for shape in shapes:
         if shape is not None and len(shape) == ndim:
             common = [a or b for a, b in zip(common, shape, strict=True)]
-    common[axis] = 0
     return common
 
 
@@ -69,7 +73,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if known is None or not -len(known) <= p.dim < len(known):
         return {}
     axis = p.dim % len(known)
-    common = _alike_but_for(axis, list(shapes.values()), len(known))
+    # What one input shows holds for all, except along the joined axis, where each has a size of its own.
+    common = _common_sizes(list(shapes.values()), len(known))
     return {
         name: _with(common, axis, shape[axis] if shape and len(shape) == len(known) else 0)
         for name, shape in shapes.items()
@@ -101,10 +106,7 @@ def rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     >>> rnn_param_concat(torch.tensor([1, 2]), torch.tensor([3]), dim=0)
     tensor([1, 2, 3])
     """
-    try:
-        return torch.cat(data, dim)
-    except (RuntimeError, IndexError) as error:
-        raise _concat_error(data, dim) or error from None
+    return _joined(data, dim)
 
 
 @operator("stack", count="num_args")
@@ -132,11 +134,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     known = next((shape for shape in shapes.values() if shape), None)
     if known is None:
         return {}
-    common = [0] * len(known)
-    for shape in shapes.values():
-        if shape is not None and len(shape) == len(known):
-            common = [a or b for a, b in zip(common, shape, strict=True)]
-    return dict.fromkeys(shapes, tuple(common))
+    return dict.fromkeys(shapes, tuple(_common_sizes(list(shapes.values()), len(known))))
 
 
 @stack.shapes_from_outputs

@@ -54,6 +54,7 @@ def dot(
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     out = torch.tensordot(lhs, rhs, ([over_left], [over_right]))
+    # MXNet has no arrays without axes.
     return out if out.ndim else out.reshape(1)
 
 
@@ -110,5 +111,6 @@ def khatri_rao(*args: Tensor) -> Tensor:
         raise ShapeError(f"all must be matrices with as many columns; got {shapes}")
     out = args[0]
     for matrix in args[1:]:
+        # (M0, 1, N) times (M1, N): every row of the one with every row of the other.
         out = (out.unsqueeze(1) * matrix).flatten(0, 1)
     return out

@@ -24,6 +24,7 @@ Margin = Annotated[int, AtLeast(0)]
 
 def _cv2() -> ModuleType:
     try:
+        # Imported where it is needed: rebind works without the extra.
         import cv2
     except ImportError as error:
         raise MissingExtraError(
@@ -35,6 +36,7 @@ def _cv2() -> ModuleType:
 def _decode(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
     """Return the image (H, W, C) in the bytes of a file."""
     cv2 = _cv2()
+    # OpenCV raises its own error for no bytes at all, and returns None for others that it cannot read.
     image = (
         cv2.imdecode(encoded, cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE) if encoded.size else None
     )
@@ -45,6 +47,7 @@ def _decode(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
         )
     if image.ndim == 2:
         return torch.from_numpy(image)[:, :, None]
+    # OpenCV gives blue, green, red; a reversed view has negative strides, which torch does not take.
     return torch.from_numpy(np.ascontiguousarray(image[:, :, ::-1]) if to_rgb else image)
 
 

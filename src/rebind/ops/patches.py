@@ -111,8 +111,10 @@ def col2im(
     if len(kernel) == 2:
         return F.fold(data, output_size, *steps.across())
     # Three axes are folded in two steps: the last two axes first, then the first one with the others as one.
+    # (N, C, k0, K', w0, W'), where K' and W' are the elements and windows of the last two axes.
     grouped = data.view(batch, channels, kernel[0], prod(kernel[1:]), windows[0], prod(windows[1:]))
     slices = grouped.transpose(3, 4).reshape(batch, -1, prod(windows[1:]))
+    # (N, C * k0 * w0, *output_size[1:]): the windows of the first axis are channels here.
     found = F.fold(slices, output_size[1:], *steps.across())
     found = found.view(batch, channels * kernel[0], windows[0] * prod(output_size[1:]))
     return F.fold(found, (output_size[0], prod(output_size[1:])), *steps.down()).unflatten(3, output_size[1:])

@@ -162,6 +162,7 @@ def random_pdf_gamma(sample: Tensor, alpha: Tensor, beta: Tensor) -> Supported:
     inside = sample >= 0
     x = _within(sample, inside)
     scale = torch.xlogy(alpha, beta) - torch.lgamma(alpha)
+    # xlogy: at x = 0 with an alpha of 1, 0 * log(0) counts as 0.
     return Supported(scale + torch.xlogy(alpha - 1, x) - beta * x, inside)
 
 

@@ -203,6 +203,7 @@ def zipfian(
     `apply` applies an operator, ``(name, *inputs, **parameters)``; `base` holds ``range_max + 1``; `where` says on
     which device to draw.
     """
+    # By the inverse of the distribution function: ``(range_max + 1) ** u - 1`` has the density of 1 / (class + 1).
     scale = apply("log", base)
     draws = apply("_random_uniform", shape=(num_sampled,), dtype="float64", **where)
     sampled = apply("Cast", apply("exp", apply("broadcast_mul", draws, scale)) - 1, dtype="int64") % range_max

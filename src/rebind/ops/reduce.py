@@ -80,6 +80,7 @@ def _reduction(
 
 
 def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    # torch would sum integers up in int64; MXNet stays in their type.
     return torch.sum(data, axes, keepdim=keepdims, dtype=data.dtype)
 
 
@@ -113,6 +114,7 @@ def _nanprod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 
 def _max(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    # Its own gradient is shared among equals; `_extreme_gradient` replaces it.
     return torch.amax(data, axes, keepdim=keepdims)
 
 

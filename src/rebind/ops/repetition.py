@@ -158,4 +158,5 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     out = outputs[0]
     if out is None or len(p.pad_width) != 2 * len(out):
         return {}
+    # ``n and``: a size that is unknown stays so.
     return {"data": tuple(n and n - sum(p.pad_width[2 * axis : 2 * axis + 2]) for axis, n in enumerate(out))}

@@ -25,7 +25,8 @@ def _wide(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype.itemsize == 2 else tensor
 
 
-@operator("BilinearSampler", rows=2)
+# MXNet counts a workspace among the outputs; of the next two operators, the grids.
+@operator("BilinearSampler", counted=2)
 def bilinear_sampler(data: Tensor, grid: Tensor, *, cudnn_off: bool | None = None) -> Tensor:
     """Values of images at the positions of a grid, interpolated between the four pixels around each.
 
@@ -63,6 +64,7 @@ def _sampled(data: Tensor, grid: Tensor) -> Tensor:
 
 
 def _grid_sample(data: Tensor, grid: Tensor) -> Tensor:
+    # The last argument, `align_corners`: -1 and 1 are the middles of the outermost pixels.
     return F.grid_sample(data, grid.movedim(1, -1), "bilinear", "zeros", True)
 
 
@@ -107,7 +109,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     }
 
 
-@operator("GridGenerator", rows=2)
+@operator("GridGenerator", counted=2)
 def grid_generator(
     data: Tensor,
     *,
@@ -155,6 +157,7 @@ def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:
     maps = numbers.view(-1, 2, 3, 1, 1)
     # The last two axes of the grid: y changes along the first, x along the second.
     down, across = (_positions(n, numbers) for n in target_shape)
+    # (N, 2, 1, 1) with (W,) and (H, 1): all positions of all samples by broadcasting.
     return maps[:, :, 0] * across + (maps[:, :, 1] * down.unsqueeze(1) + maps[:, :, 2])
 
 
@@ -203,7 +206,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"data": (data[0], 6) if p.transform_type == "affine" else (data[0], 2, *data[2:])}
 
 
-@operator("SpatialTransformer", rows=3)
+@operator("SpatialTransformer", counted=3)
 def spatial_transformer(
     data: Tensor,
     loc: Tensor,

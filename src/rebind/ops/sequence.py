@@ -62,6 +62,7 @@ def sequence_mask(
     if sequence_length is None or not use_sequence_length:
         return data
     steps, lengths = _steps(data, sequence_length, axis)
+    # (T, N) or (N, T), as data has them.
     beyond = steps >= lengths
     return data.masked_fill(beyond.view(*beyond.shape, *(1,) * (data.dim() - 2)), value)
 
@@ -98,6 +99,7 @@ def sequence_last(
     # Lengths may be of any type; indices may not.
     last = sequence_length.long() - 1
     batch = torch.arange(data.shape[1 - axis], device=data.device)
+    # One step for each sequence: (N, ...), whichever axis is that of time.
     return data[last, batch] if axis == 0 else data[batch, last]
 
 

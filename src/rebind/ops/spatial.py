@@ -19,7 +19,7 @@ __all__ = ["correlation", "crop"]
 
 
 # MXNet counts two workspaces, the padded inputs, among the outputs.
-@operator("Correlation", rows=3)
+@operator("Correlation", counted=3)
 def correlation(
     data1: Tensor,
     data2: Tensor,
@@ -109,6 +109,7 @@ def _compared(
     second = data2[..., nearest : nearest + right + 2 * radius * stride]
     # All displacements to the right at once, those down in a loop: each of them reads another region of the map.
     tops = range(nearest, nearest + count * stride, stride)
+    # A list of D arrays (N, D, h, w), from the highest displacement down: joined they are all D * D channels.
     found = compare(first, [second[:, :, top : top + down : step] for top in tops], step, stride, count)
     return torch.cat(found, 1) / max(data1.shape[1], 1)
 

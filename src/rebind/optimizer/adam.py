@@ -135,6 +135,7 @@ class AdamW(WithMoments):
         [tensor([0.7500])]
         """
         settings, epsilon = group.settings, cast(Rate, self.epsilon)
+        # The rule, MXNet's operator, does not multiply the decay by the rate; this optimizer does.
         settings["wd"] = lists.each(lambda lr, wd: lr * wd, group.lr, group.wd)
         if self.correct_bias:
             # With the corrections in rate and epsilon, the moments need not be copied for them.

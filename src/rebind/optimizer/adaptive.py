@@ -230,6 +230,7 @@ class RMSProp(Optimizer[Squares]):
         """
         if self.centered:
             return super().create_state(index, weight)
+        # A tuple also of one: so it is in MXNet's files.
         return (NDArray(torch.zeros_like(weight.tensor), weight.context),)
 
     def update_group(self, group: Group) -> None:

@@ -153,6 +153,7 @@ class Optimizer(Algorithm[State]):
         grads: list[Tensor],
         state: Sequence[StoredState],
     ) -> None:
+        # torch's fused kernels compare no shapes, and would read beyond the shorter array.
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
             if one_weight.shape != one_grad.shape:
                 raise ShapeError(
@@ -222,6 +223,7 @@ class Optimizer(Algorithm[State]):
     @property
     def is_ours(self) -> bool:
         """Whether updates are those of this class: by groups, in place or as an `UpdatePart`."""
+        # An old subclass overrides either of them, and its arithmetic is its own.
         kind = type(self)
         return (
             kind.update is Optimizer.update

@@ -157,6 +157,7 @@ class LBSGD(WithMomentum):
         rates = group.lr
         if self.warmup_strategy == "lars":
             weights, grads = sums_of_squares(group.weights), sums_of_squares(group.grads)
+            # 1e-18 only avoids a division by 0.
             ratios = (weights / (grads + column(group.wd, weights) * weights + 1e-18)).sqrt().clamp(0.01, 100)
             rates = list((column(group.lr, weights) * ratios).to(group.weights[0].dtype))
         update_by_sgd(group, rates, self.momentum)

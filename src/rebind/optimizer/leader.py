@@ -23,6 +23,7 @@ def _where_rate(group: Group, rule: Callable[..., None]) -> None:
         if group.lr:
             rule(*group.arrays, **group.settings)
         return
+    # A rate that is a tensor is not read here: the rule runs, and is undone where it divided by 0.
     some = [lists.of_weight(group.lr, k) != 0 for k in range(len(group.weights))]
     select(cast("list[Tensor]", some), rule, *group.arrays, **group.settings)
 

@@ -51,5 +51,6 @@ class Signum(WithMomentum):
         if self.momentum:
             rules.signum(*group.arrays, **group.settings, momentum=self.momentum, wd_lh=self.wd_lh)
         else:
+            # Without a buffer, both decays act on the weight itself.
             decay = lists.each(lambda wd: wd + self.wd_lh, group.wd)
             rules.signsgd(group.weights, group.grads, lr=group.lr, wd=decay)

@@ -128,6 +128,7 @@ class UpdatePart:
                 grads[k] = grads[k].float()
             inner.append(_inner_state(state))
         grads = clip_together(grads, optimizer.clip_global_norm, rates.rescale_grad)
+        # One group for each type and device; rates are lists here, so that they need not be equal within one.
         kinds: dict[tuple[torch.dtype, torch.device], list[int]] = {}
         for k, target in enumerate(targets):
             kinds.setdefault((target.dtype, target.device), []).append(k)

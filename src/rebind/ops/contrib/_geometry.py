@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 #: About how many pairs of boxes are compared in one piece.
+# The memory of each intermediate result is bounded by it: 2 MB in float32.
 _PAIRS_AT_ONCE = 2**19
 
 
@@ -95,6 +96,7 @@ def overlaps(lhs: Tensor, rhs: Tensor) -> Tensor:
     tensor([[1.0000, 0.1429, 0.0000]])
     """
     shared, union = shared_and_union(lhs, rhs)
+    # Two boxes without area would give 0 / 0.
     return shared.div_(union.masked_fill_(shared == 0, 1))
 
 
@@ -155,6 +157,7 @@ def keep_best(
     """
     if allowed.is_meta or not allowed.numel():
         return torch.empty_like(allowed)
+    # One element more: positions that fill up a group are written there and cut off at the end.
     stays = torch.zeros(allowed.numel() + 1, dtype=torch.bool, device=allowed.device)
     boxes = boxes.reshape(-1, 4)
 
@@ -182,13 +185,16 @@ def _settle(
     while origin.numel():
         left = origin < nowhere
         groups, count = origin.shape
+        # The comparison of a block with all that follows has about `_PAIRS_AT_ONCE` pairs.
         size = min(count, max(32, _PAIRS_AT_ONCE // (groups * count)))
         front, rest = boxes[:, :size], boxes[:, size:]
+        # Above the diagonal only: a box is suppressed by better ones, which come before it.
         winners = _undominated(suppresses(front, front).triu_(1), left[:, :size])
         stays[origin[:, :size]] = winners
         if size == count:
             break
         order, real = _pack(winners)
+        # (groups, winners, rest). What lost in the front suppresses nothing.
         gone = suppresses(_select(front, order), rest).logical_and_(real.unsqueeze(-1)).any(1)
         left = left[:, size:] & ~gone
         found += winners.sum(1)
@@ -210,10 +216,13 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
     group = position // allowed.shape[1]
     if classes is not None:
         names, kind = classes.flatten()[position].unique(return_inverse=True)
+        # Stable: within a group the best boxes stay first.
         group, order = torch.sort(group * len(names) + kind, stable=True)
         position, group = position[order], group.unique_consecutive(return_inverse=True)[1]
     counts = group.bincount()
+    # The rank of each candidate within its group.
     number = torch.arange(len(position), device=position.device) - (counts.cumsum(0) - counts)[group]
+    # Sizes of one level differ by less than a factor of two, so that filling up at most doubles the rows.
     level = counts.double().log2().ceil()
     for each in level[counts > 0].unique().tolist():
         here = level == each
@@ -226,6 +235,7 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
 def _pack(chosen: Tensor) -> tuple[Tensor, Tensor]:
     """Return the positions of what is chosen in each row, (B, K), and which of them are real: rows are filled up."""
     most = int(chosen.sum(1).max()) if chosen.numel() else 0
+    # Stable: what is chosen stays in its order.
     order = chosen.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
     return order, chosen.gather(1, order)
 
@@ -240,6 +250,7 @@ def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
     stays = alive
     while True:
         before, stays = stays, alive & ~(suppresses & stays.unsqueeze(-1)).any(1)
+        # Each round settles one more link of the longest chain. The comparison waits for the device.
         if torch.equal(before, stays):
             return stays
 
@@ -270,10 +281,13 @@ def match_best(scores: Tensor, floor: float) -> Tensor:
     row_numbers = torch.arange(rows, device=scores.device)
     while True:
         column_of, row_of = scores.argmax(2), scores.argmax(1)
+        # Pairs that are each other's best; the greedy order would come to take them as well. Of equal scores `argmax`
+        # gives the first.
         taken = (row_of.gather(1, column_of) == row_numbers) & (scores.amax(2) > nothing)
         if not bool(taken.any()):
             return matched
         matched = torch.where(taken, column_of, matched)
+        # Columns whose best row took them: they leave together with the rows.
         gone = taken.gather(1, row_of) & (
             column_of.gather(1, row_of) == torch.arange(columns, device=scores.device)
         )

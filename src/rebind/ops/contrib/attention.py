@@ -28,11 +28,13 @@ def _projections(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tens
             f"{name} must have shape (length, batch, a multiple of {heads * kinds}); got {tuple(array.shape)}"
         )
     length, batch, _ = array.shape
+    # Samples are the slower axis: all heads of the first one, then those of the second.
     apart = array.reshape(length, batch * heads, kinds, -1)
     return tuple(each.transpose(0, 1) for each in apart.unbind(2))
 
 
 def _scores(queries: Tensor, keys: Tensor) -> Tensor:
+    # Scaled before the product, as MXNet documents it: products of half precision overflow less easily.
     return torch.bmm(queries / math.sqrt(queries.shape[-1]), keys.mT)
 
 

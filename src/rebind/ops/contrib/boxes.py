@@ -162,7 +162,9 @@ def box_encode(
             )
     count = refs.shape[1]
     match = matches.long()  # cut towards 0, as MXNet does
+    # Tested before the cut: whatever is above -1 is cut to 0 or more.
     learns = ((samples > 0.5) & (matches > -1) & (match < count)).unsqueeze(-1)
+    # `gather` has nothing to select from.
     if not count:
         targets = torch.zeros_like(anchors)
     else:

@@ -91,6 +91,7 @@ def modulated_deformable_convolution(
     window.check(offset=offset.shape, mask=mask.shape, weight=weight.shape)
     y, x = _points(data, offset, window)
     index, share = corners(y, x, *data.shape[2:], zeros=True)
+    # (N, groups * elements, *windows) to (N, *windows, elements, groups), as `_points` has them.
     factor = mask.unflatten(1, (num_deformable_group, -1)).permute(0, 3, 4, 2, 1)
     return _product(data, index, share * factor.to(share.dtype).unsqueeze(-1), weight, bias, window)
 
@@ -219,8 +220,11 @@ class _Window:
 
 def _points(data: Tensor, offset: Tensor, window: _Window) -> tuple[Tensor, Tensor]:
     """Return where the filters read, y and x: (N, *windows, elements of a filter, deformable groups)."""
+    # Half precision has too few digits for coordinates.
     offset = offset.to(torch.promote_types(offset.dtype, torch.float32))
+    # (N, groups * elements * 2, *windows) to (2, N, *windows, elements, groups).
     shift = offset.unflatten(1, (window.deformable_groups, -1, 2)).permute(3, 0, 4, 5, 2, 1)
+    # Along each axis: (windows, elements).
     down, right = (
         torch.arange(size, device=data.device).unsqueeze(1) * s - p + torch.arange(k, device=data.device) * d
         for size, k, s, d, p in zip(
@@ -239,14 +243,18 @@ def _product(
     """Return the product of the filters and what they read: pixels `index` of each map with weights `share`."""
     n, channels, height, width = data.shape
     maps = window.deformable_groups
+    # A row of channels for each pixel of each map: (N * maps * H * W, C / maps).
     table = data.unflatten(1, (maps, -1)).movedim(2, -1).reshape(-1, channels // maps)
+    # The first row of each map in that table.
     origin = torch.arange(n * maps, device=data.device).view(n, 1, 1, 1, maps, 1) * (height * width)
     read = weighted_rows(table, (index + origin).flatten(0, 4), share.flatten(0, 4))
     groups = window.groups
+    # The maps of a point follow each other, which makes all its channels: (N * h * w, elements, groups, C / groups).
     read = read.view(-1, window.kernel[0] * window.kernel[1], groups, channels // groups)
     filters = (
         weight.flatten(2).unflatten(0, (groups, -1)).permute(0, 3, 2, 1)
     )  # (groups, elements, C, filters)
+    # A product for each group: (N * h * w, elements * C) with (elements * C, filters).
     out = torch.bmm(read.permute(2, 0, 1, 3).flatten(2), filters.flatten(1, 2)).transpose(0, 1).flatten(1)
     out = out if bias is None else out + bias
     return out.view(n, *window.size, window.filters).permute(0, 3, 1, 2)

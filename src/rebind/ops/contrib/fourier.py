@@ -39,6 +39,7 @@ def fft(data: Tensor, *, compute_size: int = 128) -> Tensor:
     tensor([1., 0., 1., 0.])
     """
     _check_signal(data)
+    # MXNet has no complex types: (..., D, 2) flattened.
     return torch.view_as_real(torch.fft.fft(data)).flatten(-2)
 
 
@@ -61,4 +62,5 @@ def ifft(data: Tensor, **without_effect: int) -> Tensor:
     if data.shape[-1] % 2:
         raise ShapeError(f"the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}")
     pairs = torch.view_as_complex(data.unflatten(-1, (-1, 2)).contiguous())
+    # "forward" leaves out the division by D, as cuFFT does, on which MXNet's operator is built.
     return torch.fft.ifft(pairs, norm="forward").real

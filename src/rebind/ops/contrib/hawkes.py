@@ -80,6 +80,7 @@ def hawkesll(
     kind = torch.where(valid, marks, 0)
     rate, decay = torch.gather(lda, 1, kind), beta[kind]
     before = torch.gather(state, 1, kind)
+    # One scan over a sorted row runs all its processes: a factor of 0 at the first event of each cuts it there.
     first = torch.ones_like(valid)
     first[:, 1:] = marks[:, 1:] != marks[:, :-1]
     since = torch.where(first, time, torch.diff(time, dim=1, prepend=time[:, :1]))
@@ -88,6 +89,7 @@ def hawkesll(
     memory = _scan(torch.where(first, 0, decayed), torch.where(first, before, 1) * decayed)
     intensity = torch.where(valid, rate + alpha[kind] * decay * memory, 1)
     left = torch.where(valid, horizon - time, 0)
+    # An event adds ``alpha (1 - exp(-beta * left))`` to the integral; `expm1` keeps the digits of short times.
     arisen = torch.log(intensity) + alpha[kind] * torch.expm1(-decay * left)
     integral = (lda * horizon - alpha * state * torch.expm1(-beta * horizon)).sum(1)
     likelihood = torch.where(valid, arisen, 0).sum(1) - integral
@@ -100,6 +102,7 @@ def hawkesll(
 
 def _scan(factor: Tensor, term: Tensor) -> Tensor:
     """Return ``y[:, j] = term[:, j] + factor[:, j] * y[:, j - 1]`` in as many steps as the length has binary digits."""
+    # By doubling (Hillis and Steele, 1986): after each round a term contains twice as many of those before it.
     shift = 1
     while shift < term.shape[1]:
         earlier = torch.nn.functional.pad(term[:, :-shift], (shift, 0))

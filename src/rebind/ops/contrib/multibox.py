@@ -155,6 +155,7 @@ def multi_box_target(
     """
     _check_target(anchor, label, cls_pred)
     images, anchors = label.shape[0], anchor.shape[1]
+    # From the first -1 on everything is padding, whatever its own class says.
     objects = (label[..., 0] == -1).cumsum(1) == 0
     if not label.is_meta and label.numel():
         most = int(objects.sum(1).max())  # padding, often most of the labels, is not worth comparing
@@ -163,6 +164,7 @@ def multi_box_target(
         nothing = cls_pred.new_zeros(images, anchors * 4)
         return nothing, nothing.clone(), cls_pred.new_full((images, anchors), ignore_label)
     boxes, given = widened(anchor), widened(label[..., 1:5])
+    # Less than any overlap, so that padding is never the best: (B, N, M).
     found = overlaps(boxes, given).masked_fill_(~objects.unsqueeze(1), -1)
     # First step: each object gets an anchor of its own, whatever the threshold says.
     match = match_best(found, _TOUCHES)
@@ -189,9 +191,11 @@ def multi_box_target(
 def _hardest(cls_pred: Tensor, candidates: Tensor, positive: Tensor, ratio: float, least: int) -> Tensor:
     """Return, of the candidates for background, those that are to count."""
     background = torch.softmax(widened(cls_pred), 1)[:, 0]
+    # Hard negatives first: those with the least probability of the background.
     order = torch.where(candidates, background, float("inf")).argsort(dim=1, stable=True)
     wanted = (positive.sum(1, dtype=torch.float32) * ratio).long().clamp_(min=least)
     first = torch.arange(order.shape[1], device=order.device) < wanted.unsqueeze(1)
+    # From ranks back to anchors. With fewer candidates than wanted, the others in `order` are no candidates.
     return candidates & torch.zeros_like(candidates).scatter_(1, order, first)
 
 

@@ -92,8 +92,10 @@ def _proposals(
     # The last pixel of each image, x and y, twice: the limit of all four coordinates.
     last = (info[:, [1, 0]] - 1).repeat(1, 2).view(-1, 1, 1, 1, 4)
     boxes = torch.minimum(boxes, last).clamp_(min=0)
+    # In pixels of the scaled image, as the boxes are.
     least = (rpn_min_size * info[:, 2]).view(-1, 1, 1, 1)
     left, top, right, bottom = boxes.unbind(-1)
+    # The right and bottom pixels belong to a box: a side is `right - left + 1` long, here and below.
     small = (right - left + 1 < least) | (bottom - top + 1 < least)
     grown = torch.where(small, least / 2, 0).unsqueeze(-1)
     boxes = torch.cat([boxes[..., :2] - grown, boxes[..., 2:] + grown], -1).flatten(1, 3)
@@ -109,6 +111,7 @@ def _proposals(
     stays = keep_best(
         boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n
     )
+    # Those that stay, still the best first.
     chosen = stays.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
     # Fewer than asked for are repeated from the first one on.
     turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
@@ -124,6 +127,7 @@ def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) 
     center = (stride - 1) / 2
     made: list[tuple[float, ...]] = []
     for ratio in ratios:
+        # Not `round`: it takes halves to even numbers, MXNet takes them up.
         width = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
         height = math.floor(width * ratio + 0.5)
         for scale in scales:

@@ -24,6 +24,7 @@ def _check_pictures(name: str, shape: Shape) -> None:
 
 def _empty(data: Tensor, size: tuple[int, int]) -> Tensor:
     """Return the result for no pictures, or for pictures without channels, which torch does not take."""
+    # The sum, 0, makes the result a function of data for autograd.
     return data.new_zeros(*data.shape[:2], *size) + data.sum()
 
 

@@ -65,4 +65,5 @@ def count_sketch(
 def _(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     found = {} if not data else {name: (1, data[-1]) for name in ("h", "s")}
+    # Vectors are accepted too: a known shape with one axis is not contradicted.
     return {name: shape for name, shape in found.items() if len(shapes[name] or (0, 0)) == 2}

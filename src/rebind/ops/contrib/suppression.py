@@ -116,6 +116,7 @@ def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
     index, head_grad = outputs[1].unsqueeze(-1), head_grads[0]
+    # Rows of -1 came from no box: their index is clamped to row 0, to which they add 0.
     of_survivors = torch.where(index >= 0, head_grad, 0)
     return (
         torch.zeros_like(head_grad).scatter_add(-2, index.clamp(min=0).expand_as(head_grad), of_survivors),

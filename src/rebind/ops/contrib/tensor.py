@@ -77,6 +77,7 @@ def round_ste(data: Tensor) -> Tensor:
     >>> round_ste(torch.tensor([-1.5, 0.4, 2.5]))
     tensor([-2.,  0.,  3.])
     """
+    # Not torch.round, which takes halves to even numbers.
     return round_.kernels.function(data)
 
 
@@ -178,6 +179,7 @@ def index_array(data: Tensor, *, axes: tuple[int, ...] | None = None) -> Tensor:
     for axis in chosen:
         axis = normalize_axis(axis, data.ndim, "axes")
         along = torch.arange(data.shape[axis], device=data.device)
+        # A view, repeated without memory; only `stack` copies.
         columns.append(along.reshape(-1, *(1,) * (data.ndim - axis - 1)).expand(data.shape))
     if not columns:
         return torch.empty(*data.shape, 0, dtype=torch.int64, device=data.device)
@@ -245,6 +247,7 @@ def boolean_mask(data: Tensor, index: Tensor, *, axis: int = 0) -> Tensor | None
             f"index must have shape ({data.shape[axis]},) to match axis {axis} of data "
             f"of shape {tuple(data.shape)}; got {tuple(index.shape)}"
         )
+    # Shapes come from a run without values, and this one depends on them: None says that it is unknown.
     if index.is_meta:
         return None
     return torch.index_select(data, axis, torch.nonzero(index).squeeze(1))

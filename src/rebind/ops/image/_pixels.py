@@ -34,12 +34,20 @@ def check_colours(data: Tensor, batch: bool = False) -> None:
 
 
 def compute(data: Tensor) -> Tensor:
-    """Return `data` in the type to compute in."""
+    """Return `data` in the type to compute in.
+
+    >>> compute(torch.tensor([200], dtype=torch.uint8))
+    tensor([200.])
+    """
     return data if data.dtype in (torch.float32, torch.float64) else data.to(torch.float32)
 
 
 def store(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return `values` as an image of type `dtype`."""
+    """Return `values` as an image of type `dtype`.
+
+    >>> store(torch.tensor([-7.0, 300.0]), torch.uint8), store(torch.tensor([300.0]), torch.int8)
+    (tensor([  0, 255], dtype=torch.uint8), tensor([44], dtype=torch.int8))
+    """
     if dtype is torch.uint8:
         values = values.clamp(0, 255)
     elif dtype is torch.int8:  # what does not fit wraps around, as a cast in C does

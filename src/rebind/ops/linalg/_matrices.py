@@ -11,7 +11,13 @@ __all__ = ["check_matrices", "one_or_more", "symmetric"]
 
 
 def check_matrices(*arrays: Tensor, square: bool = False) -> None:
-    """Raise unless `arrays` are matrices of a type that is computed with, and the first is square if it must be."""
+    """Raise unless `arrays` are matrices of a type that is computed with, and the first is square if it must be.
+
+    >>> check_matrices(torch.ones(2, 3), square=True)
+    Traceback (most recent call last):
+        ...
+    rebind.errors.ShapeError: A must hold square matrices; got shape (2, 3)
+    """
     for name, array in zip("ABC", arrays, strict=False):
         if array.ndim < 2:
             raise ShapeError(f"{name} must have two axes or more; got shape {tuple(array.shape)}")
@@ -29,7 +35,12 @@ def one_or_more(out: Tensor) -> Tensor:
 
 
 def symmetric(matrix: Tensor) -> Tensor:
-    """Return the symmetric matrix of the lower triangle; its gradient is symmetric too."""
+    """Return the symmetric matrix of the lower triangle; its gradient is symmetric too.
+
+    >>> symmetric(torch.tensor([[1.0, 9.0], [2.0, 3.0]]))
+    tensor([[1., 2.],
+            [2., 3.]])
+    """
     mean = (matrix + matrix.mT) / 2  # the derivative is that of the mean, equal on both triangles
     # The value is read from the lower triangle; the gradient is that of `mean`.
     read = torch.tril(matrix) + torch.tril(matrix, -1).mT

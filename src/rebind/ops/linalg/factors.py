@@ -116,7 +116,7 @@ def inverse(A: Tensor) -> Tensor:
 
 
 # The factors that MXNet saves for the gradient count as outputs in its files.
-@operator("_linalg_det", "linalg_det", outputs=("output0",), rows=3)
+@operator("_linalg_det", "linalg_det", outputs=("output0",), counted=3)
 def det(A: Tensor) -> Tensor:
     """Determinant of square matrices; that of a single one has shape ``(1,)``.
 
@@ -129,7 +129,7 @@ def det(A: Tensor) -> Tensor:
     return one_or_more(torch.linalg.det(A))
 
 
-@operator("_linalg_slogdet", "linalg_slogdet", outputs=("output0", "output1"), rows=4)
+@operator("_linalg_slogdet", "linalg_slogdet", outputs=("output0", "output1"), counted=4)
 def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """Sign of the determinant of square matrices, and the logarithm of its size.
 

@@ -128,6 +128,7 @@ def _triangle(a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: 
             f"A and B must be equal in all but the last two axes, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, rightside={rightside}"
         )
+    # As in BLAS: whatever the other triangle holds does not count, and gets no gradient.
     triangle = torch.tril(a) if lower else torch.triu(a)
     return triangle.mT if transpose else triangle
 
@@ -161,6 +162,7 @@ def trmm(
             [2., 3.]])
     """
     triangle = _triangle(A, B, transpose=transpose, rightside=rightside, lower=lower)
+    # torch has no triangular product; this one multiplies the zeros too.
     return alpha * torch.matmul(*((B, triangle) if rightside else (triangle, B)))
 
 
@@ -187,6 +189,7 @@ def trsm(
             [2.]])
     """
     triangle = _triangle(A, B, transpose=transpose, rightside=rightside, lower=lower)
+    # A lower triangle that was transposed is an upper one.
     return torch.linalg.solve_triangular(triangle, alpha * B, upper=lower == transpose, left=not rightside)
 
 

@@ -113,6 +113,7 @@ def _(
     target = torch.full_like(data, -1.0)
     # -1 everywhere, +2 at the class: a label that is no class leaves -1.
     target.scatter_add_(1, inside, (inside == index).to(data.dtype).mul_(2.0))
+    # The derivative of ``max(0, margin - t x)`` is -t within the margin; that of its square, -2 t (margin - t x).
     distance = p.margin - target * data
     if p.use_linear:
         slope = (distance > 0).to(data.dtype).mul_(p.regularization_coefficient)

@@ -39,6 +39,7 @@ def _check_regression(data: Tensor, label: Tensor) -> None:
 def _scaled(p: Params, grad: Tensor, label: Tensor) -> tuple[Tensor, None]:
     """Divide a gradient, in place, by the number of values for each sample."""
     # `label.numel() / label.shape[0]` is m, the number of values of a sample.
+    # In place: `grad` is a difference that was made for this call.
     scale = p.grad_scale * label.shape[0] / label.numel() if label.numel() else 1.0
     return (grad.mul_(scale) if scale != 1.0 else grad), None
 
@@ -92,6 +93,7 @@ def _itself(data: Tensor) -> Tensor:
 
 def _logistic(data: Tensor) -> Tensor:
     require_floating(data)
+    # The derivatives of the cross-entropy and of this function cancel to ``output - label``.
     return torch.sigmoid(data)
 
 

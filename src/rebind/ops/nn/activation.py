@@ -51,6 +51,7 @@ def activation(
     return _ACTIVATIONS[act_type](data)
 
 
+# torch has in-place forms of these three only.
 _OVERWRITING = {"relu": torch.relu_, "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
 
 
@@ -122,7 +123,9 @@ def leaky_relu(
     if act_type == "selu":
         return F.selu(data)
     if not training:
+        # The expected slope (Xu et al., 2015), so that inference is deterministic.
         return F.leaky_relu(data, (lower_bound + upper_bound) / 2), torch.zeros_like(data)
+    # The slopes are drawn, not computed from data: the gradient sees them as constants.
     with torch.no_grad():
         slopes = draws.uniform(
             data.shape, generator, dtype=data.dtype, device=data.device, low=lower_bound, high=upper_bound

@@ -75,6 +75,7 @@ def _batch_norm(
     Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate
     Shift.
     """
+    # torch normalizes axis 1 only. A view is enough: the kernel reads any strides.
     if axis != 1:
         data = data.movedim(axis, 1)
     # Ones, not None: without a scale torch gets the second derivatives with respect to beta wrong.
@@ -137,6 +138,7 @@ def _batch_norm_v1(
     out, mean, invstd, new_mean, new_var = _batch_norm(
         *arrays, eps=eps, output_mean_var=output_mean_var, **settings
     )
+    # Without `output_mean_var` the output is hidden, and not worth the computation.
     variance = invstd.pow(-2).sub_(eps) if output_mean_var else invstd
     return out, mean, variance, new_mean, new_var
 
@@ -186,7 +188,7 @@ def _statistics_type(data: torch.dtype) -> torch.dtype:
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
-def declare_batch_norm(name: str, function: Callable[..., Normalized], rows: int = 3) -> Operator:
+def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: int = 3) -> Operator:
     """Make a function of data, gamma, beta and the moving statistics an operator."""
     op = operator(
         name,
@@ -195,7 +197,7 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], rows: int
         outputs=("output", "mean", "var"),
         visible=_shown,
         types=dict.fromkeys(_STATISTICS, _statistics_type),
-        rows=rows,
+        counted=counted,
         owns_output=True,
     )(function)
     op.fill_shapes(_batch_norm_shapes)
@@ -206,4 +208,4 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], rows: int
 batch_norm = declare_batch_norm("BatchNorm", _batch_norm)
 batch_norm_v1 = declare_batch_norm("BatchNorm_v1", _batch_norm_v1)
 # MXNet counts a workspace among the outputs.
-batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, rows=4)
+batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, counted=4)

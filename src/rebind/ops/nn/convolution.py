@@ -73,6 +73,7 @@ def _convolution(
     check_data(data, weight, kernel)
     convolve = _CONVOLUTIONS[len(kernel)]
     if channels_last(layout):
+        # Views: in memory they stay channels last, for which torch has kernels of its own.
         out = convolve(
             to_channels_first(data),
             to_channels_first(weight),
@@ -111,17 +112,23 @@ def _axes(p: Params) -> list[tuple[int, int, int]]:
     return [(s, pad, d * (k - 1) + 1) for k, s, d, pad in rows]
 
 
+def _grouped(data: Shape, p: Params) -> tuple[int, Shape]:
+    """Return the channels and the spatial sizes of data; ShapeError for channels that do not split into groups."""
+    _, channels, spatial = split(data, p)
+    if channels % p.num_group:
+        raise ShapeError(
+            f"data must have a multiple of num_group {p.num_group} channels; got {channels} in shape {data}"
+        )
+    return channels, spatial
+
+
 def _convolution_shapes(shapes: Shapes, p: Params) -> Shapes:
     found: dict[str, Shape] = {"bias": (p.num_filter,)}
     if shapes["data"] is None:
         return found
-    _, channels, spatial = split(shapes["data"], p)
-    if channels % p.num_group:
-        raise ShapeError(
-            f"data must have a multiple of num_group {p.num_group} channels; "
-            f"got {channels} in shape {shapes['data']}"
-        )
+    channels, spatial = _grouped(shapes["data"], p)
     for n, (_, pad, extent) in zip(spatial, _axes(p), strict=True):
+        # A size of 0 is unknown and fits.
         if n and n + 2 * pad < extent:
             raise ShapeError(
                 f"kernel {p.kernel} (dilate {p.dilate or 1}) must fit into the padded data; "
@@ -156,6 +163,7 @@ def _declare(name: str) -> Operator:
 
 
 convolution = _declare("Convolution")
+# The old operator computes the same; files of old models name it.
 convolution_v1 = _declare("Convolution_v1")
 
 
@@ -267,13 +275,9 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     found: dict[str, Shape] = {"bias": (p.num_filter,)}
     if shapes["data"] is None:
         return found
-    _, channels, spatial = split(shapes["data"], p)
-    if channels % p.num_group:
-        raise ShapeError(
-            f"data must have a multiple of num_group {p.num_group} channels; "
-            f"got {channels} in shape {shapes['data']}"
-        )
+    channels, spatial = _grouped(shapes["data"], p)
     if any(p.target_shape) and 0 not in spatial:
+        # For its errors only: the kernel computes the padding again.
         _fit(spatial, p.kernel, p.stride, p.dilate, p.target_shape)
     inner = (p.num_filter // p.num_group,)
     return found | {

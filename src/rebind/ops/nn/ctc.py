@@ -29,7 +29,7 @@ def _skipped(name: str, p: Params) -> bool:
     "_contrib_ctc_loss",
     skip=_skipped,
     outputs=("output0",),
-    rows=2,  # MXNet stores the gradient in a second output
+    counted=2,  # MXNet stores the gradient in a second output
     types=dict.fromkeys(("label", "data_lengths", "label_lengths"), "any"),
 )
 def ctc_loss(
@@ -93,13 +93,16 @@ def ctc_loss(
     index, lengths = label.long(), _lengths(label_lengths, batch, label.shape[1], label.device)
     if label_lengths is None and label.shape[1]:
         padding = index == (0 if blank_label == "first" else -1)
+        # Of equal values `argmax` gives the first: where the padding begins.
         lengths = torch.where(padding.any(1), padding.int().argmax(1), lengths)
+    # What comes after the labels may hold anything.
     unused = torch.arange(index.shape[1], device=index.device) >= lengths.unsqueeze(1)
     known = ((index >= 0) & (index < classes) | unused).all(1)
     targets = index.clamp(0, classes - 1)
     times = _lengths(data_lengths, batch, steps, label.device)
 
     def fast(scores: Tensor) -> Tensor:
+        # The last argument: a sequence that is impossible has loss 0 and no gradient, as in MXNet.
         return F.ctc_loss(scores.log_softmax(2), targets, times, lengths, blank, "none", True)
 
     def exact(scores: Tensor) -> Tensor:

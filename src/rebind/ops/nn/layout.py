@@ -11,6 +11,7 @@ from ...shapes import Shape
 
 __all__ = ["channels_last", "complaint", "split", "to_channels_first", "to_channels_last"]
 
+# By the number of spatial axes: the default, channels first, and channels last.
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 

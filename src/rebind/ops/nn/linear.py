@@ -51,12 +51,14 @@ def fully_connected(
     >>> fully_connected(torch.ones(1, 2), torch.tensor([[1.0, 2.0]]), torch.tensor([0.5]), num_hidden=1)
     tensor([[3.5000]])
     """
+    # F.linear takes any number of rows; here the parameter and the weight must agree.
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
     return F.linear(as_rows(data) if flatten else data, weight, bias)
 
 
 def as_rows(data: Tensor) -> Tensor:
+    # A vector is N samples of one number, as in MXNet.
     return data if data.dim() == 2 else data.flatten(1) if data.dim() > 2 else data.reshape(-1, 1)
 
 
@@ -76,6 +78,13 @@ def joint_fully_connected(
     ------
     inputs : (N1, ...), (N2, ...), ..., weight (num_hidden, C), bias (num_hidden,) without ``no_bias``
     out : (N1, num_hidden), (N2, num_hidden), ...
+
+    Examples
+    --------
+    >>> one, two = torch.tensor([[1.0]]), torch.tensor([[2.0], [3.0]])
+    >>> joint_fully_connected(one, two, torch.tensor([[10.0]]), num_hidden=1, no_bias=True)
+    (tensor([[10.]]), tensor([[20.],
+            [30.]]))
     """
     *data, weight = inputs if no_bias else inputs[:-1]
     # One product of all rows is faster than one for each array.
@@ -98,6 +107,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
     if out is None or data is None:
         return {}
+    # With `flatten` the batch alone follows from the result: it does not show how the other axes were split.
     if not p.flatten and len(out) == len(data):
         return {"data": (*out[:-1], data[-1])}
     return {"data": (out[0], *data[1:])}

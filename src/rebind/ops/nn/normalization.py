@@ -66,6 +66,7 @@ def layer_norm(
     """
     last = axis in (-1, data.dim() - 1)
     last_axis = data if last else data.movedim(axis, -1)
+    # The native function returns the mean and the inverse deviation too, which F.layer_norm hides.
     out, mean, invstd = torch.native_layer_norm(last_axis, gamma.shape, gamma, beta, eps)
     if not last:
         out, mean, invstd = out.movedim(-1, axis), mean.movedim(-1, axis), invstd.movedim(-1, axis)
@@ -161,7 +162,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 group_norm.shapes_from_outputs(_like_first_output)
 
 
-@operator("InstanceNorm", rows=3)
+# MXNet counts the mean and the variance among the outputs.
+@operator("InstanceNorm", counted=3)
 def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, *, eps: float = 1e-3) -> Tensor:
     """Normalize each channel of each instance to mean 0 and variance 1, then scale and shift.
 
@@ -200,7 +202,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 instance_norm.shapes_from_outputs(_like_first_output)
 
 
-@operator("L2Normalization", same_shape=True, rows=2)
+# MXNet counts the lengths among the outputs.
+@operator("L2Normalization", same_shape=True, counted=2)
 def l2_normalization(
     data: Tensor,
     *,
@@ -245,7 +248,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
-@operator("LRN", same_shape=True, rows=2)
+# MXNet counts an intermediate array among the outputs.
+@operator("LRN", same_shape=True, counted=2)
 def lrn(
     data: Tensor,
     *,
@@ -278,6 +282,7 @@ def lrn(
     >>> lrn(torch.full((1, 3, 1, 1), 2.0), alpha=3.0, beta=1.0, knorm=1.0, nsize=3).flatten()
     tensor([0.2222, 0.1538, 0.2222])
     """
+    # torch divides alpha by nsize as well.
     return F.local_response_norm(data, nsize, alpha, beta, knorm)
 
 

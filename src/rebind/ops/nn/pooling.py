@@ -24,7 +24,7 @@ _AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 
 
 
 # MXNet counts a workspace of max pooling among the outputs.
-@operator("Pooling", rows=lambda p: 2 if p.pool_type == "max" else 1)
+@operator("Pooling", counted=lambda p: 2 if p.pool_type == "max" else 1)
 def pooling(
     data: Tensor,
     *,
@@ -124,6 +124,7 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
             # MXNet lets the last window begin in the padding or beyond it; torch's ceil_mode leaves it out.
             direct = direct and (windows - 1) * s < n + p
         else:
+            # What is missing is added at the end only, which torch's symmetric padding cannot express.
             windows, direct = -(-n // s), False
         beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
     return pad, beyond if any(beyond) else (), direct
@@ -147,6 +148,7 @@ def _windows(
     if pool_type == "avg":
         if direct:
             return _AVERAGE[axes](data, kernel, stride, pad, ceil, include)
+        # Windows that reach beyond the padding have fewer elements: torch has no divisor for each window.
         counts = _counts(data.shape[2:], kernel, stride, extent, include)
         total = _sum(_padded(data, extent, 0.0), kernel, stride, (0,) * axes, False)
         return total / torch.tensor(counts, dtype=data.dtype, device=data.device).view(total.shape[2:])
@@ -159,6 +161,7 @@ def _windows(
 
 
 def _sum(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
+    # A sum is a mean that is divided by 1.
     if len(kernel) == 1:  # avg_pool1d has no divisor_override
         return F.avg_pool2d(data.unsqueeze(-2), (1, *kernel), (1, *stride), (0, *pad), ceil, True, 1).squeeze(
             -2
@@ -171,6 +174,7 @@ def _root(total: Tensor, power: int) -> Tensor:
         return total
     if power == 2:
         return total.sqrt()
+    # torch's pow of a negative number and a fraction is NaN; the sum of cubes has a sign.
     return total.sign() * total.abs().pow(1 / 3)
 
 
@@ -192,6 +196,7 @@ def _counts(spatial: Shape, kernel: Shape, stride: Shape, extent: _Extent, inclu
         low, high = (-p, n + p) if include else (0, n)
         stop = n + p + (beyond[i] if beyond else 0) - k + 1
         sizes = [min(start + k, high) - max(start, low) for start in range(-p, stop, s)]
+        # The count of a window is the product of its extents; the last axis runs fastest, as in memory.
         counts = [count * max(size, 0) for count in counts for size in sizes]
     return [float(max(count, 1)) for count in counts]
 
@@ -225,6 +230,7 @@ def check_fits(data: Shape | None, p: Params) -> None:
     spatial = split(data, p)[2]
     if p.pooling_convention != "same":
         pads = p.pad or (0,) * len(spatial)
+        # A size of 0 is unknown and fits.
         if any(n and n + 2 * pad < k for n, k, pad in zip(spatial, p.kernel, pads, strict=True)):
             raise ShapeError(
                 f"kernel {p.kernel} must fit into the padded data; got data {data} with pad {p.pad or 0}"
@@ -275,6 +281,7 @@ def pooling_v1(
     if global_pool:
         return _global(data, pool_type)
     if any(pad):
+        # Real zeros, which take part in a maximum: what the old operator does and the new one does not.
         data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
     extent = _extent(data.shape[2:], kernel, stride or (1, 1), (), pooling_convention)
     if pool_type == "max":

@@ -214,6 +214,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
         "state_cell": (count, batch, p.state_size),
         "sequence_length": (batch,),
     }
+    # The length of the vector depends on the features, but neither on the batch nor on the time steps.
     if features:
         packing = parameter_shapes(p.mode, features, p.state_size, p.num_layers, directions, projection)
         found["parameters"] = (sum(map(prod, packing)),)
@@ -222,5 +223,6 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @rnn.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
+    # Time and batch are those of the result; how many features data has does not show there.
     out = outputs[0]
     return {} if out is None or len(out) != 3 else {"data": (*out[:2], 0)}

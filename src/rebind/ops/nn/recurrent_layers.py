@@ -25,6 +25,8 @@ States: TypeAlias = tuple[Tensor, ...]  # (state,) or (state, state_cell)
 # (data, states, cells of some layers) -> (outputs of the last of them, new states)
 Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
 
+# How many gates a cell has. Their rows follow each other in the order of torch's kernels (LSTM: i, f, g, o;
+# GRU: r, z, n), which is MXNet's too.
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -48,6 +50,7 @@ def parameter_shapes(
     rows, hidden = _GATES[mode] * state_size, projection or state_size
     weights: list[Shape] = []
     for layer in range(num_layers):
+        # From the second layer on a cell reads the outputs of all directions of the layer below.
         inputs = directions * hidden if layer else features
         cell = [(rows, inputs), (rows, hidden), *([(projection, state_size)] if projection else [])]
         weights += cell * directions
@@ -164,6 +167,7 @@ def _fused(
     hidden = states if mode == "lstm" else states[0]
     # "Training" makes a kernel save what the gradient needs; dropout, its other effect, is done by `_stack`.
     rest = (flat, True, len(cells) // directions, 0.0, torch.is_grad_enabled(), directions == 2)
+    # What torch.nn.LSTM and its kin call; the modules themselves insist on owning their weights.
     kernel = getattr(torch._VF, mode)
     if batch_sizes is None:
         out, *after = kernel(data, hidden, *rest, False)
@@ -209,6 +213,7 @@ def _clipped_lstm(
                     for new, old in ((new_hidden, hidden), (new_memory, memory))
                 )
             out.append(hidden if valid is None else hidden.masked_fill(~valid[t], 0.0))
+        # The second direction ran from the end; its outputs are put in the order of time.
         outs.append(torch.stack(out[::-1] if direction else out))
         hiddens.append(hidden)
         memories.append(memory)

@@ -99,6 +99,7 @@ def _valid(data: Tensor, length: Tensor, axis: int) -> Tensor:
     """Return which positions along `axis` are before `length`."""
     axis = normalize_axis(axis, data.dim(), "axis")
     positions = torch.arange(data.shape[axis], device=data.device)
+    # (size, 1, ..., 1): one position for all elements of the axes after `axis`.
     positions = positions.view(-1, *(1,) * (data.dim() - 1 - axis))
     return positions < length.unsqueeze(axis)
 
@@ -109,6 +110,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None or not p.use_length:
         return {}
     axis = normalize_axis(p.axis, len(data), "axis")
+    # A vector has one length, in an array of shape (1,): MXNet has no arrays without axes.
     return {"length": data[:axis] + data[axis + 1 :] or (1,)}
 
 
@@ -148,6 +150,7 @@ def softmin(
     >>> softmin(torch.tensor([0.0, 1.0]))
     tensor([0.7311, 0.2689])
     """
+    # The sign goes into the temperature: one division instead of a division and a negation.
     return torch.softmax(_over_temperature(data, -(temperature or 1.0), dtype), axis, dtype)
 
 

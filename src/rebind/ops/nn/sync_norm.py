@@ -64,6 +64,7 @@ def _sync_batch_norm(
     ----------
     Zhang et al., Context Encoding for Semantic Segmentation.
     """
+    # A meta run infers shapes: there are no numbers to exchange, and the other members may not be running it.
     if not training or use_global_stats or data.is_meta or _members() == 1:
         if ndev > 1 and training and not (use_global_stats or data.is_meta):
             warnings.warn(
@@ -92,12 +93,14 @@ def _over_all_members(
 ) -> Normalized:
     """Normalize over all members' data; differentiable, the sums over the members too."""
     check_channels(data, gamma, beta, moving_mean, moving_var)
+    # The parameters of 16-bit data are float32; so are the sums.
     wide = data.to(gamma.dtype)
     axes = (0, *range(2, data.dim()))
     along = (-1, *(1,) * (data.dim() - 2))
     # Members may have batches of different sizes: their counts are summed with the values, in one message.
     count = wide.new_full((1,), data.numel() // max(data.shape[1], 1))
     sums = _sum_over_members(torch.cat((wide.sum(axes), count)))
+    # 1 at least: empty slices on all members would divide by 0.
     total = sums[-1].clamp(min=1)
     mean = sums[:-1] / total
     centered = wide - mean.view(along)
@@ -116,12 +119,14 @@ class _SumOverMembers(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, tensor: Tensor) -> Tensor:
+        # all_reduce writes in place, and takes contiguous memory only.
         total = tensor.clone(memory_format=torch.contiguous_format)
         torch.distributed.all_reduce(total)
         return total
 
     @staticmethod
     def backward(ctx: FunctionCtx, head_grad: Tensor) -> Tensor:
+        # As a Function again: the second derivative is a sum over the members too.
         return _sum_over_members(head_grad)
 
 

@@ -39,6 +39,7 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
         return (data.double() @ weight.double().t()).to(torch.int32)
     if data.dtype is torch.int8:
         return torch._int_mm(data.contiguous(), weight.contiguous().t())
+    # Flipping the highest bit takes 128 off: 0 ... 255 becomes -128 ... 127.
     less = torch.bitwise_xor(data, 128).view(torch.int8)
     return torch._int_mm(less.contiguous(), weight.contiguous().t()).add_(
         weight.sum(1, dtype=torch.int32).mul_(128)
@@ -72,6 +73,7 @@ def convolution(
         kind = torch.float32 if data.is_meta else torch.float64
         out = convolve(data.to(kind), weight.to(kind), *rest, groups)
         return out.to(torch.int32) if data.is_meta else out.round_().to(torch.int32)
+    # As many channels as cannot sum up to more than `_EXACT`, even if every product is the largest.
     at_once = max(_EXACT // (prod(weight.shape[2:]) * _LARGEST[data.dtype] * 128), 1)
     each = weight.shape[1]
     with torch.backends.nnpack.flags(enabled=False):

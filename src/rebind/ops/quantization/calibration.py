@@ -77,6 +77,7 @@ def calibrate_entropy(
     middle, least = hist.shape[0] // 2, num_quantized_bins // 2
     found = []
     first = least
+    # In groups of candidates, each a table of about `_AT_ONCE` elements.
     while first <= middle:
         last = min(first + max(_AT_ONCE // (2 * first + 1), 1), middle + 1)
         found.append(_divergences(counts, first, last, num_quantized_bins))
@@ -98,6 +99,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     middle, device = counts.shape[0] // 2, counts.device
     reach = torch.arange(first, stop, device=device).unsqueeze(1)
     width, start = 2 * reach + 1, middle - reach
+    # With a 0 in front, ``running[b] - running[a]`` is the sum of the bins from a up to but not including b.
     running = F.pad(counts.cumsum(0), (1, 0))
     filled = F.pad((counts != 0).to(counts.dtype).cumsum(0), (1, 0))
     left, right = counts[start], counts[middle + reach]
@@ -118,6 +120,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     candidate = held / spread.clamp(min=1.0)
     there = (candidate != 0).to(occupied.dtype)
 
+    # Both distributions are smoothed, so that no bin is empty: the logarithm of the candidate must exist everywhere.
     taken = _taken(occupied.sum(1, keepdim=True), width)
     also_taken = _taken((occupied * there).sum(1, keepdim=True), width)
     logs = torch.where(there > 0, candidate - also_taken, _SMALL).log()
@@ -134,6 +137,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     own = own + torch.xlogy(ends, ends).sum(1, keepdim=True)
 
     total, also_total = sums.sum(1, keepdim=True), (candidate * occupied * there).sum(1, keepdim=True)
+    # ``sum p log(p / q)``, of sums that were not divided by their totals before.
     divergence = (own - cross) / total - (total / also_total).log()
     known = (taken < 1) & (also_taken < 1) & divergence.isfinite()
     return torch.where(known, divergence, _NONE).squeeze(1)

@@ -103,6 +103,7 @@ def quantize_v2(
     """
     data = require("data", data, *_FLOATS, torch.int8, torch.uint8)
     given = min_calib_range is not None and max_calib_range is not None
+    # Levels already: the range is what the type spans, unless calibration knows better.
     if not data.is_floating_point():
         half = FINE[data.dtype]
         ends = (
@@ -248,6 +249,7 @@ def requantize(
     """
     dtype = _chosen(out_type, min_calib_range)
     data = require("data", data, torch.int32)
+    # The real number that one unit of the sums represents.
     level = magnitude(min_range=min_range, max_range=max_range) / INT32_LEVELS
     if min_calib_range is not None and max_calib_range is not None:
         largest = torch.full_like(level, max(abs(min_calib_range), abs(max_calib_range)))

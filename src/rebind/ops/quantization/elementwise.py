@@ -100,6 +100,7 @@ def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
     given = list(types.items())
     found: dict[str, torch.dtype | None] = {name: torch.float32 for name, _ in given[p.num_args :]}
     kinds = [kind for _, kind in given[: p.num_args]]
+    # Unknown as long as the type of one array is: each of them can make the result int8.
     if None not in kinds:
         found["output"] = _joint(kinds)
     return found
@@ -107,6 +108,7 @@ def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
 
 @quantized_concat.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
+    # What follows the arrays are the ends of their ranges.
     return scalars(*list(shapes)[p.num_args :])
 
 
@@ -245,6 +247,7 @@ def quantized_elemwise_mul(
         own = torch.maximum(low.abs(), high.abs()) / FINE[torch.int8]
         levels = (product * per_level(level, own)).trunc_().clamp_(-128.0, 127.0)
         return levels.to(torch.int8), low, high
+    # The products are exact; the range is what the whole int32 would represent, as for sums of products.
     reach = (left / LEVELS[lhs.dtype]) * (right / LEVELS[rhs.dtype]) * INT32_LEVELS
     return product, -reach, reach
 

@@ -58,6 +58,7 @@ def _arguments(
     weight = require("weight", weight, torch.int8)
     if bias is not None:
         bias = require("bias", bias, torch.int8)
+    # Without a bias its range is absent too, and `present` ends before it.
     ends = dict(zip(_ENDS, present, strict=False))
     largest = [
         magnitude(**{name: ends[name] for name in pair})
@@ -75,6 +76,7 @@ def _finish(
     if bias is not None and of_bias is not None:
         terms = prod(weight.shape[1:])
         levels = bias_levels(bias, of_bias, data, of_data, of_weight, terms)
+        # (num_filter, 1, ..., 1): `axis` counts from the end, and as many axes follow the channels.
         sums = sums.add_(levels.reshape(-1, *(1,) * (-1 - axis)))
     # The real number that the largest int32 represents.
     reach = (of_data / LEVELS[data.dtype]) * (of_weight / LEVELS[torch.int8]) * INT32_LEVELS

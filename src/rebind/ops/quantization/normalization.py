@@ -105,6 +105,7 @@ def quantized_batch_norm(
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, level)
         per = _levels_per_unit(torch.maximum(low.abs(), high.abs()))
+        # One factor takes a level to a real number, normalizes it, and takes that to a level of the result.
         out = data * (slope * level * per).reshape(across) + (offset * per).reshape(across)
         return to_levels(out, torch.ones_like(per), torch.int8), low, high
     out = data * (slope * level).reshape(across) + offset.reshape(across)

@@ -17,7 +17,7 @@ __all__ = ["roi_pooling"]
 
 
 # MXNet counts the positions of the maxima among the outputs.
-@operator("ROIPooling", rows=2)
+@operator("ROIPooling", counted=2)
 def roi_pooling(
     data: Tensor, rois: Tensor, *, pooled_size: Annotated[tuple[int, ...], AtLeast(1)], spatial_scale: float
 ) -> Tensor:
@@ -57,6 +57,7 @@ def roi_pooling(
         return nothing(data, *out_shape)
     edges = round_.kernels.function(box * spatial_scale)
     bins = (edges[:, 2:] - edges[:, :2] + 1).clamp(min=1) / edges.new_tensor(pooled_size[::-1])
+    # The edges of bins are rounded within the box, which begins at a whole pixel: from 0, and shifted afterwards.
     nowhere = torch.zeros_like(edges[:, 0])
     left, right = windows(nowhere, bins[:, 0], pooled_size[1], width, edges[:, 0])
     top, bottom = windows(nowhere, bins[:, 1], pooled_size[0], height, edges[:, 1])
@@ -65,6 +66,7 @@ def roi_pooling(
     # A maximum over a window is a minimum over ranks, which among equals picks the first.
     pixels = data.flatten(2)
     order = pixels.detach().sort(dim=2, descending=True, stable=True).indices
+    # The tables below are read and written often: ranks of 16 bits, where these suffice, halve the traffic.
     narrow = torch.int16 if height * width < 1 << 15 else torch.int32
     ranks = torch.empty_like(order, dtype=narrow)
     ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
@@ -99,6 +101,7 @@ def _lowest_rank(
 
     blocks = ranks.permute(0, 2, 3, 1).contiguous()
     by_rows = [blocks]
+    # `by_rows[i]`: blocks of 2**i rows. Those that would reach beyond the map stay smaller; no window reads them.
     for i in range(height.bit_length() - 1):
         blocks = blocks.clone()
         torch.minimum(by_rows[-1][:, : -(1 << i)], by_rows[-1][:, 1 << i :], out=blocks[:, : -(1 << i)])

@@ -32,6 +32,7 @@ def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: i
         number = torch.arange(ratio, dtype=start.dtype, device=start.device)
     else:
         points = bin_size.ceil()
+        # The first point that can count. Points are more than half a pixel apart: at most 2 * size + 2 lie on the map.
         first = ((-1 - low) * (points / bin_size) - 1).floor().nan_to_num(0.0)
         first = torch.minimum(first.clamp(min=0), points).clamp(min=0)
         number = first + torch.arange(2 * size + 6, dtype=start.dtype, device=start.device)
@@ -122,6 +123,7 @@ def roi_align(
         data = data.movedim(1, 3)  # (N, h, w, C, H, W)
         origin = origin * (h * w) + torch.arange(h * w, device=data.device).view(h, w)
     rows, columns = rows.flatten(2)[:, :, None, :, None], columns.flatten(2)[:, None, :, None, :]
+    # (R, h, w, pixels down, pixels across), as rows of the table of pixels.
     index = (origin[..., None, None] * height + rows) * width + columns
     weight = row_weights.flatten(2)[:, :, None, :, None] * column_weights.flatten(2)[:, None, :, None, :]
     out = weighted_rows(pixel_table(data), index.flatten(0, 2).flatten(1), weight.flatten(0, 2).flatten(1))
@@ -205,17 +207,20 @@ def rroi_align(
         of = torch.repeat_interleave(down * right * (h * w))  # which box each point belongs to
     points = down * right
     ends = (points * (h * w)).cumsum(0)
+    # The number of each point within its box, then its bin and its number there.
     number = torch.arange(len(of), device=data.device) - (ends - points * (h * w))[of]
     bin_number, number = number // points[of], number % points[of]
     y = _turned(bin_number // w, number // right[of], bin_high[of], down[of], extent[of, 1])
     x = _turned(bin_number % w, number % right[of], bin_wide[of], right[of], extent[of, 0])
     cosine, sine = torch.deg2rad(box[:, 4]).cos()[of], torch.deg2rad(box[:, 4]).sin()[of]
+    # Counter-clockwise as one sees it: y points down.
     x, y = x * cosine + y * sine + centre[of, 0], y * cosine - x * sine + centre[of, 1]
 
     counted = (y >= -1) & (y <= height) & (x >= -1) & (x <= width)
     index, weight = corners(y, x, height, width)
     weight = torch.where(counted.unsqueeze(1), weight / points[of].unsqueeze(1), 0.0)
     index = index + (image[of] * (height * width)).unsqueeze(1)
+    # Each point reads four pixels.
     bag = (of * (h * w) + bin_number).repeat_interleave(4)
     out = weighted_rows(pixel_table(data), index.flatten(), weight.flatten(), bag, len(rois) * h * w)
     return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))

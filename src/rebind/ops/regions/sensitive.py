@@ -26,6 +26,7 @@ def _sensitive_maps(data: Tensor, output_dim: int, group: int, pooled: int) -> T
     maps = data.unflatten(1, (output_dim, group, group))
     if group == pooled:
         return maps
+    # Bins outnumber maps or the other way round: neighbours share a map, or maps are left out.
     part = torch.arange(pooled, device=data.device) * group // pooled
     return maps.index_select(2, part).index_select(3, part)
 
@@ -92,6 +93,7 @@ def psroi_pooling(
     image, inside, box = boxes_of(rois, n)
     corner = round_.kernels.function(box)
     start, end = corner[:, :2] * spatial_scale, (corner[:, 2:] + 1) * spatial_scale
+    # A box without an extent counts as a tenth of a pixel.
     bins = (end - start).clamp(min=0.1) / pooled_size
     nowhere = torch.zeros_like(start[:, 0])
     columns, rows = (
@@ -117,7 +119,7 @@ def _window_means(low: Tensor, high: Tensor, size: int) -> Tensor:
 
 
 # MXNet counts the numbers of points among the outputs.
-@operator("_contrib_DeformablePSROIPooling", skip=lambda name, p: name == "trans" and p.no_trans, rows=2)
+@operator("_contrib_DeformablePSROIPooling", skip=lambda name, p: name == "trans" and p.no_trans, counted=2)
 def deformable_psroi_pooling(
     data: Tensor,
     rois: Tensor,
@@ -207,6 +209,7 @@ def deformable_psroi_pooling(
     maps = _sensitive_maps(data, output_dim, group_size, pooled_size)
     # (N, classes, pooled, pooled, C, H, W)
     table = pixel_table(maps.unflatten(1, (classes, -1)).movedim(2, 4))
+    # Each class and bin has maps of its own; the images follow each other.
     origin = torch.arange(classes * pooled_size**2, device=data.device) * (height * width)
     first = (image * len(origin) * height * width).view(-1, 1, 1, 1)
     index = index + (origin.view(classes, pooled_size, pooled_size) + first)[..., None, None, None]

@@ -121,6 +121,7 @@ class Operator:
         return f"<operator {self.name}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        # By name: the rules are functions that no pickle can hold.
         return find, (self.name,)
 
     # Declarations that stand beside the function: each is a decorator that returns what it is given, and puts a new
@@ -130,17 +131,45 @@ class Operator:
         """Declare shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
 
         In the answer, and in what is given, a size may be 0 (unknown) and a shape None.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("scale", Signature((Input("data"), Input("factor"))), Kernels(torch.mul))
+        >>> @op.fill_shapes
+        ... def _(shapes, p):
+        ...     return {"factor": shapes["data"][-1:]}
+        >>> op.inference.filled_shapes({"data": (8, 3), "factor": None}, Params())
+        {'factor': (3,)}
         """
         self.inference = replace(self.inference, shapes_rule=rule)
         return rule
 
     def shapes_from_outputs(self, rule: ShapeRuleBackward) -> ShapeRuleBackward:
-        """Declare shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``."""
+        """Declare shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("mirror", Signature((Input("data"),)), Kernels(torch.t))
+        >>> @op.shapes_from_outputs
+        ... def _(shapes, outputs, p):
+        ...     return {"data": outputs[0][::-1]}
+        >>> op.inference.shapes_of_inputs({"data": None}, [(2, 3)], Params())
+        {'data': (3, 2)}
+        """
         self.inference = replace(self.inference, outputs_rule=rule)
         return rule
 
     def fill_types(self, rule: TypeRule) -> TypeRule:
-        """Declare types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``, None unknown."""
+        """Declare types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``, None unknown.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator(
+        ...     "as_type_of", Signature((Input("data"), Input("like"))), Kernels(torch.Tensor.type_as)
+        ... )
+        >>> @op.fill_types
+        ... def _(types, p):
+        ...     return {"output": types["like"]}
+        >>> op.inference.filled_types({"data": torch.int8, "like": torch.float16}, Params())
+        {'output': torch.float16}
+        """
         self.inference = replace(self.inference, types_rule=rule)
         return rule
 
@@ -160,12 +189,30 @@ class Operator:
         """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``.
 
         A rule with a further argument `into` writes its first gradient into that tensor when it is given one.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("sign", Signature((Input("data"),)), Kernels(torch.sign))
+        >>> @op.gradient  # straight through
+        ... def _(p, inputs, outputs, head_grads):
+        ...     return (head_grads[0],)
+        >>> x = torch.tensor(-2.0, requires_grad=True)
+        >>> op(x).backward()
+        >>> x.grad
+        tensor(1.)
         """
         self.kernels = replace(self.kernels, gradient=rule)
         return rule
 
     def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable[[F], F]:
-        """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`."""
+        """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("negate", Signature((Input("data"),)), Kernels(torch.neg))
+        >>> _ = op.in_place("data")(torch.neg_)
+        >>> x = torch.ones(2)
+        >>> op.kernels.over_input("data", Params())(x) is x
+        True
+        """
 
         def declare(function: F) -> F:
             forms = {**self.kernels.in_place, input_name: InPlace(function, when)}
@@ -184,7 +231,19 @@ class Operator:
         return declare
 
     def check(self, rule: Callable[[Params], str | None]) -> Callable[[Params], str | None]:
-        """Declare what must hold between parameters: ``p -> sentence or None``."""
+        """Declare what must hold between parameters: ``p -> sentence or None``.
+
+        >>> from rebind.ops import Kernels
+        >>> def scaled(data: torch.Tensor, *, factor: float = 1.0): ...
+        >>> op = Operator("scaled", read_signature(scaled), Kernels(scaled))
+        >>> @op.check
+        ... def _(p):
+        ...     return None if p.factor else "factor must not be 0; got 0.0"
+        >>> op.parse({"factor": 0})
+        Traceback (most recent call last):
+            ...
+        rebind.errors.ParameterError: scaled: factor must not be 0; got 0.0
+        """
         self.signature = replace(self.signature, check=rule)
         return rule
 
@@ -207,6 +266,11 @@ class Operator:
         ------
         ParameterError
             For an unknown or missing parameter or a value that is not allowed; it names this operator.
+
+        Examples
+        --------
+        >>> find("FullyConnected").parse({"num_hidden": "64"})
+        {'no_bias': False, 'flatten': True, 'num_hidden': 64}
         """
         try:
             key = tuple(given.items())
@@ -220,6 +284,7 @@ class Operator:
         except MXNetError as error:
             error.locate(self.name)
             raise
+        # Bounded, as a program may compute values without end.
         if key is not None and len(self._parsed) < 4096:
             self._parsed[key] = p
         return p
@@ -233,7 +298,13 @@ class Operator:
             raise
 
     def check_types(self, tensors: Sequence[Tensor | None], p: Params) -> None:
-        """Raise a DTypeError when inputs that must be of one type are not."""
+        """Raise a DTypeError when inputs that must be of one type are not.
+
+        >>> find("dot").check_types([torch.ones(2), torch.ones(2).half()], Params())
+        Traceback (most recent call last):
+            ...
+        rebind.errors.DTypeError: dot: rhs must be of the type of lhs, float32; got float16. ...
+        """
         slots = self.inference.type_slots(p)
         bound: dict[str, tuple[str, torch.dtype]] = {}
         names = self.signature.inputs_for(p, len(tensors))
@@ -250,7 +321,14 @@ class Operator:
                 ).locate(self.name)
 
     def kernel_over(self, inputs: Sequence[T | None], targets: Sequence[T], p: Params) -> Function | None:
-        """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order."""
+        """Return the form that writes its outputs over inputs, if `targets` are those very inputs, in order.
+
+        >>> add, x, y = find("elemwise_add"), torch.ones(2), torch.ones(2)
+        >>> add.kernel_over([x, y], [y], Params())(x, y) is y
+        True
+        >>> add.kernel_over([x, y], [torch.ones(2)], Params()) is None  # a third array
+        True
+        """
         signature = self.signature
         names = signature.inputs_for(p, len(inputs)) if signature.variadic else signature.input_names
         return self.kernels.over_targets(names, inputs, targets, p)
@@ -269,7 +347,7 @@ def operator(
     same_shape: bool = False,
     head_gradient: bool | Callable[[Params], bool] = True,
     inits: Mapping[str, str] | None = None,
-    rows: int | Callable[[Params], int] | None = None,
+    counted: int | Callable[[Params], int] | None = None,
     owns_output: bool = False,
     writes_aux: bool = False,
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
@@ -285,7 +363,7 @@ def operator(
     aux
         Auxiliary states: returned as new values after the outputs, and never written in place; with `writes_aux` it is
         the other way round, and the function writes them in place and returns outputs only.
-    outputs, visible, rows
+    outputs, visible, counted
         The names of the outputs, how many a user sees, and how many MXNet's files count.
     count, names
         Of a variadic operator, the parameter that counts its inputs, and their names where parameters fix them.
@@ -322,7 +400,7 @@ def operator(
             signature,
             Kernels(function, head_gradient=head_gradient, owns_output=owns_output, writes_aux=writes_aux),
             Inference(same_shape=same_shape, types=types, size=size),
-            Record(outputs, visible, rows, dict(inits or {})),
+            Record(outputs, visible, counted, dict(inits or {})),
             aliases=aliases,
             resolve=resolve,
             shared=True,
@@ -349,5 +427,9 @@ def find(name: str) -> Operator:
 
 
 def all_operators() -> Iterable[Operator]:
-    """Return each operator once."""
+    """Return each operator once.
+
+    >>> [op.aliases for op in all_operators() if op.name == "Concat"]
+    [('concat',)]
+    """
     return dict.fromkeys(OPERATORS.values())

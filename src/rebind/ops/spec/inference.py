@@ -91,13 +91,26 @@ class Inference:
     size: SizeRule | None = None
 
     def filled_shapes(self, shapes: Shapes, p: Params) -> Shapes:
-        """Return what the inputs' shapes say of each other."""
+        """Return what the inputs' shapes say of each other.
+
+        >>> from rebind.ops import find
+        >>> op = find("FullyConnected")
+        >>> op.inference.filled_shapes({"data": (8, 3, 4)}, op.parse({"num_hidden": 5}))
+        {'weight': (5, 12), 'bias': (5,)}
+        """
         return self.shapes_rule(shapes, p) if self.shapes_rule else {}
 
     def shapes_of_inputs(self, shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-        """Return what the outputs' shapes say of the inputs'."""
+        """Return what the outputs' shapes say of the inputs'.
+
+        >>> from rebind.ops import find
+        >>> op = find("transpose")
+        >>> op.inference.shapes_of_inputs({"data": None}, [(2, 3)], op.parse({}))
+        {'data': (3, 2)}
+        """
         if self.outputs_rule:
             return self.outputs_rule(shapes, outputs, p)
+        # Without a rule nothing flows backward, but where all shapes are one.
         if not self.same_shape:
             return {}
         together: Shape | None = None
@@ -111,19 +124,44 @@ class Inference:
         """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``).
 
         ``any`` is a type that nothing is known of; a function gives the type from that of ``T``.
+
+        >>> from rebind.ops import find
+        >>> op = find("one_hot")
+        >>> op.inference.type_slots(op.parse({"depth": 3, "dtype": "float16"}))
+        {'indices': 'any', 'output': torch.float16}
         """
         if self.types is None:
             return {}
         return self.types(p) if callable(self.types) else self.types
 
     def filled_types(self, types: Types, p: Params) -> Types:
-        """Return what the inputs' types say of each other and of the outputs'."""
+        """Return what the inputs' types say of each other and of the outputs'.
+
+        >>> from rebind.ops import find
+        >>> op = find("Embedding")
+        >>> op.inference.filled_types(
+        ...     {"data": None, "weight": None}, op.parse({"input_dim": 5, "output_dim": 2})
+        ... )
+        {'weight': torch.float32}
+        """
         return self.types_rule(types, p) if self.types_rule else {}
 
     def has_open_size(self, p: Params) -> bool:
-        """Whether the operator makes an array of a size that follows from its consumers."""
+        """Whether the operator makes an array of a size that follows from its consumers.
+
+        >>> from rebind.ops import find
+        >>> op = find("_zeros")
+        >>> [op.inference.has_open_size(op.parse({"shape": shape})) for shape in ((2, 3), (0, 3))]
+        [False, True]
+        """
         return self.size is not None and self.size.is_open(p)
 
     def size_keywords(self, p: Params, shape: Shape) -> dict[str, ParameterValue]:
-        """Return the parameters with which an operator of open size makes an array of `shape`."""
+        """Return the parameters with which an operator of open size makes an array of `shape`.
+
+        >>> from rebind.ops import find
+        >>> op = find("_arange")  # half a step less than the next number, which must not come
+        >>> op.inference.size_keywords(op.parse({"start": 0, "infer_range": True}), (3,))
+        {'stop': 2.5}
+        """
         return (self.size or SHAPE_PARAMETER).keywords(p, shape)

@@ -108,11 +108,22 @@ class Kernels:
             object.__setattr__(self, name, value)
 
     def needs_head_gradient(self, p: Params) -> bool:
-        """Whether `backward` must be given the gradient of an output of this operator."""
+        """Whether `backward` must be given the gradient of an output of this operator.
+
+        >>> from rebind.ops import find
+        >>> [find(name).kernels.needs_head_gradient(Params()) for name in ("relu", "MakeLoss")]
+        [True, False]
+        """
         return self.head_gradient(p) if callable(self.head_gradient) else self.head_gradient
 
     def over_input(self, name: str, p: Params) -> Callable[..., Tensor] | None:
-        """Return the form that overwrites the input `name`, if there is one for these parameters."""
+        """Return the form that overwrites the input `name`, if there is one for these parameters.
+
+        >>> kernels = Kernels(torch.relu, in_place={"data": InPlace(torch.relu_)})
+        >>> x = torch.tensor([-1.0, 1.0])
+        >>> kernels.over_input("data", Params())(x) is x
+        True
+        """
         form = self.in_place.get(name)
         if form is None or (form.when is not None and not form.when(p)):
             return None
@@ -131,6 +142,14 @@ class Kernels:
             Arrays of any kind; they are compared by identity.
         p
             The parameters.
+
+        Examples
+        --------
+        >>> kernels, x = Kernels(torch.relu, in_place={"data": InPlace(torch.relu_)}), torch.ones(1)
+        >>> kernels.over_targets(["data"], [x], [x], Params()) is torch.relu_
+        True
+        >>> kernels.over_targets(["data"], [x], [torch.ones(1)], Params()) is None
+        True
         """
         named = zip(names, inputs, strict=False)
         if self.in_place_all is not None:

@@ -38,15 +38,32 @@ class Record:
     inits: Mapping[str, str] = field(default_factory=dict)
 
     def output_names(self, p: Params) -> tuple[str, ...]:
-        """Return the names of all outputs, hidden ones too."""
+        """Return the names of all outputs, hidden ones too.
+
+        >>> from rebind.ops import find
+        >>> find("split").record.output_names(Params(num_outputs=2))
+        ('output0', 'output1')
+        """
         return tuple(self.outputs(p) if callable(self.outputs) else self.outputs)
 
     def visible_outputs(self, p: Params) -> int:
-        """Return how many outputs a user sees (`BatchNorm` hides its mean and variance)."""
+        """Return how many outputs a user sees (`BatchNorm` hides its mean and variance).
+
+        >>> from rebind.ops import find
+        >>> record = find("BatchNorm").record
+        >>> [record.visible_outputs(Params(output_mean_var=shown)) for shown in (False, True)]
+        [1, 3]
+        """
         return len(self.output_names(p)) if self.visible is None else self.visible(p)
 
     def recorded_outputs(self, p: Params) -> int:
-        """Return how many outputs MXNet's files count for a node: hidden ones and workspaces too."""
+        """Return how many outputs MXNet's files count for a node: hidden ones and workspaces too.
+
+        >>> from rebind.ops import find
+        >>> record = find("LRN").record  # MXNet counts an intermediate array
+        >>> record.output_names(Params()), record.recorded_outputs(Params())
+        (('output',), 2)
+        """
         if self.counted is None:
             return len(self.output_names(p))
         return self.counted(p) if callable(self.counted) else self.counted

@@ -99,7 +99,12 @@ class Signature:
             object.__setattr__(self, name, value)
 
     def inputs_for(self, p: Params, count: int | None = None) -> tuple[str, ...]:
-        """Return the names of the inputs under parameters `p`; a variadic operator needs their `count`."""
+        """Return the names of the inputs under parameters `p`; a variadic operator needs their `count`.
+
+        >>> from rebind.ops import find
+        >>> find("Concat").signature.inputs_for(Params(num_args=2))
+        ('arg0', 'arg1')
+        """
         if self.variadic:
             fixed = tuple(self.fixed_names(p)) if self.fixed_names else ()
             if fixed and (count is None or count <= len(fixed)):
@@ -113,7 +118,12 @@ class Signature:
         return tuple(name for name in self.input_names if not skip(name, p))
 
     def is_auxiliary(self, name: str) -> bool:
-        """Whether the input `name`, one of `inputs_for`, is an auxiliary state."""
+        """Whether the input `name`, one of `inputs_for`, is an auxiliary state.
+
+        >>> from rebind.ops import find
+        >>> [find("BatchNorm").signature.is_auxiliary(name) for name in ("gamma", "moving_mean")]
+        [False, True]
+        """
         return (name.rpartition("_")[0] if self.aux else name) in self.aux_names
 
     def arguments(self, p: Params, present: Sequence[T]) -> list[T | None]:
@@ -130,7 +140,12 @@ class Signature:
         return [given.get(name) for name in self.input_names]
 
     def keywords(self, p: Params) -> dict[str, ParameterValue]:
-        """Return the parameters that the function takes: all but the count of a variadic operator."""
+        """Return the parameters that the function takes: all but the count of a variadic operator.
+
+        >>> from rebind.ops import find
+        >>> find("Concat").signature.keywords(Params(num_args=2, dim=0))
+        {'dim': 0}
+        """
         keywords = dict(p)
         if self.count:
             keywords.pop(self.count, None)
@@ -142,6 +157,10 @@ class Signature:
         """Return, of the mode, a generator and a device, those that the function takes.
 
         `generator` is a `torch.Generator`, or what stands for one in a graph that is traced.
+
+        >>> from rebind.ops import find
+        >>> find("BatchNorm").signature.mode_keywords(True, None, None)
+        {'training': True}
         """
         modes: dict[str, bool | torch.device | T | None]
         modes = {"training": training, "generator": generator, "device": device}
@@ -154,6 +173,14 @@ class Signature:
         ------
         ParameterError
             For an unknown or missing parameter or a value that is not allowed.
+
+        Examples
+        --------
+        >>> from rebind.ops import find
+        >>> find("FullyConnected").signature.parse({"num_hiden": 64})
+        Traceback (most recent call last):
+            ...
+        rebind.errors.ParameterError: no parameter 'num_hiden'; did you mean 'num_hidden'? Parameters: num_hidden, ...
         """
         values = Params(self.defaults)
         for name, value in given.items():
@@ -192,6 +219,14 @@ def read_signature(
         Takes tensors, and keywords that are all annotated.
     aux, skip, count, names
         See `Signature`; `names` are its `fixed_names`.
+
+    Examples
+    --------
+    >>> from torch import Tensor
+    >>> def dropped(data: Tensor, *, p: float = 0.5, training: bool = False): ...
+    >>> signature = read_signature(dropped)
+    >>> signature.input_names, list(signature.parameters), signature.modes
+    (('data',), ['p'], frozenset({'training'}))
     """
     hints = typing.get_type_hints(function, include_extras=True)
     inputs: list[Input] = []

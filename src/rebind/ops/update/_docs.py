@@ -60,6 +60,7 @@ def describe(form: Described, rule: Callable[..., object]) -> str:
     meanings = MEANINGS | _meanings(sections.pop("Parameters", ""))
     names = [*form.arrays, *form.trailing]
     lines = []
+    # One entry for all arrays: how many they are is known at the call only.
     if form.several:
         lines += ["data", f"    {_order_of_arrays(form)}"]
         names = []

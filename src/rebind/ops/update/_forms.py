@@ -120,6 +120,7 @@ class Form:
         self.preloaded = form.startswith("preloaded")
         arguments = inspect.signature(function).parameters.values()
         arrays = [ARRAYS.get(a.name, a.name) for a in arguments if a.kind is not a.KEYWORD_ONLY]
+        # What comes after the weight and its gradient is state, unless it is declared as read.
         states = [name for name in arrays[2:] if name not in declaration.reads]
         extra = [MASTER] if self.masters else []
         self.arrays = (*arrays, *extra)
@@ -157,10 +158,12 @@ class Form:
             is_list = self.several and name in plural
             if is_list:
                 public, annotation, default = plural[name], MANY[annotation], argument.empty
+                # They come as arrays, in `trailing`.
                 if self.preloaded:
                     continue
                 self.rates.append(public)
             self.to_rule[public] = name
+            # MXNet lists rates before or after the other parameters, by family; callers may pass them by position.
             (lists_ if is_list and declaration.rates_first else found).append(
                 _parameter(public, ONE.get(annotation, annotation), default)
             )

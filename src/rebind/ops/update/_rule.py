@@ -88,6 +88,7 @@ class OneWeight(Form):
         )(self.with_signature(fresh if declaration.overwrites else over, inputs))  # fmt: skip
         if declaration.overwrites:
             op.in_place("weight")(self.with_signature(over, inputs))
+        # `same_shape` is off; the arrays that are not free still have one shape.
         if free:
             op.fill_shapes(
                 lambda shapes, p: common_shape({n: shape for n, shape in shapes.items() if n not in free})
@@ -119,6 +120,7 @@ class SeveralWeights(Form):
             self.check_several(data, settings[number])
             detached = [array.detach() for array in data]
             end = len(data) - len(trailing)
+            # Arrays are interleaved by weight; a rule takes a list of each kind, as torch's foreach kernels do.
             columns = [detached[start:end:width] for start in range(width)]
             self.apply(columns, detached[end:], settings)
             weights = columns[0]
@@ -139,6 +141,7 @@ class SeveralWeights(Form):
         def types(p: Params) -> dict[str, str | torch.dtype]:
             slots: dict[str, str | torch.dtype] = dict.fromkeys(trailing, torch.float32)
             if self.masters:
+                # The states and the master copy; weights and gradients share the type that is left.
                 slots["*"] = torch.float32
                 slots |= {f"{array}_{i}": "T" for i in range(p[number]) for array in ("weight", "grad")}
             return slots

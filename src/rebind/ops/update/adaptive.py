@@ -85,6 +85,7 @@ def rmsprop_centered(
     lists.ema_of_squares_(n, grads, lists.single(gamma1))
     lists.ema_(g, grads, lists.single(gamma1))
     lists.mul_(delta, gamma2)
+    # n - g ** 2: the variance around the mean gradient.
     _adaptive_move_(delta, grads, torch._foreach_addcmul(n, g, g, -1), lr, epsilon)
     torch._foreach_add_(weights, delta)
     lists.clip_(weights, clip_weights)
@@ -195,6 +196,7 @@ def group_adagrad(
             [1.0000, 1.0000]])], [tensor([9., 0.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
+    # Views: what is added to them is written into the history.
     rows = [sums.view(-1) for sums in history]
     means = [g.square().flatten(1).mean(1) if g.ndim > 1 else g.square() for g in grads]
     torch._foreach_add_(rows, means)

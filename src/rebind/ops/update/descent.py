@@ -136,6 +136,7 @@ def nag(
     lists.mul_(mom, momentum)
     lists.add_(mom, grads, rate)
     if lists.is_some(wd):
+        # The decay is in both terms of the step, in one of them times the momentum: one factor serves both.
         lists.mul_(weights, lists.each(lambda lr, wd: 1 - lr * wd * (1 + momentum), lr, wd))
     lists.add_(weights, mom, momentum)
     lists.add_(weights, grads, rate)

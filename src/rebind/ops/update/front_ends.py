@@ -125,6 +125,7 @@ class FrontEnd:
         """
         lines = [self.summary, "", "Parameters", "----------"]
         names: list[str] = []
+        # From the last: a name without a meaning of its own shares the entry of the one before it.
         for name in reversed((*self.arrays, *self.parameters, "kwargs")):
             names.insert(0, name)
             if name in _MEANINGS:

@@ -49,6 +49,7 @@ def lamb_direction(
     moments_(mean, var, grads, beta1, beta2)
     if bias_correction:
         share1, share2 = lists.single(beta1), lists.single(beta2)
+        # The correction of the mean is a factor of the denominator: one pass over the means less.
         roots = lists.divided(var, lists.each(lambda t: 1 - lists.single(share2**t), t))
         torch._foreach_sqrt_(roots)
         torch._foreach_add_(roots, epsilon)

@@ -48,6 +48,7 @@ def ftml(
     torch._foreach_add_(leaders, epsilon)
     lists.mul_(leaders, lists.each(lambda lr, t: (1 - lists.single(share1**t)) / lr, lr, t))
     lists.ema_(z, grads, share1)
+    # First d is ``d' - beta1 * d``, the factor of the weight in z; then it is ``d'``.
     lists.mul_(d, -share1)
     torch._foreach_add_(d, leaders)
     torch._foreach_addcmul_(z, d, weights, -1)
@@ -88,6 +89,7 @@ def ftrl(
     old = torch._foreach_sqrt(n)
     torch._foreach_addcmul_(n, grads, grads)
     roots = torch._foreach_sqrt(n)
+    # ``(sqrt(n) - sqrt(n + g ** 2)) * weight / lr``, which is added to z.
     torch._foreach_sub_(old, roots)
     torch._foreach_mul_(old, weights)
     lists.div_(old, lr)

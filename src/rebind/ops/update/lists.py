@@ -162,7 +162,13 @@ def divided(tensors: Tensors, rate: Rate) -> Tensors:
 
 
 def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
-    """``targets += rate * sources``."""
+    """``targets += rate * sources``.
+
+    >>> targets = [torch.ones(1), torch.ones(1)]
+    >>> add_(targets, [torch.ones(1), torch.ones(1)], [2.0, 3.0])
+    >>> targets
+    [tensor([3.]), tensor([4.])]
+    """
     if isinstance(rate, (list, tuple, Tensor)):
         torch._foreach_add_(targets, times(sources, rate))
     else:
@@ -235,6 +241,7 @@ def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Ra
     >>> weights
     [tensor([0.5000])]
     """
+    # `alpha` is one number: other rates take a pass of their own.
     if isinstance(rate, (list, tuple, Tensor)):
         add_(weights, torch._foreach_div(numerators, denominators), rate)
     else:
@@ -309,6 +316,9 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     On the CPU it checks nothing: it walks over each memory as over the weight's, whatever size, type or order the
     others have. On a GPU the foreach form is used, whose kernels join many arrays too. A compiler joins what it traces
     itself.
+
+    >>> can_fuse([torch.ones(2)], [torch.ones(2)]), can_fuse([torch.ones(2)], [torch.ones(2).half()])
+    (True, False)
     """
     if torch.compiler.is_compiling() or not hasattr(torch, "_fused_sgd_"):
         return False

@@ -34,6 +34,7 @@ def through_masters(
     @functools.wraps(rule)
     def through(weights: Tensors, grads: Tensors, *states: Tensors, **settings: object) -> Tensors | None:
         *others, masters = states
+        # The states have the type of the masters, and foreach kernels want one type.
         result = rule(masters, [grad.float() for grad in grads], *others, **settings)
         if overwrites:
             torch._foreach_copy_(weights, masters)
@@ -70,6 +71,7 @@ def skipping(
     if torch.compiler.is_compiling() or not factor.is_cpu:
         select_good(rule, factor, weights, grads, *states, **settings)
         return
+    # On the CPU a look is free, and with a number the rule takes its quicker kernels.
     number = float(factor)
     if math.isfinite(number) and number != 0:
         rule(weights, grads, *states, rescale_grad=number, **settings)
@@ -118,6 +120,7 @@ def select(
     [tensor([0.5000]), tensor([1.])]
     """
     columns = [weights, *states]
+    # Both outcomes exist for a moment: twice the memory of weights and states, but no branch.
     before = [[tensor.clone() for tensor in column] for column in columns]
     rule(weights, grads, *states, **settings)
     for column, old in zip(columns, before, strict=True):
