@@ -84,12 +84,26 @@ class CompositeEvalMetric(EvalMetric):
             ) from None
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Add a batch to each metric."""
+        """Add a batch to each metric.
+
+        >>> metric = CompositeEvalMetric(["mae", "mse"])
+        >>> metric.update(numpy.array([1.0]), numpy.array([4.0]))
+        >>> metric.get_name_value()
+        [('mae', 3.0), ('mse', 9.0)]
+        """
         for metric in self.metrics:
             metric.update(labels, preds)
 
     def update_dict(self, label: Mapping[str, Array], pred: Mapping[str, Array]) -> None:
-        """Add a batch to each metric, which picks by its own names from those of the composite."""
+        """Add a batch to each metric, which picks by its own names from those of the composite.
+
+        >>> metric = CompositeEvalMetric(["mae"], output_names=["out"])
+        >>> metric.update_dict(
+        ...     {"y": numpy.array([1.0])}, {"out": numpy.array([4.0]), "other": numpy.array([0.0])}
+        ... )
+        >>> metric.get()
+        (['mae'], [3.0])
+        """
         if self.label_names is not None:
             label = {name: each for name, each in label.items() if name in self.label_names}
         if self.output_names is not None:
@@ -125,7 +139,15 @@ class CompositeEvalMetric(EvalMetric):
         return _unzip([pair for metric in self.metrics for pair in metric.get_name_value()])
 
     def get_global(self) -> tuple[list[str], list[float]]:
-        """Return the names and values since the last `reset`."""
+        """Return the names and values since the last `reset`.
+
+        >>> metric = CompositeEvalMetric(["mae"])
+        >>> for pred in (3.0, 2.0):
+        ...     metric.reset_local()
+        ...     metric.update(numpy.array([1.0]), numpy.array([pred]))
+        >>> metric.get(), metric.get_global()
+        ((['mae'], [1.0]), (['mae'], [1.5]))
+        """
         return _unzip([pair for metric in self.metrics for pair in metric.get_global_name_value()])
 
     def get_config(self) -> dict[str, Any]:
@@ -141,7 +163,14 @@ class CompositeEvalMetric(EvalMetric):
         return {"metrics": [metric.state_dict() for metric in self.metrics]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue with the sums that `state_dict` returned, of as many metrics."""
+        """Continue with the sums that `state_dict` returned, of as many metrics.
+
+        >>> metric, other = CompositeEvalMetric(["mae", "mse"]), CompositeEvalMetric(["mae", "mse"])
+        >>> metric.update(numpy.array([1.0]), numpy.array([4.0]))
+        >>> other.load_state_dict(metric.state_dict())
+        >>> other.get()
+        (['mae', 'mse'], [3.0, 9.0])
+        """
         if len(state["metrics"]) != len(self.metrics):
             raise StateError(
                 f"CompositeEvalMetric.load_state_dict: the state must be that of {len(self.metrics)} metrics; "
@@ -197,7 +226,13 @@ class CustomMetric(EvalMetric):
         self._allow_extra_outputs = allow_extra_outputs
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Add a batch; the arrays are copied to NumPy."""
+        """Add a batch; the arrays are copied to NumPy.
+
+        >>> metric = CustomMetric(lambda label, pred: (abs(label - pred).sum(), label.size), name="error")
+        >>> metric.update(numpy.zeros(3), numpy.array([1.0, 2.0, 6.0]))
+        >>> metric.get()
+        ('error', 3.0)
+        """
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         # Extra outputs have no label, and are left out.

@@ -84,7 +84,12 @@ class Accuracy(EvalMetric[Tensor]):
         self.axis = axis
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the number of right predictions, and of predictions."""
+        """Return the number of right predictions, and of predictions.
+
+        >>> import torch
+        >>> Accuracy().measure(torch.tensor([0, 1]), torch.tensor([[0.9, 0.1], [0.8, 0.2]]))
+        (tensor(1), 2)
+        """
         return correct(label, pred, axis=self.axis)
 
 
@@ -123,5 +128,10 @@ class TopKAccuracy(EvalMetric[Tensor]):
         self.top_k = top_k
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the number of labels among the largest scores, and of samples."""
+        """Return the number of labels among the largest scores, and of samples.
+
+        >>> import torch
+        >>> TopKAccuracy(top_k=2).measure(torch.tensor([2]), torch.tensor([[0.1, 0.5, 0.4]]))
+        (tensor(1), 1)
+        """
         return correct_in_top(label, pred, top_k=self.top_k)

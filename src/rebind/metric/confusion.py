@@ -133,7 +133,13 @@ class F1(_OfTwoClasses):
     __init__ = averaging_constructor("f1")
 
     def score(self, counts: Tensor) -> Tensor:
-        """Return F1."""
+        """Return F1.
+
+        >>> F1().score(
+        ...     torch.tensor([1, 1, 1, 0])
+        ... )  # true positives, false positives, false negatives, true negatives
+        tensor(0.5000, dtype=torch.float64)
+        """
         return f1_score(counts)
 
 
@@ -160,7 +166,11 @@ class MCC(_OfTwoClasses):
     __init__ = averaging_constructor("mcc")
 
     def score(self, counts: Tensor) -> Tensor:
-        """Return the correlation coefficient."""
+        """Return the correlation coefficient.
+
+        >>> MCC().score(torch.tensor([2, 0, 0, 2]))
+        tensor(1., dtype=torch.float64)
+        """
         return matthews_correlation(counts)
 
 
@@ -270,7 +280,13 @@ class PCC(EvalMetric[Pairs]):
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Pairs, int]:
-        """Return labels with predicted classes, and 1."""
+        """Return labels with predicted classes, and 1.
+
+        >>> pairs, _ = PCC().measure(torch.tensor([0, 1]), torch.tensor([[0.9, 0.1], [0.8, 0.2]]))
+        >>> pairs.waiting
+        (tensor([[0, 1],
+                [0, 0]], dtype=torch.int32),)
+        """
         taken = pred.argmax(1) if pred.shape != label.shape else pred
         if taken.numel() != label.numel():
             raise ShapeError(
@@ -298,7 +314,15 @@ class PCC(EvalMetric[Pairs]):
         return super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue with what `state_dict` returned."""
+        """Continue with what `state_dict` returned.
+
+        >>> import numpy as np
+        >>> metric, other = PCC(), PCC()
+        >>> metric.update(np.array([0, 1, 2]), np.eye(3))
+        >>> other.load_state_dict(metric.state_dict())
+        >>> other.get()
+        ('pcc', 1.0)
+        """
         super().load_state_dict(state)
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _as_pairs(getattr(self, name)))

@@ -82,7 +82,12 @@ class PearsonCorrelation(AveragedMetric):
     __init__ = averaging_constructor("pearsonr")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the coefficient of a batch, or with ``'micro'`` its moments; and 1."""
+        """Return the coefficient of a batch, or with ``'micro'`` its moments; and 1.
+
+        >>> label, pred = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0])
+        >>> PearsonCorrelation(average="micro").measure(label, pred)[0].tolist()
+        [2.0, 1.5, 4.0, 0.5, 2.0, 1.0]
+        """
         if label.shape != pred.shape:
             raise ShapeError(
                 f"{self.name}: labels and predictions must have the same shape; "
@@ -92,7 +97,11 @@ class PearsonCorrelation(AveragedMetric):
         return (correlation(found) if self.average == "macro" else found), 1
 
     def merge(self, total: Tensor, more: Tensor) -> Tensor:
-        """Return the sum of coefficients, or the moments of both."""
+        """Return the sum of coefficients, or the moments of both.
+
+        >>> PearsonCorrelation().merge(torch.tensor(0.5), torch.tensor(1.0))
+        tensor(1.5000)
+        """
         return (
             super().merge(total, more) if self.average == "macro" else merged_moments(*together(total, more))
         )

@@ -234,7 +234,12 @@ class EvalMetric(Generic[Sum]):
         return getattr(self, "_earlier", (0.0, 0))
 
     def get(self) -> tuple[str | list[str], float | list[float]]:
-        """Return the name and the value of the local window; nan when it is empty."""
+        """Return the name and the value of the local window; nan when it is empty.
+
+        >>> from rebind.metric import create
+        >>> create("mae").get()
+        ('mae', nan)
+        """
         return self.name, self.value(read(self.sum_metric), number(self.num_inst))
 
     def get_global(self) -> tuple[str | list[str], float | list[float]]:

@@ -96,7 +96,12 @@ class CrossEntropy(EvalMetric[Tensor]):
     __init__ = _constructor("cross-entropy")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the sum of ``-log p``, and the number of samples."""
+        """Return the sum of ``-log p``, and the number of samples.
+
+        >>> import torch
+        >>> CrossEntropy().measure(torch.tensor([1]), torch.tensor([[0.75, 0.25]]))
+        (tensor(1.3863, dtype=torch.float64), 1)
+        """
         return negative_log_likelihood(label, pred, eps=self.eps, who=self.name)
 
 
@@ -150,11 +155,20 @@ class Perplexity(EvalMetric[Tensor]):
         self.axis = axis
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, Count]:
-        """Return the sum of ``-log p`` over the samples that count, and their number."""
+        """Return the sum of ``-log p`` over the samples that count, and their number.
+
+        >>> import torch
+        >>> Perplexity(ignore_label=0).measure(torch.tensor([1, 0]), torch.tensor([[0.75, 0.25], [0.5, 0.5]]))
+        (tensor(1.3863, dtype=torch.float64), tensor(1))
+        """
         return log_perplexity(label, pred, ignore_label=self.ignore_label, axis=self.axis)
 
     def value(self, total: Tensor | float, count: float) -> float:
-        """Return the exponential of the mean."""
+        """Return the exponential of the mean.
+
+        >>> round(Perplexity(ignore_label=None).value(2 * math.log(4), 2), 6)
+        4.0
+        """
         # math.exp raises an error above 709; nan, the mean of nothing, stays nan.
         mean = super().value(total, count)
         return math.exp(mean) if mean < 709 else float("inf") if mean == mean else mean

@@ -72,7 +72,11 @@ class MAE(EvalMetric[Tensor]):
     __init__ = constructor("mae")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the mean absolute error of a batch, and 1."""
+        """Return the mean absolute error of a batch, and 1.
+
+        >>> MAE().measure(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 2.0]))
+        (tensor(0.5000, dtype=torch.float64), 1)
+        """
         return absolute_error(label, pred)
 
 
@@ -93,7 +97,11 @@ class MSE(EvalMetric[Tensor]):
     __init__ = constructor("mse")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the mean squared error of a batch, and 1."""
+        """Return the mean squared error of a batch, and 1.
+
+        >>> MSE().measure(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+        (tensor(2.5000, dtype=torch.float64), 1)
+        """
         return squared_error(label, pred)
 
 
@@ -113,7 +121,11 @@ class RMSE(EvalMetric[Tensor]):
     __init__ = constructor("rmse")
 
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Tensor, int]:
-        """Return the root of the mean squared error of a batch, and 1."""
+        """Return the root of the mean squared error of a batch, and 1.
+
+        >>> RMSE().measure(torch.tensor([4.0]), torch.tensor([1.0]))
+        (tensor(3., dtype=torch.float64), 1)
+        """
         return root_squared_error(label, pred)
 
 
@@ -133,7 +145,14 @@ class Loss(EvalMetric[Tensor]):
     __init__ = constructor("loss")
 
     def update(self, labels: Arrays | None, preds: Arrays) -> None:
-        """Add a batch; its labels are ignored."""
+        """Add a batch; its labels are ignored.
+
+        >>> metric = Loss()
+        >>> for batch in ([1.0, 2.0, 3.0], [6.0]):
+        ...     metric.update(None, torch.tensor(batch))
+        >>> metric.get()
+        ('loss', 3.0)
+        """
         for pred in as_list(preds):
             tensor = as_tensor(pred).detach()
             # Every element counts the same here; above, every batch.

@@ -80,13 +80,13 @@ class _WeightedRows(torch.autograd.Function):
     """`embedding_bag` with a second derivative, which torch's own lacks."""
 
     @staticmethod
-    def forward(ctx, table, index, weight, bag, bags):  # type: ignore[no-untyped-def]
+    def forward(ctx, table, index, weight, bag, bags):  # type: ignore[no-untyped-def]  # as weighted_rows
         ctx.save_for_backward(table, index, weight, bag)
         ctx.bags = bags
         return _fused(table, index, weight, bag, bags)
 
     @staticmethod
-    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+    def backward(ctx, grad):  # type: ignore[no-untyped-def]  # as above
         table, index, weight, bag = ctx.saved_tensors
         needed = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
         # Enabled in backward only under ``create_graph=True``: then, and only then, the slower plain form is needed.

@@ -75,7 +75,7 @@ def with_signature(function: Function, name: str, doc: str, named: Iterable[insp
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__annotations__ = {argument.name: argument.annotation for argument in ordered}
-    function.__signature__ = inspect.Signature(ordered, return_annotation=returned)  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature(ordered, return_annotation=returned)  # type: ignore[attr-defined]  # a function
     return function
 
 

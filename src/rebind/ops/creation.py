@@ -103,7 +103,7 @@ def arange(
     >>> arange(start=0, stop=3, repeat=2)
     tensor([0., 0., 1., 1., 2., 2.])
     """
-    # Size 0 stands for unknown; `sized`, below, gives the stop once inference knows the length.
+    # Size 0 means unknown; `sized`, below, gives the stop once inference knows the length.
     if stop is None and infer_range:
         return torch.zeros((0,), dtype=dtype, device=device)
     if stop is None:

@@ -59,7 +59,7 @@ def bind_arguments(
 
 
 def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) -> dict[str, Any]:
-    """Return the parameters of ``_split_v2`` for a number of sections, or indices before which to part.
+    """Return the parameters of ``_split_v2`` for a number of sections, or the indices before which to split.
 
     >>> split_parameters((2, 5), axis=0, squeeze_axis=False)
     {'indices': [0, 2, 5], 'sections': 0, 'axis': 0, 'squeeze_axis': False}
@@ -149,7 +149,7 @@ def plain_type(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return plain_type(get_args(annotation)[0])
     if get_origin(annotation) is tuple:
-        return tuple[tuple(plain_type(part) for part in get_args(annotation))]  # type: ignore[misc]
+        return tuple[tuple(plain_type(each) for each in get_args(annotation))]  # type: ignore[misc]  # made at run time
     return annotation
 
 
@@ -200,7 +200,7 @@ def split_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _meanings(body: str) -> dict[str, list[str]]:
-    """Return the indented lines below each name of a section *Parameters*; ``a, b`` stands for both."""
+    """Return the indented lines below each name of a section *Parameters*; ``a, b`` means both."""
     found: dict[str, list[str]] = {}
     names: list[str] = []
     for line in body.splitlines():

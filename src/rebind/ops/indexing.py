@@ -92,7 +92,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
         return {}
     axis = p.axis % len(data)
-    # With as many axes as data, the index has kept the axis, with size 1.
+    # With as many axes as data, the index still has the axis, with size 1.
     if index is not None and len(index) == len(data):
         return {"index": (*data[:axis], 1, *data[axis + 1 :])}
     return {"index": (*data[:axis], *data[axis + 1 :]) or (1,)}

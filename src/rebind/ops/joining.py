@@ -28,7 +28,7 @@ def concat(*data: Tensor, dim: int = 1) -> Tensor:
     return _joined(data, dim)
 
 
-def _joined(data: Sequence[Tensor], dim: int) -> Tensor:
+def _joined(data: tuple[Tensor, ...], dim: int) -> Tensor:
     try:
         return torch.cat(data, dim)
     except (RuntimeError, IndexError) as error:

@@ -103,7 +103,7 @@ def col2im(
     steps = _Steps(kernel, stride, dilate, pad)
     batch = data.shape[0]
     channels = data.shape[1] // prod(kernel)
-    # F.fold refuses arrays without channels. The sum keeps the result a function of data.
+    # F.fold refuses arrays without channels. The sum, 0, makes the result a function of data.
     if not data.numel():
         return data.new_zeros(batch, channels, *output_size) + data.sum()
     if len(kernel) == 1:

@@ -215,12 +215,12 @@ def crop(
     whole, size = data[0].shape[2:], data[1].shape[2:] if len(data) == 2 else h_w
     # A second array may be empty; an `h_w` of 0 is its default, so it was not given.
     least = 0 if len(data) == 2 else 1
-    if len(size) != 2 or not all(least <= part <= n for part, n in zip(size, whole, strict=True)):
+    if len(size) != 2 or not all(least <= wanted <= n for wanted, n in zip(size, whole, strict=True)):
         raise ShapeError(
             f"{who} must have a number of rows and one of columns that fit into data {tuple(data[0].shape)}; "
             f"got {tuple(size)}"
         )
-    room = [n - part for n, part in zip(whole, size, strict=True)]
+    room = [n - wanted for n, wanted in zip(whole, size, strict=True)]
     start = [left // 2 for left in room] if center_crop else offset
     if len(start) != 2 or not all(0 <= begin <= left for begin, left in zip(start, room, strict=True)):
         raise ShapeError(

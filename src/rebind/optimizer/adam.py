@@ -259,7 +259,14 @@ class Nadam(WithMoments):
         return product
 
     def update_group(self, group: Group) -> None:
-        """Update weights and moments in place."""
+        """Update weights and moments in place.
+
+        >>> from rebind import nd
+        >>> optimizer, weight = Nadam(learning_rate=0.5), nd.ones((1,))
+        >>> optimizer.update(0, weight, nd.ones((1,)), optimizer.create_state(0, weight))
+        >>> weight.asnumpy().round(3).tolist()
+        [0.472...]
+        """
         rules.nadam(
             *group.arrays,
             **group.settings,

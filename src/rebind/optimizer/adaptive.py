@@ -98,7 +98,22 @@ class GroupAdaGrad(AdaGrad):
         return History(weight.new_zeros(weight.shape[:1] + (1,) * (weight.ndim - 1)))
 
     def update_group(self, group: Group) -> None:
-        """Update weights and histories in place."""
+        """Update weights and histories in place.
+
+        >>> group = Group(
+        ...     [0],
+        ...     [torch.ones(2, 2)],
+        ...     [torch.tensor([[3.0, 3.0], [0.0, 0.0]])],
+        ...     [(torch.zeros(2, 1),)],
+        ...     0.5,
+        ...     0.0,
+        ...     1,
+        ... )
+        >>> GroupAdaGrad().update_group(group)
+        >>> group.weights
+        [tensor([[0.5000, 0.5000],
+                [1.0000, 1.0000]])]
+        """
         rules.group_adagrad(
             *group.arrays,
             lr=group.lr,

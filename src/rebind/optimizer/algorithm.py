@@ -40,7 +40,7 @@ class Algorithm(Schedule, Generic[State]):
         """
         if self.state_type is None:
             return None
-        return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore
+        return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore  # a NamedTuple
 
     def step(
         self, weight: Tensor, grad: Tensor, state: State | None, *, lr: Number, wd: Number, t: Number

@@ -41,7 +41,12 @@ def in_lists(
 
 
 def inner_tensors(state: StoredState) -> InnerState | None:
-    """Return the tensors of a state without master copy, as a `Group` has them."""
+    """Return the tensors of a state without master copy, as a `Group` has them.
+
+    >>> import torch
+    >>> inner_tensors((NDArray(torch.ones(1)), None))
+    (tensor([1.]), None)
+    """
     if state is None:
         return None
     if isinstance(state, NDArray):

@@ -222,7 +222,13 @@ class Optimizer(Algorithm[State]):
 
     @property
     def is_ours(self) -> bool:
-        """Whether updates are those of this class: by groups, in place or as an `UpdatePart`."""
+        """Whether updates are those of this class: by groups, in place or as an `UpdatePart`.
+
+        >>> class Old(Optimizer):
+        ...     def update(self, index, weight, grad, state): ...
+        >>> create("sgd").is_ours, Old().is_ours
+        (True, False)
+        """
         # An old subclass overrides either of them, and its arithmetic is its own.
         kind = type(self)
         return (

@@ -72,7 +72,7 @@ class Group:
 
     @property
     def arrays(self) -> list[Tensors]:
-        """What the rules take: weights, gradients, and a list for each part of the state.
+        """What the rules take: weights, gradients, and a list for each tensor of the state.
 
         >>> Group(
         ...     [0], [torch.ones(1)], [torch.zeros(1)], [(torch.full((1,), 2.0),)], lr=0.5, wd=0.0, t=1

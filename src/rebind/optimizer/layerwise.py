@@ -187,7 +187,16 @@ class LAMB(WithMoments):
     aggregate_num: ClassVar[int] = 45
 
     def update_group(self, group: Group) -> None:
-        """Update weights and moments in place."""
+        """Update weights and moments in place.
+
+        >>> states = [(torch.zeros(2), torch.zeros(2))]
+        >>> group = Group(
+        ...     [0], [torch.tensor([3.0, 4.0])], [torch.tensor([0.0, 2.0])], states, lr=0.5, wd=0.0, t=1
+        ... )
+        >>> LAMB().update_group(group)
+        >>> group.weights  # a step of half the norm of the weight
+        [tensor([3.0000, 1.5000])]
+        """
         rules.lamb(
             *group.arrays,
             **group.settings,

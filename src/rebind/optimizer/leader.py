@@ -114,7 +114,15 @@ class FTML(Optimizer[Leader]):
     state_type: ClassVar[type[tuple] | None] = Leader
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
+        """Update weights and states in place.
+
+        >>> import torch
+        >>> states = [(torch.zeros(1), torch.zeros(1), torch.zeros(1))]
+        >>> group = Group([0], [torch.ones(1)], [torch.tensor([4.0])], states, lr=0.5, wd=0.0, t=1)
+        >>> FTML(beta1=0.5).update_group(group)
+        >>> group.weights
+        [tensor([0.5000])]
+        """
         rule = functools.partial(
             rules.ftml, t=group.t, beta1=self.beta1, beta2=self.beta2, epsilon=self.epsilon
         )

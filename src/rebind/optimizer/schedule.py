@@ -173,7 +173,14 @@ class Schedule(Settings):
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Mapping[Hashable, float]) -> None:
-        """Set multipliers of the learning rate: the old name of `set_lr_mult`, where MXNet 1.9.1 only raises."""
+        """Set multipliers of the learning rate: the old name of `set_lr_mult`, where MXNet 1.9.1 only raises.
+
+        >>> from rebind.optimizer import SGD
+        >>> made = SGD(learning_rate=0.5)
+        >>> made.set_lr_scale({0: 0.5})
+        >>> made.rates([0]).lr
+        tensor([0.2500], dtype=torch.float64)
+        """
         self.set_lr_mult(args_lrscale)
 
     def set_lr_mult(self, args_lr_mult: Mapping[Hashable, float]) -> None:

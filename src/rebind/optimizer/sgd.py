@@ -171,5 +171,12 @@ class DCASGD(Optimizer[Drift]):
         return Drift(torch.zeros_like(weight) if self.momentum else None, weight.clone())
 
     def update_group(self, group: Group) -> None:
-        """Update weights and states in place."""
+        """Update weights and states in place.
+
+        >>> states = [(None, torch.tensor([1.0]))]
+        >>> group = Group([0], [torch.tensor([2.0])], [torch.ones(1)], states, lr=0.5, wd=0.0, t=1)
+        >>> DCASGD(lamda=1.0).update_group(group)
+        >>> group.weights
+        [tensor([1.])]
+        """
         rules.dcasgd(*group.arrays, **group.settings, momentum=self.momentum, lamda=self.lamda)

@@ -157,6 +157,16 @@ class Updater:
         ------
         FormatError
             When the content is no such file, or holds something else.
+
+        Examples
+        --------
+        >>> from rebind import nd
+        >>> from rebind.optimizer import create
+        >>> from rebind.optimizer.states import write_states
+        >>> updater = Updater(create("sgd", momentum=0.9))
+        >>> updater.set_states(write_states({0: nd.ones((2,))}))
+        >>> updater.states[0].asnumpy().tolist()
+        [1.0, 1.0]
         """
         self.states, optimizer = read_states(states)
         self.states_synced = {}

@@ -89,7 +89,7 @@ def hawkesll(
     memory = _scan(torch.where(first, 0, decayed), torch.where(first, before, 1) * decayed)
     intensity = torch.where(valid, rate + alpha[kind] * decay * memory, 1)
     left = torch.where(valid, horizon - time, 0)
-    # An event adds ``alpha (1 - exp(-beta * left))`` to the integral; `expm1` keeps the digits of short times.
+    # An event adds ``alpha (1 - exp(-beta * left))`` to the integral; `expm1` is exact for short times too.
     arisen = torch.log(intensity) + alpha[kind] * torch.expm1(-decay * left)
     integral = (lda * horizon - alpha * state * torch.expm1(-beta * horizon)).sum(1)
     likelihood = torch.where(valid, arisen, 0).sum(1) - integral

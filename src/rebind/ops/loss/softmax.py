@@ -46,7 +46,7 @@ def _softmax_output(
         The classes are on axis 1, and each position along the further axes is predicted by itself. The gradient
         is then divided by the number of positions too, except with normalization ``'valid'``.
     use_ignore
-        Heed `ignore_label`.
+        Give samples with `ignore_label` no gradient.
     preserve_shape
         Take the softmax along the last axis instead of over all axes but the first.
     normalization

@@ -84,9 +84,9 @@ def convolution(
         grouped = data.unflatten(1, (groups, each))
         total: Tensor | None = None
         for first in range(0, each, at_once):
-            part = slice(first, first + at_once)
-            some = grouped[:, :, part].flatten(1, 2).float()
-            out = convolve(some, weight[:, part].float(), *rest, groups).to(torch.int32)
+            channels = slice(first, first + at_once)
+            some = grouped[:, :, channels].flatten(1, 2).float()
+            out = convolve(some, weight[:, channels].float(), *rest, groups).to(torch.int32)
             total = out if total is None else total.add_(out)
     assert total is not None
     return total

@@ -102,18 +102,13 @@ def quantize_v2(
     (tensor([  0,  64, 255], dtype=torch.uint8), tensor([0.]), tensor([2.]))
     """
     data = require("data", data, *_FLOATS, torch.int8, torch.uint8)
-    given = min_calib_range is not None and max_calib_range is not None
+    given = None if min_calib_range is None or max_calib_range is None else (min_calib_range, max_calib_range)
     # Levels already: the range is what the type spans, unless calibration knows better.
     if not data.is_floating_point():
         half = FINE[data.dtype]
-        ends = (
-            (min_calib_range, max_calib_range)
-            if given
-            else (-half if data.dtype is torch.int8 else 0.0, half)
-        )
-        return data, *calibrated(*ends, data)  # type: ignore[arg-type]
-    dtype = _chosen(out_type, min_calib_range if given else None)
-    low, high = calibrated(min_calib_range, max_calib_range, data) if given else _extremes(data)  # type: ignore[arg-type]
+        return data, *calibrated(*(given or (-half if data.dtype is torch.int8 else 0.0, half)), data)
+    dtype = _chosen(out_type, given[0] if given else None)
+    low, high = calibrated(*given, data) if given else _extremes(data)
     largest = torch.maximum(low.abs(), high.abs())
     levels = to_levels(data, per_level(torch.full_like(largest, FINE[dtype]), largest), dtype)
     return (levels, -largest, largest) if dtype is torch.int8 else (levels, low, high)

@@ -52,7 +52,7 @@ def quantized_rnn(
 ) -> Tensor | tuple[Tensor, ...]:
     """LSTM layers on the uint8 data of `_contrib_quantize_asym`, with weights held to the levels of int8.
 
-    Each row of a weight, the part of one gate's unit, has levels of its own: 127 on each side of 0. Data count as
+    Each row of a weight, that of one unit of a gate, has levels of its own: 127 on each side of 0. Data count as
     ``(data - max_data) / min_data``; the products, biases and states are float32. MXNet's CPU build has this
     operator on some processors only.
 

@@ -80,7 +80,7 @@ def windows(start: Tensor, bin_size: Tensor, pooled: int, size: int, origin: Ten
     bins = torch.arange(pooled, dtype=start.dtype, device=start.device)
     low = (bins * bin_size.unsqueeze(1) + start.unsqueeze(1)).floor()
     high = ((bins + 1) * bin_size.unsqueeze(1) + start.unsqueeze(1)).ceil()
-    return tuple((edge + origin.unsqueeze(1)).clamp(0, size).long() for edge in (low, high))  # type: ignore[return-value]
+    return tuple((edge + origin.unsqueeze(1)).clamp(0, size).long() for edge in (low, high))  # type: ignore[return-value]  # two
 
 
 def two_sizes(p: Params) -> str | None:

@@ -27,8 +27,8 @@ def _sensitive_maps(data: Tensor, output_dim: int, group: int, pooled: int) -> T
     if group == pooled:
         return maps
     # Bins outnumber maps or the other way round: neighbours share a map, or maps are left out.
-    part = torch.arange(pooled, device=data.device) * group // pooled
-    return maps.index_select(2, part).index_select(3, part)
+    chosen = torch.arange(pooled, device=data.device) * group // pooled
+    return maps.index_select(2, chosen).index_select(3, chosen)
 
 
 def _check_groups(data: Shape | None, output_dim: int, group: int) -> None:

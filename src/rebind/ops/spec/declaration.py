@@ -13,7 +13,7 @@ An operator is a plain function on torch tensors whose signature *is* its interf
         flatten: bool = True,
     ) -> Tensor: ...
 
-Arrays stand before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
+Arrays come before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
 user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (where to make new arrays); a
 function that takes one of them is given it.
 
@@ -49,10 +49,10 @@ OPERATORS: dict[str, Operator] = {}
 
 
 class Operator:
-    """One operator: its names, and four parts that say what is known of it.
+    """One operator: its names, and four records of what is known of it.
 
-    `operator` declares those of MXNet. For an operator of one call, such as a loop around its graph, make one from the
-    parts; it is not registered.
+    `operator` declares those of MXNet. For an operator of one call, such as a loop around its graph, make one from
+    these; it is not registered.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ class Operator:
         # By name: the rules are functions that no pickle can hold.
         return find, (self.name,)
 
-    # Declarations that stand beside the function: each is a decorator that returns what it is given, and puts a new
-    # part, with the rule, in the place of the old one.
+    # Declarations beside the function: each is a decorator that returns what it is given. The four records are frozen,
+    # so that a rule replaces one of them.
 
     def fill_shapes(self, rule: ShapeRule) -> ShapeRule:
         """Declare shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
@@ -158,7 +158,7 @@ class Operator:
         return rule
 
     def fill_types(self, rule: TypeRule) -> TypeRule:
-        """Declare types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``, None unknown.
+        """Declare types that `types` cannot express: ``(types of inputs, p) -> {input or output: type}``, None unknown.
 
         >>> from rebind.ops import Input, Kernels, Signature
         >>> op = Operator(
@@ -186,7 +186,7 @@ class Operator:
         return declare
 
     def gradient(self, rule: F) -> F:
-        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, heads) -> one for each input``.
+        """Declare a gradient that is not the derivative: ``(p, inputs, outputs, head_grads) -> gradients``.
 
         A rule with a further argument `into` writes its first gradient into that tensor when it is given one.
 
@@ -247,7 +247,7 @@ class Operator:
         self.signature = replace(self.signature, check=rule)
         return rule
 
-    # What takes more than one of the parts.
+    # What needs more than one of the four records.
 
     def resolved(self, given: Mapping[str, object]) -> Operator:
         """Return the operator for a call with these parameters: itself, but for `Custom`, whose parameters name it."""

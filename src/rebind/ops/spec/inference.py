@@ -1,7 +1,7 @@
 """What the shapes and types of an operator's inputs and outputs say of each other.
 
-Outputs' shapes and types come from running the function on ``meta`` tensors. Here is what that cannot tell: what
-flows backward, to variables whose shape nobody gave, and the types that a run would not show.
+Outputs' shapes and types come from running the function on ``meta`` tensors. Here is the rest: what flows
+backward, to variables whose shape nobody gave, and the types that such a run does not show.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Inference:
     same_shape
         Whether all inputs and the first output have one shape.
     types
-        For inputs and outputs by name, their `TypeSlot`; ``*`` stands for each input of a variadic operator.
+        For inputs and outputs by name, their `TypeSlot`; ``*`` means each input of a variadic operator.
     types_rule
-        Types that `types` cannot tell: ``(types of inputs, p) -> {input or output: type}``.
+        Types that `types` cannot express: ``(types of inputs, p) -> {input or output: type}``.
     size
         How the size of the output follows from consumers, for an operator without inputs.
 

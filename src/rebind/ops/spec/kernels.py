@@ -59,7 +59,7 @@ class Kernels:
     in_place_all
         The form that writes all outputs over inputs.
     make
-        For an operator that keeps something from one run to the next (`Custom`): makes the function that runs, one
+        For an operator that remembers something from one run to the next (`Custom`): makes the function that runs, one
         for each executor.
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
@@ -69,7 +69,7 @@ class Kernels:
 
     Examples
     --------
-    >>> kernels = Kernels(torch.square, gradient=lambda p, inputs, outputs, heads: (heads[0] * 10,))
+    >>> kernels = Kernels(torch.square, gradient=lambda p, inputs, outputs, head_grads: (head_grads[0] * 10,))
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = kernels.differentiable(x)
     >>> y.backward()
@@ -187,7 +187,7 @@ def _unrecorded(function: Function) -> Function:
 
 
 class _Context(torch.autograd.function.FunctionCtx):
-    """What torch keeps of a run until its gradient is asked for."""
+    """What torch saves of a run until its gradient is computed."""
 
     rule: GradientRule
     keywords: Mapping[str, ParameterValue]
@@ -210,7 +210,7 @@ class _DeclaredGradient(torch.autograd.Function):
         several = isinstance(outputs, tuple)
         ctx.rule, ctx.keywords, ctx.count = rule, keywords, len(inputs)
         # torch takes None for what is absent, though its annotation does not have it.
-        ctx.save_for_backward(*inputs, *(outputs if several else (outputs,)))  # type: ignore[arg-type]
+        ctx.save_for_backward(*inputs, *(outputs if several else (outputs,)))  # type: ignore[arg-type]  # None is fine
         return outputs
 
     @staticmethod

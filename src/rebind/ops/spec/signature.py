@@ -32,7 +32,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Signature:
-    """What an operator takes: read from its function by `read_signature`, or stated where that cannot tell (`Custom`).
+    """What an operator takes: read from its function by `read_signature`, or made directly (`Custom`).
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Signature:
     ) -> dict[str, bool | torch.device | T | None]:
         """Return, of the mode, a generator and a device, those that the function takes.
 
-        `generator` is a `torch.Generator`, or what stands for one in a graph that is traced.
+        `generator` is a `torch.Generator`, or what represents one in a graph that is traced.
 
         >>> from rebind.ops import find
         >>> find("BatchNorm").signature.mode_keywords(True, None, None)

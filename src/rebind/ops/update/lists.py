@@ -41,7 +41,8 @@ _SPLITTER = 2.0**29 + 1
 def single(number: Number) -> Number:
     """Return a number in single precision.
 
-    MXNet's kernels hold settings so. ``1 - 0.999`` then differs by one part in 100,000, and so would the moments.
+    MXNet's kernels have their settings in float32. ``1 - 0.999`` is then another number by 1e-5
+    of its size, and so would the moments be.
 
     >>> single(0.999)
     0.9990000128746033
