@@ -212,6 +212,7 @@ class CustomMetric(EvalMetric):
     ) -> None:
         if name is None:
             name = getattr(feval, "__name__", type(feval).__name__)
+            # A lambda: its name says nothing.
             if name.startswith("<"):
                 name = f"custom({name})"
         super().__init__(

@@ -19,6 +19,7 @@ def difference(label: Tensor, pred: Tensor, who: str) -> Tensor:
     >>> difference(torch.tensor([1.0, 2.0]), torch.tensor([[0.5], [2.5]]), "mae").tolist()
     [[0.5], [-0.5]]
     """
+    # Otherwise (N,) and (N, 1) would broadcast to (N, N), without an error.
     label, pred = (each.unsqueeze(1) if each.ndim == 1 else each for each in (label, pred))
     try:
         return label - pred

@@ -24,6 +24,7 @@ Predicate: TypeAlias = Callable[[Tensor, Tensor | float], Tensor]
 
 
 def _divide(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    # torch.div makes floats of integers; MXNet divides them as C does.
     return torch.div(lhs, rhs) if lhs.is_floating_point() else torch.div(lhs, rhs, rounding_mode="trunc")
 
 
@@ -99,6 +100,7 @@ elemwise_add = binary(
 )
 
 
+# Two forms, for whichever input nobody needs any more can hold the sum.
 @elemwise_add.in_place("lhs")
 def _(lhs: Tensor, rhs: Tensor) -> Tensor:
     return lhs.add_(rhs)
@@ -122,6 +124,7 @@ elemwise_div = binary(
     domain=(0.5, 2.0),
 )
 grad_add = binary("_grad_add", compute=torch.add, doc="Sum ``lhs + rhs`` of two gradients.")
+# MXNet's scatter operators leave the values out that a sparse array does not store; a dense one stores all.
 scatter_elemwise_div = binary(
     "_scatter_elemwise_div", compute=_divide, doc="Quotient ``lhs / rhs``.", domain=(0.5, 2.0)
 )
@@ -276,6 +279,7 @@ def add_n(*args: Tensor) -> Tensor:
     for tensor in args:
         if tensor.shape != first:
             raise ShapeError(f"all arrays must have one shape, {tuple(first)}; got {tuple(tensor.shape)}")
+    # One after the other: stacked arrays would be copied first.
     return functools.reduce(torch.add, args)
 
 

@@ -53,6 +53,7 @@ class AdaGrad(Optimizer[History]):
         self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None, eps: float
     ) -> None:
         super().__post_init__(param_idx2name, learning_rate, sym)
+        # The argument's and the attribute's names are MXNet's; files have the second.
         self.float_stable_eps = eps
 
     def update_group(self, group: Group) -> None:

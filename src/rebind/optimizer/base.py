@@ -153,7 +153,7 @@ class Optimizer(Algorithm[State]):
         grads: list[Tensor],
         state: Sequence[StoredState],
     ) -> None:
-        # torch's fused kernels compare no shapes, and would read beyond the shorter array.
+        # torch would broadcast some of these gradients, and its errors for the others name no weight.
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
             if one_weight.shape != one_grad.shape:
                 raise ShapeError(
@@ -274,6 +274,7 @@ class Optimizer(Algorithm[State]):
         lrs, wds = self._get_lrs(index), self._get_wds(index)
         counts = [self._index_update_count[i] for i in index]
         more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)]
+        # One seed for the step, from which `UpdatePart` derives one for each weight.
         seed = step_seed() if self.draws else None
         return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)
 

@@ -78,6 +78,7 @@ class _NumberType:
         self.name = code
 
     def __setstate__(self, state: object) -> None:
+        # NumPy pickles the order of bytes apart from the code; ">" is the big end first.
         if isinstance(state, tuple) and len(state) > 1 and state[1] == ">":
             self.name = ">" + self.name
 
@@ -104,10 +105,12 @@ _ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
             ("bool", _number),
         )
     },
+    # Protocol 2 has no bytes: it pickles them as a text and its encoding.
     ("_codecs", "encode"): _bytearray,
     ("numpy", "dtype"): _NumberType,
     ("numpy.core.multiarray", "scalar"): _numpy_number,
     ("numpy._core.multiarray", "scalar"): _numpy_number,  # since NumPy 2
+    # How protocols 0 and 1 pickle an object, under the module's names in Python 3 and 2.
     ("copyreg", "_reconstructor"): _reconstructor,
     ("copy_reg", "_reconstructor"): _reconstructor,
 }

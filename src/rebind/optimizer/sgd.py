@@ -168,6 +168,7 @@ class DCASGD(Optimizer[Drift]):
         >>> DCASGD().init_state(torch.ones(2))
         Drift(buffer=None, previous=tensor([1., 1.]))
         """
+        # A copy, as the weight itself is updated in place.
         return Drift(torch.zeros_like(weight) if self.momentum else None, weight.clone())
 
     def update_group(self, group: Group) -> None:

@@ -84,6 +84,7 @@ class Updater:
         if self.optimizer.takes_lists:
             update(indices, weights, grads, found)
         else:
+            # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
             clipped = self.optimizer.clip_arrays_together(grads)
             for each in zip(indices, weights, clipped, found, strict=True):
                 update(*each)

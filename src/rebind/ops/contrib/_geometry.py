@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 #: About how many pairs of boxes are compared in one piece.
-# The memory of each intermediate result is bounded by it: 2 MB in float32.
+# It bounds the memory of an intermediate result: about 2 MB in float32.
 _PAIRS_AT_ONCE = 2**19
 
 
@@ -185,7 +185,7 @@ def _settle(
     while origin.numel():
         left = origin < nowhere
         groups, count = origin.shape
-        # The comparison of a block with all that follows has about `_PAIRS_AT_ONCE` pairs.
+        # A block has about `_PAIRS_AT_ONCE` pairs with all that follows, but 32 boxes at least.
         size = min(count, max(32, _PAIRS_AT_ONCE // (groups * count)))
         front, rest = boxes[:, :size], boxes[:, size:]
         # Above the diagonal only: a box is suppressed by better ones, which come before it.
@@ -250,7 +250,7 @@ def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
     stays = alive
     while True:
         before, stays = stays, alive & ~(suppresses & stays.unsqueeze(-1)).any(1)
-        # Each round settles one more link of the longest chain. The comparison waits for the device.
+        # Each round settles at least one more link of the longest chain. The comparison waits for the device.
         if torch.equal(before, stays):
             return stays
 

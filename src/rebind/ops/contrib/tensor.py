@@ -213,6 +213,7 @@ def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> 
         )
     try:
         return torch.index_copy(old_tensor, 0, index_vector.to(torch.int64), new_tensor)
+    # torch finds bad positions while it copies; a look at them before would wait for the device.
     except IndexError:
         raise ParameterError(
             f"index_vector must be in [0, {old_tensor.shape[0]}), the rows of old_tensor"

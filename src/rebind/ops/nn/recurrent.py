@@ -195,6 +195,7 @@ def _(p: Params) -> str | None:
     if low is not None and low > high:
         return f"lstm_state_clip_min must be at most lstm_state_clip_max; got {low} and {high}"
     if p.mode != "lstm":
+        # The upper bound of a clip is there only with the lower one, as checked above.
         for name in ("projection_size", "lstm_state_clip_min"):
             if p[name] is not None:
                 return f"{name} is for mode 'lstm' only; got {p[name]} with {p.mode!r}"

@@ -170,6 +170,7 @@ def quantized_elemwise_add(
         low, high = calibrated(min_calib_range, max_calib_range, left)
         dtype = _joint((lhs.dtype, rhs.dtype))
         level = torch.maximum(low.abs(), high.abs()) / FINE[dtype]
+        # Of 8 bits the result needs no more digits than float32 has.
         total = lhs * per_level(of_left, level) + rhs * per_level(of_right, level)
         return to_levels(total, torch.ones_like(level), dtype), low, high
     reach = left + right

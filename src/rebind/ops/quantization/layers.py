@@ -47,6 +47,7 @@ def _arguments(
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor, Tensor | None]:
     """Return data, weight and bias, and their largest absolute values, from what follows the weight."""
     present = [array for array in inputs if array is not None]
+    # Two ends for the data and two for the weight; with a bias, that and its two ends.
     wanted = 4 if no_bias else 7
     if len(present) != wanted:
         raise ParameterError(
@@ -85,6 +86,7 @@ def _finish(
 
 def _layer(base: Operator) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a function the interface of a layer, with the ranges of its inputs after these; a decorator."""
+    # Optional, as without a bias two of them are absent; `_arguments` counts those that are there.
     named = [*arguments(base.kernels.function), *(array(name, optional=True) for name in _ENDS)]
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:

@@ -136,6 +136,7 @@ def _(p: Params) -> str | None:
         return f"mode must be 'lstm'; got {p.mode!r}"
     if p.use_sequence_length:
         return "use_sequence_length must be False, as there is no input for lengths; got True"
+    # What `RNN` asks of its parameters holds here too.
     rule = recurrent.rnn.signature.check
     return rule(p) if rule else None
 

@@ -63,6 +63,7 @@ def quantized_act(
     (tensor([0, 5], dtype=torch.int8), tensor([-1.]), tensor([1.]))
     """
     data = require("data", data, *_LEVELS_TYPES)
+    # Zero is level 0 in both types, so that the levels can be cut themselves.
     return data.clamp(min=0), *_same_range(min_data, max_data)
 
 

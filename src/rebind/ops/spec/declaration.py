@@ -121,7 +121,7 @@ class Operator:
         return f"<operator {self.name}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
-        # By name: the rules are functions that no pickle can hold.
+        # By name: rules may be lambdas, which no pickle can hold.
         return find, (self.name,)
 
     # Declarations beside the function: each is a decorator that returns what it is given. The four records are frozen,

@@ -104,6 +104,7 @@ class Kernels:
             "gradient_takes_memory": rule is not None and "into" in inspect.signature(rule).parameters,
             "writes_over": bool(self.in_place) or self.in_place_all is not None,
         }
+        # As in `Signature`: frozen for users, not for its own derived fields.
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 

@@ -95,6 +95,7 @@ class Signature:
             "defaults": {p.name: p.default for p in self.parameters.values() if not p.required},
             "aux_names": self.aux or tuple(entry.name for entry in self.inputs if entry.auxiliary),
         }
+        # The class is frozen, for its users; its own derived fields are set past that.
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 

@@ -83,10 +83,12 @@ class OneWeight(Form):
         free = (*declaration.free, *self.trailing)
         types = self._types()
         op = operator(
+            # The aliases are names of the plain form.
             self.name, *(() if self.masters else declaration.aliases),
             aux=self.states, writes_aux=True, same_shape=not free, types=types,
         )(self.with_signature(fresh if declaration.overwrites else over, inputs))  # fmt: skip
         if declaration.overwrites:
+            # ``out=weight``: the rule acts on the weight itself.
             op.in_place("weight")(self.with_signature(over, inputs))
         # `same_shape` is off; the arrays that are not free still have one shape.
         if free:

@@ -216,6 +216,7 @@ def front_end(
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
+            # Python's own message lacks the name of the function.
             raise TypeError(f"{front.name}() {error}") from None
         bound.apply_defaults()
         given = bound.arguments
