@@ -62,6 +62,7 @@ def _copied(value: Any) -> Any:
         items = [_copied(each) for each in value]
         return tuple(items) if isinstance(value, tuple) else items
     if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        # Marked, for `restore` to give it to the metric that is there then.
         return {_METRIC: value.state_dict()}
     raise _NotData(type(value).__name__)
 

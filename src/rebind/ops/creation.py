@@ -153,6 +153,7 @@ def linspace(
     >>> linspace(start=0, stop=1, num=5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    # Without the endpoint there is a gap after the last number too.
     gaps = num - 1 if endpoint else num
     step = (stop - start) / gaps if gaps > 0 else 0.0
     numbers = torch.arange(num, dtype=torch.float64, device=_wide(device)) * step + start

@@ -64,6 +64,7 @@ def topk(
     return ordered if ret_typ == "value" else (ordered, positions.to(dtype))
 
 
+# MXNet counts the hidden positions among the outputs.
 @operator("sort", outputs=("output0",), counted=2)
 def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tensor:
     """`data` sorted along an axis, flattened without one.

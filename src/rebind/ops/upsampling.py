@@ -85,6 +85,7 @@ def _repeated(data: Tensor, size: tuple[int, int]) -> Tensor:
     """Return images of `size`, a multiple of their own, in one copy."""
     batch, channels, height, width = data.shape
     down, across = (whole // n if n else 1 for whole, n in zip(size, (height, width), strict=True))
+    # A view with an axis for the copies of a row and one for those of a column; `reshape` copies it once.
     repeated = data[:, :, :, None, :, None].expand(-1, -1, -1, down, -1, across)
     return repeated.reshape(batch, channels, *size)
 

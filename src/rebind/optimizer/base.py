@@ -125,6 +125,7 @@ class Optimizer(Algorithm[State]):
                 )
             return self.create_state(index, weight)
         master = NDArray(weight.tensor.float(), weight.context)
+        # Of the master, so that the state is float32 as well.
         state = self.create_state(index, master)
         return (master, state) if self.master_first else (state, master)
 

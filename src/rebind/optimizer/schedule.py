@@ -101,6 +101,7 @@ class Schedule(Settings):
         self.wd_mult: dict[Hashable, float] = {}
         self.num_update = self.begin_num_update
         self._index_update_count: dict[Hashable, int] = {}
+        # By device, as in MXNet, where each may update its own copy of a weight.
         self._all_index_update_counts = {0: self._index_update_count}
         self.idx2name: dict[Any, str] = dict(param_idx2name or {})
         self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
@@ -243,6 +244,7 @@ class Schedule(Settings):
         return self._get_wds([index])[0]
 
     def _multiplier(self, index: Hashable, which: Literal["lr_mult", "wd_mult"]) -> float:
+        # A parameter's own multiplier comes first, then one by index, then one by name.
         if index in self.param_dict:
             return getattr(self.param_dict[index], which)
         by_name = getattr(self, which)

@@ -119,6 +119,7 @@ class UpdatePart:
     ) -> None:
         """Update copies in place, those of low precision through their masters."""
         optimizer = self.optimizer
+        # What the rules write to: the weights, or their masters.
         targets, inner = list(weights), []
         for k, state in enumerate(states):
             if optimizer.multi_precision and weights[k].dtype in LOW_PRECISION:
@@ -141,6 +142,7 @@ class UpdatePart:
         for members in kinds.values():
             optimizer.update_traced(whole.subset(members))
         for weight, target in zip(weights, targets, strict=True):
+            # A weight of low precision is rounded from its master.
             if target is not weight:
                 weight.copy_(target)
 

@@ -194,6 +194,7 @@ def _check_fits(found: StoredState, wanted: StoredState, index: Hashable) -> Non
         for one, other in zip(found, wanted, strict=True):
             _check_fits(one, other, index)
         return
+    # Numbers of every type are one kind.
     kinds = [
         type(each) if isinstance(each, (NDArray, list, tuple, type(None))) else float
         for each in (found, wanted)

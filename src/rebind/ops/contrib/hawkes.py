@@ -91,6 +91,7 @@ def hawkesll(
     left = torch.where(valid, horizon - time, 0)
     # An event adds ``alpha (1 - exp(-beta * left))`` to the integral; `expm1` is exact for short times too.
     arisen = torch.log(intensity) + alpha[kind] * torch.expm1(-decay * left)
+    # Of the intensities without the row's own events, whose share is in `arisen`.
     integral = (lda * horizon - alpha * state * torch.expm1(-beta * horizon)).sum(1)
     likelihood = torch.where(valid, arisen, 0).sum(1) - integral
     # As in MXNet no gradient flows from the new state.

@@ -72,6 +72,7 @@ def multi_box_prior(
     y = (torch.arange(height, dtype=kind, device=data.device) + offsets[0]) * step_y
     x = (torch.arange(width, dtype=kind, device=data.device) + offsets[1]) * step_x
     centers = torch.stack([x.expand(height, width), y.unsqueeze(1).expand(height, width)], -1).unsqueeze(2)
+    # (H, W, 1, 2) and (A, 2): the anchors of a position follow each other.
     out = torch.cat([centers - half, centers + half], -1).reshape(1, -1, 4)
     return (out.clamp_(0, 1) if clip else out).to(data.dtype)
 
@@ -290,6 +291,7 @@ def multi_box_detection(
 
     suppresses = 0 < nms_threshold <= 1
     chosen = min(nms_topk, count) if nms_topk > 0 and suppresses else count
+    # Those that detect something, in the order of the anchors, then the others.
     order = valid.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
     if suppresses:
         best = torch.where(valid, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)

@@ -87,6 +87,7 @@ def _proposals(
     base = scores.new_tensor(anchors)
     row, column = (torch.arange(size, device=scores.device) for size in (height, width))
     position = torch.stack([column.expand(height, width), row.unsqueeze(1).expand(height, width)], -1)
+    # Anchors (H, W, A, 4) and offsets (B, H, W, A, 4).
     boxes = _shifted(base + position.repeat(1, 1, 2).unsqueeze(2) * feature_stride, offsets, iou_loss)
 
     # The last pixel of each image, x and y, twice: the limit of all four coordinates.

@@ -51,6 +51,7 @@ def _(
 ) -> tuple[Tensor]:
     data = inputs[0]
     if p.normalization == "valid":
+        # A tensor, so that the host need not wait for the count.
         count = (data > p.valid_thresh).sum().clamp_(min=1)
         return ((p.grad_scale / count).to(data.dtype).expand_as(data),)
     return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)

@@ -65,6 +65,7 @@ def dropout(
     if axes:
         ndim = data.dim()
         shared = {axis % ndim for axis in axes}
+        # The mask has size 1 along these axes, and broadcasts.
         shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
     # Scaled in training, so that inference is the identity.
     mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device).div_(1.0 - p)

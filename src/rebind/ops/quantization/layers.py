@@ -145,6 +145,7 @@ def quantized_fully_connected(
             f"weight must have shape {(num_hidden, rows.shape[-1])} to match data {tuple(data.shape)}; "
             f"got {tuple(weight.shape)}"
         )
+    # The exact product takes matrices only: the leading axes become one.
     sums = exact_linear(rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]), weight).reshape(
         *rows.shape[:-1], num_hidden
     )

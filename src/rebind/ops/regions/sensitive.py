@@ -235,6 +235,7 @@ def _bin_points(x: Tensor, y: Tensor, step: Tensor, pooled: int, count: int) -> 
     """Return the points of bins that begin at x and y: (R, classes, pooled, pooled, count, count)."""
     step = step.view(-1, 2, *(1,) * 5)
     points = torch.arange(count, dtype=x.dtype, device=x.device)
+    # x is the same in all rows of a bin, y in all columns: views until they are used together.
     x = (x[..., None, None] + points * step[:, 0]).expand(-1, -1, pooled, -1, count, -1)
     y = (y[..., None, None] + points.unsqueeze(1) * step[:, 1]).expand(-1, -1, -1, pooled, -1, count)
     return x, y

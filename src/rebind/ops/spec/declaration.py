@@ -310,6 +310,7 @@ class Operator:
         names = self.signature.inputs_for(p, len(tensors))
         for name, tensor in zip(names, tensors, strict=False):
             slot = slots.get(name, slots.get("*", "T"))
+            # A slot that is a type itself is the function's to check; those of one name must agree.
             if tensor is None or not isinstance(slot, str) or slot == "any":
                 continue
             first, dtype = bound.setdefault(slot, (name, tensor.dtype))
@@ -394,6 +395,7 @@ def operator(
 
     def make(function: Function) -> Operator:
         signature = read_signature(function, aux=aux, skip=skip, count=count, names=names)
+        # What takes no arrays makes one, and a 0 in its `shape` is a size that consumers decide.
         size = None if signature.inputs else SHAPE_PARAMETER
         made = Operator(
             name,
