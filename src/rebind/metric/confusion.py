@@ -41,6 +41,7 @@ def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
             f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
         )
     label = label.reshape(-1).long()
+    # `aminmax` takes one element at least.
     if not label.numel():
         return label.new_zeros(5)
     true = label == 1

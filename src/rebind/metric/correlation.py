@@ -21,6 +21,7 @@ def moments(label: Tensor, pred: Tensor) -> Tensor:
     """
     both = torch.stack((label.reshape(-1), pred.reshape(-1))).double()
     count = both.new_full((1,), both.shape[1])
+    # The mean of nothing is NaN, and would remain so in every merge.
     if not both.shape[1]:
         return torch.cat((count, both.new_zeros(5)))
     means = both.mean(1)

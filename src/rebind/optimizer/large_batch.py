@@ -115,6 +115,7 @@ class LBSGD(WithMomentum):
             collected["num_cums"] += 1
             if self.batch_scale > 1:
                 total = collected["cum_grad"]
+                # The first gradient is cloned, as the sum must not be written into the caller's array.
                 sums[k] = total.tensor.add_(grad) if isinstance(total, NDArray) else grad.clone()
                 collected["cum_grad"] = NDArray(sums[k])
             if collected["num_cums"] % self.batch_scale == 0:
@@ -194,6 +195,7 @@ class LBSGD(WithMomentum):
             means = lists.times(sums, 1 / self.batch_scale)
             momentum = list(zip(*buffers, strict=True)) if buffers else [None] * len(weights)
             self.update_group(replace(group, weights=weights, grads=means, states=momentum))
+            # Begins again, but `select` gives a weight that had not enough its sum back.
             torch._foreach_zero_(sums)
 
         buffers = [[state[0] for state in inner]] if self.momentum else []

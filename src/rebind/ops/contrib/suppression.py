@@ -99,6 +99,7 @@ def box_nms(
         overlap_thresh,
         classes=None if force_suppress or id_index < 0 else ordered[..., id_index],
     )
+    # Only the four coordinates are converted; whatever else a row holds is returned as it is.
     if in_format != out_format:
         changed = to_centers(boxes) if out_format == "center" else to_corners(boxes)
         ordered[..., coord_start : coord_start + 4] = changed.to(data.dtype)

@@ -172,6 +172,7 @@ def _batch_norm_shapes(shapes: Shapes, p: Params) -> Shapes:
     data = shapes["data"]
     if data is None:
         return {}
+    # The old and the synchronized form have no `axis`; theirs is 1.
     channels = (data[normalize_axis(p.get("axis", 1), len(data), "axis")],)
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
 

@@ -90,6 +90,7 @@ def softmax(
 
 
 def _over_temperature(data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
+    # With a dtype, integers are converted before the computation.
     if dtype is None:
         require_floating(data)
     return data if temperature is None or temperature == 1.0 else data / temperature
