@@ -234,13 +234,16 @@ def methods(front: Front) -> str:
 
 
 def functions(front: Front, module: types.ModuleType, what: str) -> str:
-    """Return the stub of functions that carry a signature: of `random`, and of updates."""
-    text = ""
+    """Return the stub of functions that carry a signature, of `random` and of updates, and of others beside them."""
+    imported = text = ""
     for name in module.__all__:
         function = vars(module)[name]
+        if not hasattr(function, "__signature__"):  # written by hand
+            imported += f"from .{function.__module__.rpartition('.')[2]} import {name} as {name}\n"
+            continue
         doc = split_docstring(inspect.cleandoc(function.__doc__))[0].partition("\n\n")[0]
         text += definition(name, signature_arguments(function, front), front_type(function), doc) + "\n"
-    return stub(front, what, text)
+    return stub(front, what, f"{imported}\n{text}" if imported else text)
 
 
 def signature_arguments(function: Callable[..., object], front: Front) -> Iterator[str]:
@@ -248,11 +251,12 @@ def signature_arguments(function: Callable[..., object], front: Front) -> Iterat
     keyword_only = False
     for p in inspect.signature(function).parameters.values():
         if p.kind is p.VAR_KEYWORD and p.annotation is typing.Any:  # what every function takes
-            yield from ("*", *front.extra)
+            yield from front.extra if keyword_only else ("*", *front.extra)
             continue
         if p.kind is p.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             yield "*"
+        keyword_only = keyword_only or p.kind is p.VAR_POSITIONAL  # `*shape` separates as a bare star does
         star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
         kind = _named_type(p.name, p.annotation)
         default = "" if p.default is p.empty else f" = {default_text(p.default)}"
@@ -289,8 +293,8 @@ def stubs() -> dict[Path, str]:
         package = getattr(mx, front.package)
         found[f"{front.package}/generated.pyi"] = generated(front)
         found[f"{front.package}/methods.pyi"] = methods(front)
-        drawing = f"Functions of `{front.short}.random` that draw from a distribution."
-        found[f"{front.package}/drawing.pyi"] = functions(front, package.drawing, drawing)
+        random = f"`{front.short}.random`: functions that draw random numbers."
+        found[f"{front.package}/random.pyi"] = functions(front, package.random, random)
         updates = f"Functions of `{front.short}.contrib` over update operators."
         found[f"{front.package}/updates.pyi"] = functions(front, package.updates, updates)
         for space in NAMESPACES:

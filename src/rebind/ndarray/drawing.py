@@ -1,7 +1,4 @@
-"""Functions of `nd.random` that draw from a distribution, made from one declaration for arrays and symbols.
-
-Their signatures are in ``drawing.pyi``, which ``make stubs`` writes.
-"""
+"""How `nd.random` draws: what differs between arrays and symbols, and the functions that only arrays have so."""
 
 from __future__ import annotations
 
@@ -10,15 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..device import Device, as_device
+from ..dtypes import DTypeLike
 from ..ops import find
-from ..ops.random_frontend import Front, make_drawing, make_drawing_like
-from .ndarray import NDArray, call
+from ..ops.random_frontend import Front, zipfian
+from .ndarray import NDArray, array, call
 
-__all__ = [
-    "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
-    "generalized_negative_binomial_like", "negative_binomial", "negative_binomial_like", "normal",
-    "normal_like", "poisson", "poisson_like", "randint", "uniform", "uniform_like",
-]  # fmt: skip
+__all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
 def _draw(
@@ -36,7 +30,8 @@ def _draw(
         keywords = {**parameters, "shape": shape, "ctx": device}
     if dtype is not None:
         keywords["dtype"] = dtype
-    return call(find(f"_sample_{kind}" if inputs else f"_random_{kind}"), inputs, {**keywords, "out": out})
+    op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
+    return call(op, inputs, {**keywords, "out": out}, f"random.{kind}")
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:
@@ -44,20 +39,68 @@ def _argument(name: str, annotation: object) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=None, annotation=annotation)
 
 
-_FRONT = Front(
+FRONT = Front(
     package="ndarray",
     module="nd.random",
     inputs=NDArray,
     inputs_word="arrays",
     extra=(_argument("ctx", Device | None), _argument("out", NDArray | None)),
     extra_like=("out",),
-    apply=lambda op, hint, inputs, keywords: call(op, inputs, keywords),
+    apply=lambda op, hint, inputs, keywords, called_as: call(op, inputs, keywords, called_as),
     draw=_draw,
 )
-(
-    uniform, normal, poisson, exponential, gamma, negative_binomial, generalized_negative_binomial, randint,
-) = make_drawing(_FRONT)  # fmt: skip
-(
-    uniform_like, normal_like, exponential_like, gamma_like, poisson_like, negative_binomial_like,
-    generalized_negative_binomial_like,
-) = make_drawing_like(_FRONT)  # fmt: skip
+
+
+def multinomial(
+    data: NDArray,
+    shape: int | Sequence[int] | None = None,
+    get_prob: bool = False,
+    out: NDArray | None = None,
+    dtype: DTypeLike = "int32",
+    **kwargs: Any,
+) -> NDArray | list[NDArray]:
+    """Draw indices with the probabilities in the last axis of `data`.
+
+    >>> multinomial(array([0, 0, 1]), shape=4).asnumpy().tolist()
+    [2, 2, 2, 2]
+    """
+    given = {"shape": () if shape is None else shape, "get_prob": get_prob, "dtype": dtype, "out": out}
+    return call(find("_sample_multinomial"), (data,), {**given, **kwargs}, "random.multinomial")
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Device | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Draw classes from a Zipfian distribution, ``P(k) = (log(k + 2) - log(k + 1)) / log(range_max + 1)``.
+
+    Parameters
+    ----------
+    true_classes
+        The target classes, (n,).
+    num_sampled
+        How many to draw, with replacement.
+    range_max
+        The number of classes; the frequent ones come first.
+    ctx
+        The device; the current one by default.
+
+    Returns
+    -------
+    samples : (num_sampled,), int64
+    expected_count_true : (n,), float64
+        How often each true class is expected among the samples.
+    expected_count_sampled : (num_sampled,), float64
+
+    Examples
+    --------
+    >>> samples, expected_true, expected_sampled = rand_zipfian(array([0, 3]), num_sampled=4, range_max=9)
+    >>> samples.shape, expected_true.asnumpy().round(2).tolist()
+    ((4,), [1.2, 0.39])
+    """
+    base = array([range_max + 1], ctx, "float64")
+
+    def apply(name: str, *inputs: NDArray, **given: Any) -> Any:
+        return call(find(name), inputs, given)
+
+    classes = true_classes.as_in_context(base.device)
+    return zipfian(apply, base, classes, num_sampled, range_max, ctx=base.device)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from .frontend import signature
 from .spec import Operator, find
 
-__all__ = ["Front", "make_drawing", "make_drawing_like", "zipfian"]
+__all__ = ["Front", "make_random_functions", "zipfian"]
 
 T = TypeVar("T")  # NDArray or Symbol
 REQUIRED = inspect.Parameter.empty
@@ -108,7 +109,7 @@ class Front(Generic[T]):
     extra_like
         The keywords of those that draw like an array.
     apply
-        Applies an operator: ``(operator, hint for the name, inputs, keywords)``.
+        Applies an operator: ``(operator, hint for the name, inputs, keywords, name in errors)``.
     draw
         Draws from a distribution: ``(kind, inputs, parameters, keywords)``; inputs or parameters are empty.
     """
@@ -119,18 +120,19 @@ class Front(Generic[T]):
     inputs_word: str
     extra: Sequence[inspect.Parameter]
     extra_like: Sequence[str]
-    apply: Callable[[Operator, str, Sequence[T], dict[str, Any]], T]
+    apply: Callable[[Operator, str, Sequence[T], dict[str, Any], str], T]
     draw: Callable[[str, Sequence[T], dict[str, Any], dict[str, Any]], T]
 
 
-def make_drawing(front: Front[T]) -> tuple[Callable[..., T], ...]:
-    """Return the functions that draw from a distribution, in the order of `FUNCTIONS`."""
-    return tuple(_drawing(row, front) for row in FUNCTIONS)
+def make_random_functions(front: Front[T]) -> dict[str, Callable[..., T]]:
+    """Return the functions of ``nd.random`` or ``sym.random`` by name.
 
-
-def make_drawing_like(front: Front[T]) -> tuple[Callable[..., T], ...]:
-    """Return the functions that draw as many numbers as an array has, in the order of `LIKE`."""
-    return tuple(_drawing_like(kind, doc, front) for kind, doc in LIKE.items())
+    Those whose signatures differ between the two (``multinomial``, ``rand_zipfian``) are written beside each front.
+    """
+    drawing = {row.kind: _drawing(row, front) for row in FUNCTIONS}
+    like = [_drawing_like(kind, doc, front) for kind, doc in LIKE.items()]
+    others = [_randn(drawing["normal"], front), _shuffle(front)]
+    return {**drawing, **{function.__name__: function for function in (*like, *others)}}
 
 
 def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
@@ -162,7 +164,7 @@ def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
         inputs = _as_inputs(row.kind, parameters, front)
         return front.draw(row.kind, inputs, {} if inputs else parameters, given)
 
-    function.__signature__ = interface  # type: ignore[attr-defined] # functions take attributes, which mypy does not see
+    function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
     return _named(function, row.kind, row.doc, front)
 
 
@@ -182,10 +184,37 @@ def _drawing_like(kind: str, doc: str, front: Front[T]) -> Callable[..., T]:
     name = f"{kind}_like"
 
     def function(*args: T, **kwargs: Any) -> T:
-        return front.apply(op, name, args, kwargs)
+        return front.apply(op, name, args, kwargs, f"random.{name}")
 
     function.__signature__ = signature(op, front.inputs, front.extra_like)  # type: ignore[attr-defined] # as above
     return _named(function, name, f"{doc}, in the shape and type of `data`.", front)
+
+
+def _randn(normal: Callable[..., T], front: Front[T]) -> Callable[..., T]:
+    def function(
+        *shape: int, loc: float | T = 0, scale: float | T = 1, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> T:
+        return normal(loc, scale, shape or None, dtype, **kwargs)
+
+    # The signature of `normal`, but for `shape`, which comes first and takes the rest to keywords.
+    given = inspect.signature(normal).parameters
+    shape = inspect.Parameter("shape", inspect.Parameter.VAR_POSITIONAL, annotation=int)
+    others = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in given.values()]
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # as above
+        [shape, *(p for p in others if p.name != "shape")], return_annotation=front.inputs
+    )
+    doc = "Draw an array of shape `shape` from the normal distribution."
+    return _named(function, "randn", doc, front)
+
+
+def _shuffle(front: Front[T]) -> Callable[..., T]:
+    op = find("_shuffle")
+
+    def function(data: T, **kwargs: Any) -> T:
+        return front.apply(op, "_shuffle", (data,), kwargs, "random.shuffle")
+
+    function.__signature__ = signature(op, front.inputs, front.extra_like)  # type: ignore[attr-defined]  # as above
+    return _named(function, "shuffle", "Return the rows of `data` in random order.", front)
 
 
 def _named(function: Callable[..., T], name: str, doc: str, front: Front[T]) -> Callable[..., T]:

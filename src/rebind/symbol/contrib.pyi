@@ -7,7 +7,7 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
-from .random import rand_zipfian as rand_zipfian
+from .drawing import rand_zipfian as rand_zipfian
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update
 from . import generated as _generated

@@ -1,7 +1,4 @@
-"""Functions of `sym.random` that draw from a distribution, made from one declaration for arrays and symbols.
-
-Their signatures are in ``drawing.pyi``, which ``make stubs`` writes.
-"""
+"""How `sym.random` draws: what differs between symbols and arrays, and the functions that only symbols have so."""
 
 from __future__ import annotations
 
@@ -9,22 +6,19 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from ..dtypes import DTypeLike
 from ..ops import find
-from ..ops.random_frontend import Front, make_drawing, make_drawing_like
-from .composition import compose
-from .symbol import Symbol
+from ..ops.random_frontend import Front, zipfian
+from .creation import full
+from .symbol import Symbol, compose
 
-__all__ = [
-    "exponential", "exponential_like", "gamma", "gamma_like", "generalized_negative_binomial",
-    "generalized_negative_binomial_like", "negative_binomial", "negative_binomial_like", "normal",
-    "normal_like", "poisson", "poisson_like", "randint", "uniform", "uniform_like",
-]  # fmt: skip
+__all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
 def _draw(kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], given: dict[str, Any]) -> Symbol:
     """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
     name = f"_sample_{kind}" if inputs else f"_random_{kind}"
-    return compose(find(name), name, inputs, {**parameters, **_given(given)})
+    return compose(find(name), name, inputs, {**parameters, **_given(given)}, f"random.{kind}")
 
 
 def _given(keywords: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +27,7 @@ def _given(keywords: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_FRONT = Front(
+FRONT = Front(
     package="symbol",
     module="sym.random",
     inputs=Symbol,
@@ -43,10 +37,36 @@ _FRONT = Front(
     apply=compose,
     draw=_draw,
 )
-(
-    uniform_like, normal_like, exponential_like, gamma_like, poisson_like, negative_binomial_like,
-    generalized_negative_binomial_like,
-) = make_drawing_like(_FRONT)  # fmt: skip
-(
-    uniform, normal, poisson, exponential, gamma, negative_binomial, generalized_negative_binomial, randint,
-) = make_drawing(_FRONT)  # fmt: skip
+
+
+def multinomial(
+    data: Symbol,
+    shape: int | Sequence[int] | None = None,
+    get_prob: bool = True,
+    dtype: DTypeLike = "int32",
+    **kwargs: Any,
+) -> Symbol:
+    """Draw indices with the probabilities in the last axis of `data`.
+
+    >>> import rebind as mx
+    >>> multinomial(mx.sym.var("data"), shape=4, get_prob=False).infer_shape(data=(2, 3))[1]
+    [(2, 4)]
+    """
+    # `get_prob` is on here and off in `nd.random`, as in MXNet.
+    given = {"get_prob": get_prob, "dtype": dtype, **kwargs, **({} if shape is None else {"shape": shape})}
+    return compose(find("_sample_multinomial"), "_sample_multinomial", (data,), given, "random.multinomial")
+
+
+def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
+    """Draw classes from a Zipfian distribution; see `nd.contrib.rand_zipfian`.
+
+    >>> import rebind as mx
+    >>> samples, expected_true, expected_sampled = rand_zipfian(mx.sym.var("classes"), 4, 9)
+    >>> samples.infer_shape()[1]
+    [(4,)]
+    """
+
+    def apply(name: str, *symbols: Symbol, **given: Any) -> Any:
+        return compose(find(name), name.lower(), symbols, given)
+
+    return zipfian(apply, full((1,), range_max + 1, dtype="float64"), true_classes, num_sampled, range_max)

@@ -1,4 +1,4 @@
-"""Functions of `sym.random` that draw from a distribution.
+"""`sym.random`: functions that draw random numbers.
 
 Written by ``make stubs`` from the table of operators; not to be edited.
 """
@@ -18,145 +18,8 @@ class _Attributes(TypedDict, total=False):
     mirror_stage: str | float
     wd_mult: str | float
 
-def exponential(
-    scale: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw from the exponential distribution with mean `scale`."""
-
-def exponential_like(
-    data: Symbol,
-    lam: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw from the exponential distribution with rate `lam`, in the shape and type of `data`."""
-
-def gamma(
-    alpha: float | Symbol = 1,
-    beta: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw from the gamma distribution with shape `alpha` and scale `beta`."""
-
-def gamma_like(
-    data: Symbol,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw from the gamma distribution with shape `alpha` and scale `beta`, in the shape and type of `data`."""
-
-def generalized_negative_binomial(
-    mu: float | Symbol = 1,
-    alpha: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
-
-def generalized_negative_binomial_like(
-    data: Symbol,
-    mu: float = 1.0,
-    alpha: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw from the negative binomial distribution with mean `mu`, in the shape and type of `data`."""
-
-def negative_binomial(
-    k: float | Symbol = 1,
-    p: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw the number of failures before `k` successes of probability `p`."""
-
-def negative_binomial_like(
-    data: Symbol,
-    k: int = 1,
-    p: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw the number of failures before `k` successes, in the shape and type of `data`."""
-
-def normal(
-    loc: float | Symbol = 0,
-    scale: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw from the normal distribution with mean `loc` and standard deviation `scale`."""
-
-def normal_like(
-    data: Symbol,
-    loc: float = 0.0,
-    scale: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw from the normal distribution, in the shape and type of `data`."""
-
-def poisson(
-    lam: float | Symbol = 1,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw from the Poisson distribution with rate `lam`."""
-
-def poisson_like(
-    data: Symbol,
-    lam: float = 1.0,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol:
-    """Draw from the Poisson distribution with rate `lam`, in the shape and type of `data`."""
-
-def randint(
-    low: int | Symbol,
-    high: int | Symbol,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Draw whole numbers from ``[low, high)``; int32 by default."""
+from .drawing import multinomial as multinomial
+from .drawing import rand_zipfian as rand_zipfian
 
 def uniform(
     low: float | Symbol = 0,
@@ -170,6 +33,88 @@ def uniform(
 ) -> Symbol:
     """Draw from the uniform distribution on ``[low, high)``."""
 
+def normal(
+    loc: float | Symbol = 0,
+    scale: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw from the normal distribution with mean `loc` and standard deviation `scale`."""
+
+def poisson(
+    lam: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw from the Poisson distribution with rate `lam`."""
+
+def exponential(
+    scale: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw from the exponential distribution with mean `scale`."""
+
+def gamma(
+    alpha: float | Symbol = 1,
+    beta: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw from the gamma distribution with shape `alpha` and scale `beta`."""
+
+def negative_binomial(
+    k: float | Symbol = 1,
+    p: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw the number of failures before `k` successes of probability `p`."""
+
+def generalized_negative_binomial(
+    mu: float | Symbol = 1,
+    alpha: float | Symbol = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw from the negative binomial distribution with mean `mu` and dispersion `alpha`."""
+
+def randint(
+    low: int | Symbol,
+    high: int | Symbol,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw whole numbers from ``[low, high)``; int32 by default."""
+
 def uniform_like(
     data: Symbol,
     low: float = 0.0,
@@ -179,3 +124,80 @@ def uniform_like(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol:
     """Draw from the uniform distribution on ``[low, high)``, in the shape and type of `data`."""
+
+def normal_like(
+    data: Symbol,
+    loc: float = 0.0,
+    scale: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw from the normal distribution, in the shape and type of `data`."""
+
+def exponential_like(
+    data: Symbol,
+    lam: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw from the exponential distribution with rate `lam`, in the shape and type of `data`."""
+
+def gamma_like(
+    data: Symbol,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw from the gamma distribution with shape `alpha` and scale `beta`, in the shape and type of `data`."""
+
+def poisson_like(
+    data: Symbol,
+    lam: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw from the Poisson distribution with rate `lam`, in the shape and type of `data`."""
+
+def negative_binomial_like(
+    data: Symbol,
+    k: int = 1,
+    p: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw the number of failures before `k` successes, in the shape and type of `data`."""
+
+def generalized_negative_binomial_like(
+    data: Symbol,
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Draw from the negative binomial distribution with mean `mu`, in the shape and type of `data`."""
+
+def randn(
+    *shape: int,
+    loc: float | Symbol = 0,
+    scale: float | Symbol = 1,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Draw an array of shape `shape` from the normal distribution."""
+
+def shuffle(
+    data: Symbol,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """Return the rows of `data` in random order."""
