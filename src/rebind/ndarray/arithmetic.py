@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..ops import Operator, find
+from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from ..params import Params
 from .base import ArrayBase, Scalar
 from .invoke import invoke, invoke_by_name
@@ -30,24 +30,13 @@ class BinaryOperators(NamedTuple):
     reverse: Operator | None
 
 
-def _operators(pair: str, scalar: str, reverse: str | None) -> BinaryOperators:
-    return BinaryOperators(find(pair), find(scalar), None if reverse is None else find(reverse))
+def _found(names: BinaryNames) -> BinaryOperators:
+    reverse = None if names.reverse is None else find(names.reverse)
+    return BinaryOperators(find(names.pair), find(names.scalar), reverse)
 
 
-BINARY = {
-    "add": _operators("broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "sub": _operators("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    "mul": _operators("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "truediv": _operators("broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": _operators("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": _operators("broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "eq": _operators("broadcast_equal", "_equal_scalar", None),
-    "ne": _operators("broadcast_not_equal", "_not_equal_scalar", None),
-    "gt": _operators("broadcast_greater", "_greater_scalar", None),
-    "ge": _operators("broadcast_greater_equal", "_greater_equal_scalar", None),
-    "lt": _operators("broadcast_lesser", "_lesser_scalar", None),
-    "le": _operators("broadcast_lesser_equal", "_lesser_equal_scalar", None),
-}
+#: The operators by the name in Python's method, such as ``add``.
+BINARY = {name: _found(row.arrays) for name, row in PYTHON_OPERATORS.items()}
 _NO_PARAMS = Params()
 
 
@@ -75,31 +64,10 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
-Method: TypeAlias = "Callable[[Arithmetic, Operand], Any]"
-
-
-def _forward(name: str) -> Method:
-    return lambda self, other: combine(BINARY[name], self, other)
-
-
-def _reflected(name: str) -> Method:
-    return lambda self, other: combine(BINARY[name], other, self)
-
-
-class Arithmetic(ArrayBase):
+class Arithmetic(ArrayBase, BinaryMethods["Operand", "NDArray"], combine=combine, rows=BINARY):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()
-
-    __add__, __radd__ = _forward("add"), _reflected("add")
-    __sub__, __rsub__ = _forward("sub"), _reflected("sub")
-    __mul__, __rmul__ = _forward("mul"), _reflected("mul")
-    __truediv__, __rtruediv__ = _forward("truediv"), _reflected("truediv")
-    __mod__, __rmod__ = _forward("mod"), _reflected("mod")
-    __pow__, __rpow__ = _forward("pow"), _reflected("pow")
-    __eq__, __ne__ = _forward("eq"), _forward("ne")  # type: ignore[assignment]  # element by element, unlike object's
-    __gt__, __ge__, __lt__, __le__ = map(_forward, ("gt", "ge", "lt", "le"))
-    __hash__ = object.__hash__  # a class with __eq__ has none otherwise
 
     def __neg__(self) -> NDArray:
         return invoke_by_name("negative", self)
@@ -107,21 +75,21 @@ class Arithmetic(ArrayBase):
     def __abs__(self) -> NDArray:
         return invoke_by_name("abs", self)
 
-    def __iadd__(self, other: Operand) -> Arithmetic:
+    def __iadd__(self, other: Operand) -> NDArray:
         return self._in_place(self + other)
 
-    def __isub__(self, other: Operand) -> Arithmetic:
+    def __isub__(self, other: Operand) -> NDArray:
         return self._in_place(self - other)
 
-    def __imul__(self, other: Operand) -> Arithmetic:
+    def __imul__(self, other: Operand) -> NDArray:
         return self._in_place(self * other)
 
-    def __itruediv__(self, other: Operand) -> Arithmetic:
+    def __itruediv__(self, other: Operand) -> NDArray:
         return self._in_place(self / other)
 
-    def __imod__(self, other: Operand) -> Arithmetic:
+    def __imod__(self, other: Operand) -> NDArray:
         return self._in_place(self % other)
 
-    def _in_place(self, result: NDArray) -> Arithmetic:
+    def _in_place(self, result: NDArray) -> NDArray:
         self.write(result.tensor)
-        return self
+        return self  # type: ignore[return-value]  # every array is an NDArray

@@ -1,65 +1,42 @@
-"""The signs of arithmetic and comparison: the operators that they stand for, and their methods on symbols."""
+"""Python's binary operators on symbols: ``x + y``, ``2 / x``, ``x < y``."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
 from types import NotImplementedType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..ops import find
+from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from .base import SymbolBase
 from .composition import compose
 
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["Arithmetic", "BinaryOperators", "Operand", "combine"]
+__all__ = ["BINARY", "Arithmetic", "Operand", "combine"]
 
-#: What can stand on either side of a sign.
+#: What can be on either side of a binary operator.
 Operand: TypeAlias = "SymbolBase | float | np.number | np.bool_ | np.ndarray"
 
 
-class BinaryOperators(NamedTuple):
-    """The operators of a sign by name: for two symbols, a symbol and a number, and the number on the left.
-
-    Operators have several names in MXNet; these are the ones that automatic names come from.
-    """
-
-    pair: str
-    scalar: str
-    reverse: str | None
+#: The names of operators by the name in Python's method, such as ``add``.
+BINARY = {name: row.symbols for name, row in PYTHON_OPERATORS.items()}
 
 
-BINARY = {
-    "add": BinaryOperators("_Plus", "_PlusScalar", "_PlusScalar"),
-    "sub": BinaryOperators("_Minus", "_MinusScalar", "_RMinusScalar"),
-    "mul": BinaryOperators("_Mul", "_MulScalar", "_MulScalar"),
-    "truediv": BinaryOperators("_Div", "_DivScalar", "_RDivScalar"),
-    "mod": BinaryOperators("_Mod", "_ModScalar", "_RModScalar"),
-    "pow": BinaryOperators("_Power", "_PowerScalar", "_rpower_scalar"),
-    "eq": BinaryOperators("_equal", "_equal_scalar", None),
-    "ne": BinaryOperators("_not_equal", "_not_equal_scalar", None),
-    "gt": BinaryOperators("_greater", "_greater_scalar", None),
-    "ge": BinaryOperators("_greater_equal", "_greater_equal_scalar", None),
-    "lt": BinaryOperators("_lesser", "_lesser_scalar", None),
-    "le": BinaryOperators("_lesser_equal", "_lesser_equal_scalar", None),
-}
-
-
-def combine(sign: BinaryOperators, left: Operand, right: Operand) -> Symbol | NotImplementedType:
-    """Return a sign applied to two symbols, or to a symbol and a number; NotImplemented for anything else.
+def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotImplementedType:
+    """Apply a binary operator to two symbols, or to a symbol and a number; NotImplemented for anything else.
 
     >>> import rebind as mx
     >>> combine(BINARY["sub"], 1, mx.sym.var("x")).list_arguments()
     ['x']
     """
     if isinstance(left, SymbolBase) and isinstance(right, SymbolBase):
-        return compose(find(sign.pair), sign.pair.lower(), (left, right), {})
-    name = sign.scalar if isinstance(left, SymbolBase) else sign.reverse
+        return compose(find(names.pair), names.pair.lower(), (left, right), {})
+    name = names.scalar if isinstance(left, SymbolBase) else names.reverse
     symbol, number = (left, right) if isinstance(left, SymbolBase) else (right, left)
     if isinstance(number, np.ndarray):
         raise ArgumentError(
@@ -76,32 +53,11 @@ def combine(sign: BinaryOperators, left: Operand, right: Operand) -> Symbol | No
     return compose(find(name), name.lower(), (symbol,), {"scalar": number})
 
 
-Method: TypeAlias = "Callable[[Arithmetic, Operand], Symbol]"
-
-
-def _forward(sign: str) -> Method:
-    return lambda self, other: combine(BINARY[sign], self, other)
-
-
-def _reflected(sign: str) -> Method:
-    return lambda self, other: combine(BINARY[sign], other, self)
-
-
-class Arithmetic(SymbolBase):
-    """Methods for signs: ``x + y``, ``2 / x``, ``x < y``, ``-x``."""
+class Arithmetic(SymbolBase, BinaryMethods["Operand", "Symbol"], combine=combine, rows=BINARY):
+    """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``."""
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves arithmetic with symbols to this class
-
-    __add__, __radd__ = _forward("add"), _reflected("add")
-    __sub__, __rsub__ = _forward("sub"), _reflected("sub")
-    __mul__, __rmul__ = _forward("mul"), _reflected("mul")
-    __truediv__, __rtruediv__ = _forward("truediv"), _reflected("truediv")
-    __mod__, __rmod__ = _forward("mod"), _reflected("mod")
-    __pow__, __rpow__ = _forward("pow"), _reflected("pow")
-    __eq__, __ne__ = _forward("eq"), _forward("ne")  # type: ignore[assignment]  # element by element, unlike object's
-    __gt__, __ge__, __lt__, __le__ = map(_forward, ("gt", "ge", "lt", "le"))
-    __hash__ = object.__hash__  # a class with __eq__ has none otherwise
 
     def __neg__(self) -> Symbol:
         return self * -1.0

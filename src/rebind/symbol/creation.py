@@ -11,7 +11,8 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import split_parameters
-from .arithmetic import BinaryOperators, Operand, combine
+from ..ops.python_operators import BinaryNames
+from .arithmetic import Operand, combine
 from .composition import compose
 from .symbol import Symbol
 
@@ -131,7 +132,7 @@ def histogram(
 
 
 def _two(
-    sign: BinaryOperators, numbers: Callable[[Any, Any], float], left: Operand, right: Operand
+    sign: BinaryNames, numbers: Callable[[Any, Any], float], left: Operand, right: Operand
 ) -> Symbol | float:
     """Return a function of two symbols, of a symbol and a number, or of two numbers."""
     if isinstance(left, Number) and isinstance(right, Number):
@@ -151,7 +152,7 @@ def maximum(left: Any, right: Any) -> Any:
     >>> mx.sym.maximum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [2.0]
     """
-    return _two(BinaryOperators("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
+    return _two(BinaryNames("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
@@ -161,7 +162,7 @@ def minimum(left: Any, right: Any) -> Any:
     >>> mx.sym.minimum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [1.0]
     """
-    return _two(BinaryOperators("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
+    return _two(BinaryNames("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
@@ -171,7 +172,7 @@ def hypot(left: Any, right: Any) -> Any:
     >>> mx.sym.hypot(mx.sym.full((1,), 3), 4).eval()[0].asnumpy().tolist()
     [5.0]
     """
-    return _two(BinaryOperators("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
+    return _two(BinaryNames("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
 def power(base: Any, exp: Any) -> Any:
@@ -181,7 +182,7 @@ def power(base: Any, exp: Any) -> Any:
     >>> mx.sym.power(2, mx.sym.full((1,), 3)).eval()[0].asnumpy().tolist()
     [8.0]
     """
-    return _two(BinaryOperators("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
+    return _two(BinaryNames("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 
 pow = power

@@ -1,0 +1,115 @@
+"""Python's binary operators on arrays and symbols: which operators compute them, and the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+__all__ = ["PYTHON_OPERATORS", "BinaryMethods", "BinaryNames", "PythonOperator"]
+
+Operand = TypeVar("Operand")
+Result = TypeVar("Result")
+Row = TypeVar("Row")
+
+
+class BinaryNames(NamedTuple):
+    """Names of operators: for two arrays, an array and a number, and the number on the left (None: no such form)."""
+
+    pair: str
+    scalar: str
+    reverse: str | None
+
+
+class PythonOperator(NamedTuple):
+    """What computes one of Python's operators on arrays, and on symbols.
+
+    The sum of two arrays broadcasts; that of two symbols wants equal shapes, as in MXNet. An operator has several
+    names: those in `symbols` are the ones that automatic names come from (``_plus0``).
+    """
+
+    arrays: BinaryNames
+    symbols: BinaryNames
+
+
+def _row(arrays: tuple[str, str, str | None], symbols: tuple[str, str, str | None]) -> PythonOperator:
+    return PythonOperator(BinaryNames(*arrays), BinaryNames(*symbols))
+
+
+def _comparison(name: str) -> PythonOperator:
+    # None has the number on the left: Python itself makes ``x > 2`` of ``2 < x``.
+    scalar = f"_{name}_scalar"
+    return _row((f"broadcast_{name}", scalar, None), (f"_{name}", scalar, None))
+
+
+#: By the name in Python's method: ``__add__``, ``__radd__``.
+PYTHON_OPERATORS = {
+    "add": _row(("broadcast_add", "_plus_scalar", "_plus_scalar"), ("_Plus", "_PlusScalar", "_PlusScalar")),
+    "sub": _row(
+        ("broadcast_sub", "_minus_scalar", "_rminus_scalar"), ("_Minus", "_MinusScalar", "_RMinusScalar")
+    ),
+    "mul": _row(("broadcast_mul", "_mul_scalar", "_mul_scalar"), ("_Mul", "_MulScalar", "_MulScalar")),
+    "truediv": _row(("broadcast_div", "_div_scalar", "_rdiv_scalar"), ("_Div", "_DivScalar", "_RDivScalar")),
+    "mod": _row(("broadcast_mod", "_mod_scalar", "_rmod_scalar"), ("_Mod", "_ModScalar", "_RModScalar")),
+    # MXNet names ``2 ** x`` unlike the others, ``_rpower_scalar0``.
+    "pow": _row(
+        ("broadcast_power", "_power_scalar", "_rpower_scalar"), ("_Power", "_PowerScalar", "_rpower_scalar")
+    ),
+    "eq": _comparison("equal"),
+    "ne": _comparison("not_equal"),
+    "gt": _comparison("greater"),
+    "ge": _comparison("greater_equal"),
+    "lt": _comparison("lesser"),
+    "le": _comparison("lesser_equal"),
+}
+
+
+class BinaryMethods(Generic[Operand, Result]):
+    """Methods for Python's binary operators: ``x + y``, ``2 / x``, ``x < y``.
+
+    A subclass gives the function that computes them, ``combine(row, left, right)``, and a row for each operator.
+
+    Examples
+    --------
+    >>> class Text(BinaryMethods, combine=lambda row, *sides: (row, *map(str, sides)), rows={"sub": "minus"}):
+    ...     def __str__(self):
+    ...         return "text"
+    >>> Text() - 1, 1 - Text()
+    (('minus', 'text', '1'), ('minus', '1', 'text'))
+    """
+
+    __slots__ = ()
+    __hash__ = (
+        object.__hash__
+    )  # comparisons are element by element, so that equality says nothing of identity
+
+    def __init_subclass__(
+        cls,
+        combine: Callable[[Row, Any, Any], Any] | None = None,
+        rows: Mapping[str, Row] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if combine is None or rows is None:
+            return
+        for name, row in rows.items():
+            setattr(cls, f"__{name}__", _forward(combine, row))
+            if PYTHON_OPERATORS[name].arrays.reverse is not None:
+                setattr(cls, f"__r{name}__", _reflected(combine, row))
+
+    if TYPE_CHECKING:
+
+        def _binary(self, other: Operand, /) -> Result: ...
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = _binary
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = _binary
+        __gt__ = __ge__ = __lt__ = __le__ = _binary
+        __eq__ = __ne__ = _binary  # type: ignore[assignment]  # element by element, unlike object's
+
+
+# The row is bound here, once: ``x + y`` is the most frequent call, and looks nothing up.
+def _forward(combine: Callable[[Row, Any, Any], Any], row: Row) -> Callable[[Any, Any], Any]:
+    return lambda self, other: combine(row, self, other)
+
+
+def _reflected(combine: Callable[[Row, Any, Any], Any], row: Row) -> Callable[[Any, Any], Any]:
+    return lambda self, other: combine(row, other, self)
