@@ -9,16 +9,17 @@ from __future__ import annotations
 import operator
 import re
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from torch import Tensor, fx
 
 from ..draws import Source, derive
-from ..graph import Entry, Facts, Graph, Node, Target
+from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
+from ..ops.spec import Function
 from .control_flow import ControlFlow, Kernels
 from .failure import failure_of
 from .overwrite import count_uses, overwriting_kernels
@@ -192,7 +193,7 @@ class _Code:
             name = re.sub(r"[^A-Za-z0-9_]", "_", node.name)
             self.values[Entry(node)] = self.code.placeholder(f"input{i}_{name}")
         for node in self.graph.nodes:
-            if node.operator is not None:
+            if isinstance(node, Application):
                 self._call(node)
         outputs = tuple(self.values[entry] for entry in self.graph.outputs)
         new_aux = tuple(self.new_aux.get(node) for node in auxiliary)
@@ -202,9 +203,8 @@ class _Code:
         self.code.eliminate_dead_code()
         return self.code
 
-    def _call(self, node: Node) -> None:
+    def _call(self, node: Application) -> None:
         op = node.operator
-        assert op is not None
         device = self.facts.devices.get(Entry(node), self.target.device)
         inputs = [self.values[entry] for entry in node.inputs]
         if self.target.spans_devices:
@@ -231,9 +231,8 @@ class _Code:
             for i, state in enumerate(states, start=count):
                 self.new_aux[state] = self.code.call_function(operator.getitem, (result, i))
 
-    def _source_for(self, node: Node) -> fx.Node | None:
+    def _source_for(self, node: Application) -> fx.Node | None:
         """Return where a node's random numbers come from: under a compiler each node has a seed of its own."""
-        assert node.operator is not None
         if "generator" not in node.operator.signature.modes:
             return None
         if not self.target.traced:
@@ -241,17 +240,16 @@ class _Code:
         self.drawn += 1
         return self.code.call_function(derive, (self.source, self.drawn))
 
-    def _kernel(self, node: Node) -> Callable[..., Any]:
+    def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
-        assert op is not None
         if op.subgraphs or (op.kernels.make is not None and self.kernels is not None):
             number, self.stateful = self.stateful, self.stateful + 1
             if op.subgraphs:
                 own = None if self.kernels is None else self.kernels.setdefault(number, {})
                 return ControlFlow(node, self.target, own, _body_code)
             assert self.kernels is not None and op.kernels.make is not None
-            return self.kernels.setdefault(number, op.kernels.make())
+            return self.kernels.setdefault(number, op.kernels.make(node.locate))
         if node in self.loss_nodes:
             return op.kernels.forward
         return self.overwriting.get(node, op.kernels.differentiable)
@@ -268,11 +266,9 @@ def _body_code(
     return fx.GraphModule({}, code.write(graph.arguments, graph.auxiliary)), draws
 
 
-def _all_inputs(node: Node, present: Sequence[fx.Node]) -> tuple[fx.Node | None, ...]:
+def _all_inputs(node: Application, present: Sequence[fx.Node]) -> tuple[fx.Node | None, ...]:
     """Return the inputs with None for absent optional ones, as the function takes them."""
-    op = node.operator
-    assert op is not None
-    found = op.signature.arguments(node.params, present)
+    found = node.operator.signature.arguments(node.params, present)
     while found and found[-1] is None:  # what is absent at the end can be left out
         found.pop()
     return tuple(found)

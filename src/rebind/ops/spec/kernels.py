@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
+from ...errors import MXNetError
 from ...grad_mode import grad_mode
 from ...params import ParameterValue, Params
 
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 #: From tensors and parameters to a tensor, or to several of which hidden ones may be None: which, the operator knows.
 Function: TypeAlias = Callable[..., Any]
+#: Adds to an error where it comes from, and returns it.
+Locate: TypeAlias = Callable[[MXNetError], MXNetError]
 #: From ``(p, inputs, outputs, head_grads)`` to a gradient for each input; `into` is memory for the first one.
 GradientRule: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
 
@@ -59,8 +62,8 @@ class Kernels:
     in_place_all
         The form that writes all outputs over inputs.
     make
-        For an operator that remembers something from one run to the next (`Custom`): makes the function that runs, one
-        for each executor.
+        For an operator that remembers something from one run to the next (`Custom`): makes the function that runs,
+        one for each node of each executor. It is given what adds the node to an error, for its backward part.
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
         overwrite it.
@@ -82,7 +85,7 @@ class Kernels:
     head_gradient: bool | Callable[[Params], bool] = True
     in_place: Mapping[str, InPlace] = field(default_factory=dict)
     in_place_all: InPlaceAll | None = None
-    make: Callable[[], Function] | None = None
+    make: Callable[[Locate | None], Function] | None = None
     owns_output: bool = False
     writes_aux: bool = False
 
@@ -99,7 +102,7 @@ class Kernels:
     def __post_init__(self) -> None:
         rule = self.gradient
         derived = {
-            "differentiable": self.make() if self.make else _with_gradient(self.function, rule),
+            "differentiable": self.make(None) if self.make else _with_gradient(self.function, rule),
             "forward": _unrecorded(self.function),
             "gradient_takes_memory": rule is not None and "into" in inspect.signature(rule).parameters,
             "writes_over": bool(self.in_place) or self.in_place_all is not None,

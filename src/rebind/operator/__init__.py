@@ -1,0 +1,16 @@
+"""Operators that users write in Python: `CustomOp`, `CustomOpProp`, `register`.
+
+A `CustomOpProp` says what an operator takes and returns; a `CustomOp`, which it creates, computes. Once registered it
+is ``mx.sym.Custom(..., op_type=name)`` in a symbol and ``mx.nd.Custom`` on arrays. It runs in the caller's own thread,
+where its turn comes: it cannot wait for anything that waits for it.
+"""
+
+from .custom_op import CustomOp, CustomOpProp
+from .listing import OperatorArguments, get_all_registered_operators, get_operator_arguments
+from .python_op import NDArrayOp, NumpyOp, PythonOp
+from .registration import register
+
+__all__ = [
+    "CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
+    "get_operator_arguments", "register",
+]  # fmt: skip

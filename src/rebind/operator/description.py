@@ -1,0 +1,168 @@
+"""What a `CustomOpProp` says of its operator: names, shapes and types, checked."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from .. import dtypes
+from ..errors import MXNetError, ShapeError, UserCodeError
+from ..ops import Shapes, Types
+from ..params import Params
+from ..shapes import Shape, as_shape
+from .custom_op import CustomOpProp
+
+__all__ = ["Description", "Locate", "as_custom", "user_code"]
+
+#: Adds to an error where it comes from, and returns it.
+Locate: TypeAlias = Callable[[MXNetError], MXNetError]
+MaybeTypes: TypeAlias = "list[torch.dtype | None]"
+
+
+def as_custom(error: MXNetError) -> MXNetError:
+    """Add to an error that it comes from the operator `Custom`, of which no more is known."""
+    return error.locate("Custom")
+
+
+@contextlib.contextmanager
+def user_code(name: str, what: str, locate: Locate = as_custom) -> Iterator[None]:
+    """Run code of the user's: an error that it raises names the operator, and is the cause of what is raised.
+
+    Parameters
+    ----------
+    name
+        The name that the operator is registered under.
+    what
+        What is called.
+    locate
+        Adds to the error where it comes from.
+
+    Examples
+    --------
+    >>> with user_code("scale", "forward"):
+    ...     [][0]
+    Traceback (most recent call last):
+        ...
+    rebind.errors.UserCodeError: Custom: operator 'scale': forward failed with IndexError: list index out of range
+    """
+    try:
+        yield
+    except UserCodeError:
+        raise  # from an operator inside of this one, which named itself
+    except Exception as error:
+        failure = UserCodeError(f"operator {name!r}: {what} failed with {type(error).__name__}: {error}")
+        raise locate(failure) from error
+
+
+class Description(NamedTuple):
+    """A `CustomOpProp` with the names that it gave, and what follows from them.
+
+    Attributes
+    ----------
+    name
+        The name that the operator is registered under.
+    prop
+        The user's object.
+    arguments, outputs, states
+        The names of inputs, outputs and auxiliary states.
+
+    Examples
+    --------
+    >>> from rebind.operator import CustomOpProp
+    >>> Description.of("copy", CustomOpProp()).infer_shapes([(2, 3)])
+    ([(2, 3)], [(2, 3)], [])
+    """
+
+    name: str
+    prop: CustomOpProp
+    arguments: list[str]
+    outputs: tuple[str, ...]
+    states: list[str]
+
+    @classmethod
+    def of(cls, name: str, prop: CustomOpProp) -> Description:
+        """Return the description of an operator, with the names that its `CustomOpProp` gives."""
+        return cls(
+            name,
+            prop,
+            list(prop.list_arguments()),
+            tuple(prop.list_outputs()),
+            list(prop.list_auxiliary_states() or ()),
+        )
+
+    def fill_shapes(self, shapes: Shapes, p: Params) -> Shapes:
+        """Return the shapes of inputs and states, as far as the user's `infer_shape` finds them."""
+        given = [shapes.get(entry) for entry in self.arguments]
+        known = all(given)
+        if not any(given):
+            return {}
+        try:
+            inputs, _, states = self.infer_shapes(given)
+        except MXNetError:
+            if known:
+                raise
+            return {}  # the user's code need not cope with what is unknown
+        return {
+            entry: shape or None
+            for entry, shape in zip((*self.arguments, *self.states), (*inputs, *states), strict=True)
+        }
+
+    def infer_shapes(self, given: Sequence[Shape | None]) -> tuple[list[Shape], list[Shape], list[Shape]]:
+        """Return the shapes of inputs, outputs and states."""
+        with user_code(self.name, "infer_shape"):
+            found = [list(group) for group in self.prop.infer_shape([list(shape or ()) for shape in given])]
+            found += [[]] * (3 - len(found))
+            inputs, outputs, states = (
+                [as_shape(shape, f"operator {self.name!r}: infer_shape") for shape in group]
+                for group in found
+            )
+        self._check_counts("infer_shape", inputs, outputs, states)
+        return inputs, outputs, states
+
+    def fill_types(self, types: Types, p: Params) -> Types:
+        """Return the types of inputs, outputs and states, as far as the user's `infer_type` finds them."""
+        given = [types.get(entry) for entry in self.arguments]
+        if not any(given):
+            return {}
+        try:
+            inputs, outputs, states = self.infer_types(given)
+        except MXNetError:
+            if all(given):
+                raise
+            return {}
+        return dict(
+            zip((*self.arguments, *self.outputs, *self.states), (*inputs, *outputs, *states), strict=True)
+        )
+
+    def infer_types(self, given: Sequence[torch.dtype | None]) -> tuple[MaybeTypes, MaybeTypes, MaybeTypes]:
+        """Return the types of inputs, outputs and states; None where unknown."""
+        with user_code(self.name, "infer_type"):
+            known = [None if dtype is None else dtypes.numpy_type(dtype) for dtype in given]
+            found = [list(group) for group in self.prop.infer_type(known)]
+            found += [[]] * (3 - len(found))
+            inputs, outputs, states = (
+                [None if dtype is None else dtypes.torch_dtype(dtype) for dtype in group] for group in found
+            )
+            states = states or [outputs[0]] * len(self.states)
+        self._check_counts("infer_type", inputs, outputs, states)
+        return inputs, outputs, states
+
+    def _check_counts(self, what: str, inputs: Sized, outputs: Sized, states: Sized) -> None:
+        wanted = len(self.arguments), len(self.outputs), len(self.states)
+        got = len(inputs), len(outputs), len(states)
+        if got != wanted:
+            raise ShapeError(
+                f"operator {self.name!r}: {what} must return {wanted[0]} values for its inputs, {wanted[1]} "
+                f"for its outputs and {wanted[2]} for its auxiliary states; got {got[0]}, {got[1]} and {got[2]}"
+            )
+
+    def infer_outputs(self, tensors: Sequence[Tensor]) -> list[tuple[Shape, torch.dtype | None]]:
+        """Return the shapes and types of the outputs for inputs (and states)."""
+        inputs = tensors[: len(self.arguments)]
+        _, shapes, _ = self.infer_shapes([tuple(tensor.shape) for tensor in inputs])
+        _, types, _ = self.infer_types([tensor.dtype for tensor in inputs])
+        return list(zip(shapes, types, strict=True))
