@@ -148,14 +148,18 @@ def test_random_symbols_draw() -> None:
 @pytest.mark.parametrize(
     ("mistake", "kind", "says"),
     [
-        (lambda x: S.FullyConnected(x), ValueError, "FullyConnected: needs a value for num_hidden (an int >= 1)"),
+        (
+            lambda x: S.FullyConnected(x),
+            ValueError,
+            "FullyConnected 'fullyconnected0': needs a value for num_hidden (an int >= 1)",
+        ),
         (lambda x: S.FullyConnected(x, num_hiden=3), ValueError, "did you mean 'num_hidden'?"),
         (lambda x: S.FullyConnected(x, num_hidden="abc"), ValueError, "num_hidden must be an int >= 1; got 'abc'"),
         (lambda x: S.FullyConnected(3, num_hidden=3), TypeError, "data must be of class Symbol; got 3"),
         (lambda x: S.FullyConnected(x, weights=x, num_hidden=3), ValueError, "did you mean 'weight'?"),
         (lambda x: S.Activation(x, act_type="rely"), ValueError, "act_type must be one of 'relu'"),
         (lambda x: S.Convolution(x, kernel="(3,", num_filter=1), ValueError, "kernel must be a tuple of ints"),
-        (lambda x: S.Concat(), TypeError, "Concat: needs at least one Symbol"),
+        (lambda x: S.Concat(), TypeError, "Concat 'concat0': needs at least one Symbol"),
         (lambda x: S.relu(S.Group([x, x])), TypeError, "one output"),
         (lambda x: S.Group([]), TypeError, "list of symbols"),
         (lambda x: S.Group([x, 3]), TypeError, "list of symbols"),
@@ -207,7 +211,7 @@ def test_random_symbols_draw() -> None:
     ],
 )  # fmt: skip
 def test_mistake(mistake, kind, says) -> None:
-    with pytest.raises(kind) as caught:
+    with mx.name.NameManager(), pytest.raises(kind) as caught:
         mistake(S.var("x"))
     assert says in str(caught.value)
     assert isinstance(caught.value, mx.MXNetError) or "unsupported operand" in says

@@ -122,8 +122,6 @@ class Backward:
 
 def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor) -> Sequence[Tensor | None]:
     """Return the gradients of a loss's inputs, by the operator's own rule."""
-    op = loss.node.operator
-    assert op is not None and op.kernels.gradient is not None
     if not any(tensor is not None and tensor.requires_grad for tensor in inputs):
         return ()
     first = inputs[0]
@@ -131,13 +129,13 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
     memory = {}
     if (
         loss.reuse
-        and op.kernels.gradient_takes_memory
+        and loss.node.operator.kernels.gradient_takes_memory
         and first is not None
         and not torch.compiler.is_compiling()
     ):
         memory = {"into": first.detach()}
     with grad_mode(False):
-        return op.kernels.gradient(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
+        return loss.gradient(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
 
 
 def _accumulated(

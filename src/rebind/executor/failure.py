@@ -1,4 +1,4 @@
-"""Which node of a plan failed: read from the traceback, so that nothing runs twice.
+"""Which node of a plan failed, forward and backward: read from the traceback, so that nothing runs twice.
 
 The code of a plan has one line for each node, ``fc1 = linear(input0_data, input1_weight, ...)``. The frame of that code
 in an error's traceback knows the line, and its local variables are what the node was given.
@@ -6,15 +6,18 @@ in an error's traceback knows the line, and its local variables are what the nod
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import FrameType
 
 from torch import Tensor, fx
 
-from ..graph import Node
+from ..graph import Application, Node
 from ..ops import explain
+from ..ops.spec import GradientRule
+from ..params import Params
 
-__all__ = ["failed_step", "failure_at", "failure_of"]
+__all__ = ["failed_step", "failure_at", "failure_of", "named_gradient"]
 
 
 def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, FrameType] | None:
@@ -71,6 +74,46 @@ def failure_of(code: fx.GraphModule, error: Exception) -> Exception:
 def failure_at(step: fx.Node, inputs: Sequence[Tensor | None], error: Exception) -> Exception:
     """Return `error`, which a step raised for these inputs, as one that names the step's node."""
     node: Node | None = step.meta.get("node")
-    if node is None or node.operator is None:
-        return error
+    return _named(node, inputs, error) if isinstance(node, Application) else error
+
+
+def named_gradient(node: Application) -> GradientRule:
+    """Return the declared gradient of a node's operator, with errors that name the node as those of forward do.
+
+    Backward has no code of its own to read a traceback with: autograd calls the rules. What PyTorch differentiates
+    itself raises nothing that a user could act on, and is not named.
+
+    >>> import torch, rebind as mx
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("x"), mx.sym.var("label"), name="softmax")
+    >>> node = net.graph.outputs[0].node
+    >>> rule = named_gradient(node)
+    >>> try:
+    ...     rule(node.params, (torch.ones(2, 3), torch.ones(5)), (torch.ones(2, 3),), (torch.ones(2, 3),))
+    ... except Exception as error:
+    ...     print(str(error).partition(":")[0])
+    SoftmaxOutput 'softmax'
+    """
+    rule = node.operator.kernels.gradient
+    assert rule is not None
+
+    @functools.wraps(rule)
+    def named(
+        p: Params,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        head_grads: Sequence[Tensor],
+        **memory: Tensor,
+    ) -> Sequence[Tensor | None]:
+        try:
+            return rule(p, inputs, outputs, head_grads, **memory)
+        except Exception as error:
+            found = _named(node, inputs, error)
+            if found is error:
+                raise
+            raise found from None
+
+    return named
+
+
+def _named(node: Application, inputs: Sequence[Tensor | None], error: Exception) -> Exception:
     return explain(error, node.operator, inputs, node.params, called_as=node.called_as, node=node.name)

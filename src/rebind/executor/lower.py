@@ -19,9 +19,9 @@ from ..draws import Source, derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
-from ..ops.spec import Function
+from ..ops.spec import Function, GradientRule, with_gradient
 from .control_flow import ControlFlow, Kernels
-from .failure import failure_of
+from .failure import failure_of, named_gradient
 from .overwrite import count_uses, overwriting_kernels
 
 __all__ = ["Kernels", "Loss", "Plan", "Values", "lower", "needs_head_gradient"]
@@ -35,11 +35,19 @@ Values: TypeAlias = """tuple[
 class Loss(NamedTuple):
     """An output whose gradient does not depend on what is computed from it.
 
-    `reuse`: whether the gradient may overwrite its first input, which nothing else needs.
+    Attributes
+    ----------
+    node
+        The node.
+    reuse
+        Whether the gradient may overwrite its first input, which nothing else needs.
+    gradient
+        The operator's own rule; its errors name the node.
     """
 
-    node: Node
+    node: Application
     reuse: bool
+    gradient: GradientRule
 
 
 @dataclass(frozen=True)
@@ -131,22 +139,24 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
 
 
 def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
-    losses = tuple(_losses(best))
+    losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
     code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
     return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs)
 
 
-def _losses(graph: Graph) -> list[Loss | None]:
+def _losses(graph: Graph, target: Target) -> list[Loss | None]:
     """Return, for each output, its node if it is a loss whose value nothing else uses."""
     uses = count_uses(graph)
 
     def loss(entry: Entry) -> Loss | None:
         # Where the value is used elsewhere too, autograd has to pass through the operator.
-        node, op = entry.node, entry.node.operator
+        node = entry.node
+        if not isinstance(node, Application):
+            return None
+        op = node.operator
         if (
-            op is None
-            or op.kernels.gradient is None
+            op.kernels.gradient is None
             or op.kernels.needs_head_gradient(node.params)
             or len(op.record.output_names(node.params)) != 1
             or uses[entry] != 1
@@ -155,7 +165,7 @@ def _losses(graph: Graph) -> list[Loss | None]:
         source = node.inputs[0]
         producer = source.node.operator
         owned = producer is not None and producer.kernels.owns_output and source.index == 0
-        return Loss(node, owned and uses[source] == 1)
+        return Loss(node, owned and uses[source] == 1, _gradient(node, target))
 
     return list(map(loss, graph.outputs))
 
@@ -252,7 +262,19 @@ class _Code:
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
         if node in self.loss_nodes:
             return op.kernels.forward
-        return self.overwriting.get(node, op.kernels.differentiable)
+        if node in self.overwriting:
+            return self.overwriting[node]
+        if op.kernels.gradient is None:
+            return op.kernels.differentiable
+        return with_gradient(op.kernels.function, _gradient(node, self.target))
+
+
+def _gradient(node: Application, target: Target) -> GradientRule:
+    """Return the declared gradient of a node."""
+    rule = node.operator.kernels.gradient
+    assert rule is not None
+    # A compiler takes the bare rule; what it compiled has no nodes to name.
+    return rule if target.traced else named_gradient(node)
 
 
 def _body_code(

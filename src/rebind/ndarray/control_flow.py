@@ -44,12 +44,12 @@ def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_state
     >>> outputs.asnumpy().ravel(), total.asnumpy()
     (array([10., 20., 30.], dtype=float32), array([6.], dtype=float32))
     """
-    arrays, data_form = flatten(data, NDArray, "foreach: data")
-    states, state_form = flatten(init_states, NDArray, "foreach: init_states")
+    arrays, data_form = flatten(data, NDArray, "contrib.foreach: data")
+    states, state_form = flatten(init_states, NDArray, "contrib.foreach: init_states")
     counts = {len(each) for each in arrays}
     if len(counts) != 1 or 0 in counts:
         raise ShapeError(
-            f"foreach: data must hold arrays with equally many slices, at least 1, along axis 0; got shapes "
+            f"contrib.foreach: data must hold arrays with equally many slices, at least 1, along axis 0; got shapes "
             f"{[each.shape for each in arrays]}"
         )
     steps: list[list[NDArray]] = []
@@ -57,12 +57,12 @@ def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_state
     for i in range(counts.pop()):
         outputs, new = pair(
             body(restore([each[i] for each in arrays], data_form), restore(states, state_form)),
-            "foreach: body",
+            "contrib.foreach: body",
         )
-        found, form = flatten(outputs, NDArray, "foreach: the body's output")
-        states, new_form = flatten(new, NDArray, "foreach: the body's new states")
+        found, form = flatten(outputs, NDArray, "contrib.foreach: the body's output")
+        states, new_form = flatten(new, NDArray, "contrib.foreach: the body's new states")
         if new_form != state_form:
-            raise ArgumentError("foreach: the body must return states nested as init_states are")
+            raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
         steps.append(found)
     return restore(_stacked(steps), form), restore(states, state_form)
 
@@ -106,9 +106,9 @@ def while_loop(
     (array([0., 1., 4., 0.], dtype=float32), array([3.], dtype=float32))
     """
     if max_iterations is None:
-        raise ParameterError("while_loop: needs max_iterations, the largest number of steps")
+        raise ParameterError("contrib.while_loop: needs max_iterations, the largest number of steps")
     limit = int(max_iterations)
-    values, form = flatten(loop_vars, NDArray, "while_loop: loop_vars")
+    values, form = flatten(loop_vars, NDArray, "contrib.while_loop: loop_vars")
     single = form is None
     steps: list[list[NDArray]] = []
     output_form: Form = []
@@ -116,14 +116,14 @@ def while_loop(
     def arguments() -> Sequence[Any]:
         return [values[0]] if single else restore(values, form)
 
-    while len(steps) < limit and _truth(cond(*arguments()), "while_loop: cond"):
-        outputs, new = pair(func(*arguments()), "while_loop: func")
+    while len(steps) < limit and _truth(cond(*arguments()), "contrib.while_loop: cond"):
+        outputs, new = pair(func(*arguments()), "contrib.while_loop: func")
         found, output_form = flatten(
-            [] if outputs is None else outputs, NDArray, "while_loop: an output of func"
+            [] if outputs is None else outputs, NDArray, "contrib.while_loop: an output of func"
         )
-        values, new_form = flatten(new, NDArray, "while_loop: a new loop variable")
+        values, new_form = flatten(new, NDArray, "contrib.while_loop: a new loop variable")
         if new_form != form:
-            raise ArgumentError("while_loop: func must return loop variables nested as loop_vars are")
+            raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         steps.append(found)
     stacked = _stacked(steps)
     if steps and len(steps) < limit:
@@ -141,8 +141,8 @@ def cond(pred: NDArray, then_func: Callable[[], Nested], else_func: Callable[[],
     >>> mx.nd.contrib.cond(a < 3, lambda: a + 10, lambda: a - 10).item()
     12.0
     """
-    chosen = then_func() if _truth(pred, "cond: pred") else else_func()
-    return restore(*flatten(chosen, NDArray, "cond: an output"))
+    chosen = then_func() if _truth(pred, "contrib.cond: pred") else else_func()
+    return restore(*flatten(chosen, NDArray, "contrib.cond: an output"))
 
 
 def _truth(value: NDArray, who: str) -> bool:

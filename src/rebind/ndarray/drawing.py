@@ -16,7 +16,7 @@ __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
 def _draw(
-    kind: str, inputs: Sequence[NDArray], parameters: dict[str, float], given: dict[str, Any]
+    kind: str, inputs: Sequence[NDArray], parameters: dict[str, float], given: dict[str, Any], called_as: str
 ) -> NDArray:
     """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
     shape, dtype, ctx, out = (given.get(name) for name in ("shape", "dtype", "ctx", "out"))
@@ -24,14 +24,14 @@ def _draw(
         # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
-        device = as_device(ctx, f"nd.random.{kind}: ctx") if out is None else out.device
+        device = as_device(ctx, f"nd.{called_as}: ctx") if out is None else out.device
         if shape is None:
             shape = (1,) if out is None else out.shape
         keywords = {**parameters, "shape": shape, "ctx": device}
     if dtype is not None:
         keywords["dtype"] = dtype
     op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
-    return call(op, inputs, {**keywords, "out": out}, f"random.{kind}")
+    return call(op, inputs, {**keywords, "out": out}, called_as)
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:

@@ -29,7 +29,8 @@ def _apply(read: Call[NDArray]) -> NDArray | list[NDArray]:
     arrays = list(read.arrays)
     if read.front.takes_factor:
         arrays.append(_factor(read, arrays[0]))
-    return call(find(read.front.operator), arrays, {**read.settings, "out": read.out})
+    called_as = f"contrib.{read.front.name}"
+    return call(find(read.front.operator), arrays, {**read.settings, "out": read.out}, called_as)
 
 
 def _factor(read: Call[NDArray], weight: NDArray) -> NDArray:
@@ -41,7 +42,7 @@ def _factor(read: Call[NDArray], weight: NDArray) -> NDArray:
         number = float(value)  # type: ignore[arg-type]  # None is an error like any other
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{read.front.name}: rescale_grad must be an NDArray or a number; got {value!r}"
+            f"contrib.{read.front.name}: rescale_grad must be an NDArray or a number; got {value!r}"
         ) from None
     return NDArray(torch.full((1,), number, device=weight.device.torch), weight.device)
 

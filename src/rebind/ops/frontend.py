@@ -224,14 +224,14 @@ def make_functions(make: Callable[[Operator, str], Function]) -> dict[str, Funct
 def make_namespace(space: str, make: Callable[[Operator, str, str], Function]) -> dict[str, Function]:
     """Return the functions of one of the `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``.
 
-    `make` is given an operator, its name in the namespace, and the name that it is registered under.
+    `make` is given an operator, its name in the namespace, and the name for errors, which is that of the call.
 
-    >>> make_namespace("image", lambda op, name, registered: registered)["to_tensor"]
-    '_image_to_tensor'
+    >>> make_namespace("image", lambda op, name, called_as: (op.name, name, called_as))["to_tensor"]
+    ('_image_to_tensor', 'to_tensor', 'image.to_tensor')
     """
     prefix = f"_{space}_"
     return {
-        name.removeprefix(prefix): make(op, name.removeprefix(prefix), name)
+        name.removeprefix(prefix): make(op, name.removeprefix(prefix), name.replace(prefix, f"{space}.", 1))
         for name, op in OPERATORS.items()
         if name.startswith(prefix)
     }

@@ -111,7 +111,8 @@ class Front(Generic[T]):
     apply
         Applies an operator: ``(operator, hint for the name, inputs, keywords, name in errors)``.
     draw
-        Draws from a distribution: ``(kind, inputs, parameters, keywords)``; inputs or parameters are empty.
+        Draws from a distribution: ``(kind, inputs, parameters, keywords, name in errors)``; inputs or parameters are
+        empty.
     """
 
     package: str
@@ -121,7 +122,7 @@ class Front(Generic[T]):
     extra: Sequence[inspect.Parameter]
     extra_like: Sequence[str]
     apply: Callable[[Operator, str, Sequence[T], dict[str, Any], str], T]
-    draw: Callable[[str, Sequence[T], dict[str, Any], dict[str, Any]], T]
+    draw: Callable[[str, Sequence[T], dict[str, Any], dict[str, Any], str], T]
 
 
 def make_random_functions(front: Front[T]) -> dict[str, Callable[..., T]]:
@@ -131,25 +132,29 @@ def make_random_functions(front: Front[T]) -> dict[str, Callable[..., T]]:
     """
     drawing = {row.kind: _drawing(row, front) for row in FUNCTIONS}
     like = [_drawing_like(kind, doc, front) for kind, doc in LIKE.items()]
-    others = [_randn(drawing["normal"], front), _shuffle(front)]
+    others = [_randn(front), _shuffle(front)]
     return {**drawing, **{function.__name__: function for function in (*like, *others)}}
 
 
-def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
+def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> Callable[..., T]:
+    """Return the function of a row; errors call it `name`, by default the row's."""
+    name = name or row.kind
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [
-        inspect.Parameter(name, plain, default=default, annotation=annotation)
-        for name, default, annotation in (
-            *((name, default, row.number | front.inputs) for name, default in row.parameters.items()),
+        inspect.Parameter(argument, plain, default=default, annotation=annotation)
+        for argument, default, annotation in (
+            *((argument, default, row.number | front.inputs) for argument, default in row.parameters.items()),
             ("shape", None, int | Sequence[int] | None),
             ("dtype", None, Any),  # whatever `dtypes.as_dtype` takes
         )
     ]
     interface = inspect.Signature([*own, *front.extra], return_annotation=front.inputs)
     by_position = [p.name for p in interface.parameters.values() if p.kind is plain]
-    defaults = {name: default for name, default in row.parameters.items() if default is not REQUIRED}
+    defaults = {key: default for key, default in row.parameters.items() if default is not REQUIRED}
     # Computed once, so that a call pays for set comparisons only.
     required = row.parameters.keys() - defaults.keys()
+
+    called_as = f"random.{name}"
 
     def function(*args: Any, **kwargs: Any) -> T:
         given = {**dict(zip(by_position, args, strict=False)), **kwargs}
@@ -158,23 +163,23 @@ def _drawing(row: RandomFunction, front: Front[T]) -> Callable[..., T]:
             try:
                 interface.bind(*args, **kwargs)
             except TypeError as error:
-                raise TypeError(f"{front.module}.{row.kind}: {error}") from None
-        parameters = row.translate(**{name: given.pop(name, defaults.get(name)) for name in row.parameters})
+                raise TypeError(f"{front.module}.{name}: {error}") from None
+        parameters = row.translate(**{key: given.pop(key, defaults.get(key)) for key in row.parameters})
         # Arrays of parameters are inputs of `_sample_X`; numbers are parameters of `_random_X`.
-        inputs = _as_inputs(row.kind, parameters, front)
-        return front.draw(row.kind, inputs, {} if inputs else parameters, given)
+        inputs = _as_inputs(name, parameters, front)
+        return front.draw(row.kind, inputs, {} if inputs else parameters, given, called_as)
 
     function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
     return _named(function, row.kind, row.doc, front)
 
 
-def _as_inputs(kind: str, parameters: dict[str, Any], front: Front[T]) -> tuple[T, ...]:
+def _as_inputs(name: str, parameters: dict[str, Any], front: Front[T]) -> tuple[T, ...]:
     """Return the parameters if they are arrays (or symbols), () if they are numbers."""
     values = tuple(parameters.values())
     are_inputs = [isinstance(value, front.inputs) for value in values]
     if any(are_inputs) and not all(are_inputs):
         raise ArgumentError(
-            f"{front.module}.{kind}: parameters must be all numbers or all {front.inputs_word}; got {parameters}"
+            f"{front.module}.{name}: parameters must be all numbers or all {front.inputs_word}; got {parameters}"
         )
     return values if any(are_inputs) else ()
 
@@ -190,7 +195,9 @@ def _drawing_like(kind: str, doc: str, front: Front[T]) -> Callable[..., T]:
     return _named(function, name, f"{doc}, in the shape and type of `data`.", front)
 
 
-def _randn(normal: Callable[..., T], front: Front[T]) -> Callable[..., T]:
+def _randn(front: Front[T]) -> Callable[..., T]:
+    normal = _drawing(next(row for row in FUNCTIONS if row.kind == "normal"), front, "randn")
+
     def function(
         *shape: int, loc: float | T = 0, scale: float | T = 1, dtype: DTypeLike | None = None, **kwargs: Any
     ) -> T:

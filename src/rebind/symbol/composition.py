@@ -56,9 +56,11 @@ def compose(
     >>> compose(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"}).list_outputs()
     ['e_output']
     """
-    name = kwargs.pop("name", None)
+    # The name comes first, so that an error names the node, an automatic name too; as in MXNet, a call that fails uses
+    # it up.
+    name = NameManager.current.get(kwargs.pop("name", None), hint)
     try:
-        node = _apply(op, name, hint, args, kwargs, called_as or op.name)
+        node = _apply(op, name, args, kwargs, called_as or op.name)
     except MXNetError as error:
         error.locate(op.name, called_as=called_as, node=name)
         raise
@@ -69,7 +71,7 @@ def compose(
 
 
 def _apply(
-    op: Operator, name: str | None, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
+    op: Operator, name: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
 ) -> Application:
     attr = kwargs.pop("attr", None) or {}
     kwargs.pop("out", None)
@@ -92,7 +94,6 @@ def _apply(
     if op.signature.count is not None and given.get(op.signature.count) is None:
         given[op.signature.count] = sum(len(symbol) for symbol in inputs)
     p = op.parse(given)
-    name = NameManager.current.get(name, hint)
     texts = {key: format_value(value) for key, value in given.items() if value is not NULL}
     attributes = {key: format_value(value) for key, value in others.items()}
     entries = _entries(op, name, inputs, p, {**texts, **attributes})

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, ParameterError
+from ..errors import ArgumentError, MXNetError, ParameterError
 from ..graph import Application, Entry, Graph, Node, Variable
 from ..graph.control_flow import control_flow_operator
 from ..nested import flatten, pair, restore
@@ -52,25 +52,25 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     >>> [value.asnumpy().ravel().tolist() for value in executor.forward()]
     [[10.0, 20.0, 30.0], [6.0]]
     """
-    arrays, data_form = flatten(data, Symbol, "foreach: data")
-    states, state_form = flatten(init_states, Symbol, "foreach: init_states")
+    arrays, data_form = flatten(data, Symbol, "contrib.foreach: data")
+    states, state_form = flatten(init_states, Symbol, "contrib.foreach: init_states")
     with _BodyScope(name) as part:
         slices, inner_states = part.stand_ins(arrays), part.stand_ins(states)
         outputs, new = pair(
-            body(restore(slices, data_form), restore(inner_states, state_form)), "foreach: body"
+            body(restore(slices, data_form), restore(inner_states, state_form)), "contrib.foreach: body"
         )
-        found, form = flatten(outputs, Symbol, "foreach: the body's output")
-        new_states, new_form = flatten(new, Symbol, "foreach: the body's new states")
+        found, form = flatten(outputs, Symbol, "contrib.foreach: the body's output")
+        new_states, new_form = flatten(new, Symbol, "contrib.foreach: the body's new states")
         if new_form != state_form:
-            raise ArgumentError("foreach: the body must return states nested as init_states are")
+            raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
         graph, outside = part.cut(found, new_states)
     positions = part.positions(graph)
     remaining = [position for position, variable in enumerate(graph.variables) if variable.name in outside]
     given = {
         "num_outputs": len(graph.outputs),
         "num_out_data": len(found),
-        "in_state_locs": [positions(symbol, "foreach: a state") for symbol in inner_states],
-        "in_data_locs": [positions(symbol, "foreach: data") for symbol in slices],
+        "in_state_locs": [positions(symbol, "contrib.foreach: a state") for symbol in inner_states],
+        "in_data_locs": [positions(symbol, "contrib.foreach: data") for symbol in slices],
         "remain_locs": remaining,
     }
     inputs = [_entry(symbol) for symbol in (*arrays, *states)]
@@ -121,25 +121,25 @@ def while_loop(
     [[0.0, 1.0, 4.0, 0.0], [3.0]]
     """
     if max_iterations is None:
-        raise ParameterError("while_loop: needs max_iterations, the largest number of steps")
-    values, form = flatten(loop_vars, Symbol, "while_loop: loop_vars")
+        raise ParameterError("contrib.while_loop: needs max_iterations, the largest number of steps")
+    values, form = flatten(loop_vars, Symbol, "contrib.while_loop: loop_vars")
     with _BodyScope(f"{name}_cond") as condition:
         stand_ins = condition.stand_ins(values)
         holds = cond(*(stand_ins if form is None else restore(stand_ins, form)))
         if not isinstance(holds, Symbol):
-            raise ArgumentError(f"while_loop: cond must return a Symbol; got {holds!r}")
+            raise ArgumentError(f"contrib.while_loop: cond must return a Symbol; got {holds!r}")
         condition_graph, condition_outside = condition.cut([holds], [])
     with _BodyScope(f"{name}_func") as step:
         stand_ins = step.stand_ins(values)
         outputs, new = pair(
-            func(*(stand_ins if form is None else restore(stand_ins, form))), "while_loop: func"
+            func(*(stand_ins if form is None else restore(stand_ins, form))), "contrib.while_loop: func"
         )
         found, output_form = flatten(
-            [] if outputs is None else outputs, Symbol, "while_loop: an output of func"
+            [] if outputs is None else outputs, Symbol, "contrib.while_loop: an output of func"
         )
-        new_values, new_form = flatten(new, Symbol, "while_loop: a new loop variable")
+        new_values, new_form = flatten(new, Symbol, "contrib.while_loop: a new loop variable")
         if new_form != form:
-            raise ArgumentError("while_loop: func must return loop variables nested as loop_vars are")
+            raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         graph, outside = step.cut(found, new_values)
     names = [_entry(symbol).node.name for symbol in stand_ins]
     first = dict(zip(names, map(_entry, values), strict=True))
@@ -153,7 +153,7 @@ def while_loop(
         "max_iterations": int(max_iterations),
         "cond_input_locs": condition_places,
         "func_input_locs": step_places,
-        "func_var_locs": [positions(symbol, "while_loop: a loop variable") for symbol in stand_ins],
+        "func_var_locs": [positions(symbol, "contrib.while_loop: a loop variable") for symbol in stand_ins],
     }
     results = _apply("_while_loop", given, [condition_graph, graph], inputs.entries)
     return restore(results[: len(found)], output_form), restore(results[len(found) :], form)
@@ -173,19 +173,19 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     42.0
     """
     if not isinstance(pred, Symbol):
-        raise ArgumentError(f"cond: pred must be a Symbol; got {pred!r}")
+        raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
     graphs, outsides, forms = [], [], []
     for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with _BodyScope(f"{name}_{which}") as part:
-            found, form = flatten(function(), Symbol, f"cond: an output of {which}")
+            found, form = flatten(function(), Symbol, f"contrib.cond: an output of {which}")
             graph, outside = part.cut(found, [])
         graphs.append(graph)
         outsides.append(outside)
         forms.append(form)
     if forms[1] != forms[2]:
         raise ArgumentError(
-            f"cond: both branches must return as many outputs, nested alike; got {len(graphs[1].outputs)} and "
-            f"{len(graphs[2].outputs)}"
+            "contrib.cond: both branches must return as many outputs, nested in the same way; got "
+            f"{len(graphs[1].outputs)} and {len(graphs[2].outputs)}"
         )
     inputs = _Inputs()
     locations = [
@@ -311,9 +311,13 @@ def _apply(
     """Return the outputs of a new node."""
     template = find(name)
     given = {"num_args": len(inputs) + len(graphs), **given}
-    p = template.parse(given)
-    op = control_flow_operator(template, p, graphs, len(inputs))
+    node_name, called_as = NameManager.current.get(None, name), f"contrib.{name.removeprefix('_')}"
+    try:
+        p = template.parse(given)
+        op = control_flow_operator(template, p, graphs, len(inputs))
+    except MXNetError as error:
+        error.locate(name, called_as=called_as, node=node_name)
+        raise
     texts = {key: format_value(value) for key, value in given.items()}
-    attributes = AttrScope.current.get(None)
-    node = Application(op, NameManager.current.get(None, name), tuple(inputs), p, texts, attributes)
+    node = Application(op, node_name, tuple(inputs), p, texts, AttrScope.current.get(None), called_as)
     return [Symbol([Entry(node, i)]) for i in range(node.visible_outputs)]

@@ -15,10 +15,12 @@ from .symbol import Symbol, compose
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
-def _draw(kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], given: dict[str, Any]) -> Symbol:
+def _draw(
+    kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], given: dict[str, Any], called_as: str
+) -> Symbol:
     """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
     name = f"_sample_{kind}" if inputs else f"_random_{kind}"
-    return compose(find(name), name, inputs, {**parameters, **_given(given)}, f"random.{kind}")
+    return compose(find(name), name, inputs, {**parameters, **_given(given)}, called_as)
 
 
 def _given(keywords: dict[str, Any]) -> dict[str, Any]:

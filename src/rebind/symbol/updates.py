@@ -13,7 +13,9 @@ __all__ = ["adamw_update", "mp_adamw_update"]
 
 def _apply(read: Call[Symbol]) -> Symbol:
     inputs = (*read.arrays, _factor(read))
-    return compose(find(read.front.operator), read.front.name, inputs, {**read.settings, "name": read.name})
+    given = {**read.settings, "name": read.name}
+    called_as = f"contrib.{read.front.name}"
+    return compose(find(read.front.operator), read.front.name, inputs, given, called_as)
 
 
 def _factor(read: Call[Symbol]) -> Symbol:
@@ -24,7 +26,7 @@ def _factor(read: Call[Symbol]) -> Symbol:
         return full((1,), float(value))  # type: ignore[arg-type]  # None is an error like any other
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{read.front.name}: rescale_grad must be a Symbol or a number; got {value!r}"
+            f"contrib.{read.front.name}: rescale_grad must be a Symbol or a number; got {value!r}"
         ) from None
 
 

@@ -5,11 +5,12 @@ Each is a small frozen object of its own file, made and tested without the other
 
 from .declaration import OPERATORS, Operator, all_operators, find, operator
 from .inference import Inference, Shapes, SizeRule, Types, TypeSlot, TypeSlots
-from .kernels import Function, InPlace, InPlaceAll, Kernels
+from .kernels import Function, GradientRule, InPlace, InPlaceAll, Kernels, with_gradient
 from .record import Record
 from .signature import Input, Signature, read_signature
 
 __all__ = [
-    "OPERATORS", "Function", "InPlace", "InPlaceAll", "Inference", "Input", "Kernels", "Operator", "Record", "Shapes",
-    "Signature", "SizeRule", "TypeSlot", "TypeSlots", "Types", "all_operators", "find", "operator", "read_signature",
+    "OPERATORS", "Function", "GradientRule", "InPlace", "InPlaceAll", "Inference", "Input", "Kernels", "Operator",
+    "Record", "Shapes", "Signature", "SizeRule", "TypeSlot", "TypeSlots", "Types", "all_operators", "find", "operator",
+    "read_signature", "with_gradient",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from ...errors import MXNetError
 from ...grad_mode import grad_mode
 from ...params import ParameterValue, Params
 
-__all__ = ["Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels"]
+__all__ = ["Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels", "with_gradient"]
 
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Kernels:
     def __post_init__(self) -> None:
         rule = self.gradient
         derived = {
-            "differentiable": self.make(None) if self.make else _with_gradient(self.function, rule),
+            "differentiable": self.make(None) if self.make else with_gradient(self.function, rule),
             "forward": _unrecorded(self.function),
             "gradient_takes_memory": rule is not None and "into" in inspect.signature(rule).parameters,
             "writes_over": bool(self.in_place) or self.in_place_all is not None,
@@ -168,7 +168,16 @@ class Kernels:
         return None
 
 
-def _with_gradient(function: Function, rule: GradientRule | None) -> Function:
+def with_gradient(function: Function, rule: GradientRule | None) -> Function:
+    """Return a function that computes as `function` does, with the gradient that `rule` gives.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with_gradient(torch.square, lambda p, inputs, outputs, head_grads: (head_grads[0] * 10,))(
+    ...     x
+    ... ).backward()
+    >>> x.grad.item()
+    10.0
+    """
     if rule is None:
         return function
 

@@ -154,7 +154,7 @@ class FrontEnd:
         if len(lengths) != 1 or lengths == {0} or (size and lengths != {size}):
             wanted = f"{size} arrays, as {self.size} says" if size else "one number of arrays, at least one"
             raise ArgumentError(
-                f"{self.name}: the lists of arrays must hold {wanted}; got "
+                f"contrib.{self.name}: the lists of arrays must hold {wanted}; got "
                 f"{', '.join(str(len(each)) for each in lists)}"
             )
         return [array for group in zip(*lists, strict=True) for array in group]
@@ -217,7 +217,7 @@ def front_end(
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             # Python's own message lacks the name of the function.
-            raise TypeError(f"{front.name}() {error}") from None
+            raise TypeError(f"contrib.{front.name}() {error}") from None
         bound.apply_defaults()
         given = bound.arguments
         arrays = cast(
