@@ -16,7 +16,7 @@ GradReq: TypeAlias = Literal["write", "add", "null"]
 GRAD_REQS: tuple[GradReq, ...] = get_args(GradReq)
 #: What a caller may give: one word for all arguments, a list in their order, or a dict (absent names: ``'null'``).
 GradReqs: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
-#: Arrays as a caller gives them: by name, or in the order of the names.
+#: Arrays from a caller: by name, or in the order of the names.
 Arrays: TypeAlias = "Mapping[str, NDArray | None] | Sequence[NDArray | None] | None"
 
 

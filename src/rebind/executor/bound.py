@@ -76,6 +76,11 @@ class Slot:
         """Free the memory of an old gradient that backward is to replace.
 
         Return the gradient that the new one is to be added to, for ``grad_req='add'``.
+
+        >>> import rebind as mx
+        >>> grad = mx.nd.array([7])
+        >>> Slot(mx.nd.ones((1,)), "add", grad=grad).prepare_gradient() is grad.tensor
+        True
         """
         assert self.grad is not None
         if self.request == "add":
@@ -187,7 +192,13 @@ class BoundArrays:
         return Facts.of(infer_shapes(self.graph, shapes, types), types, storage)
 
     def types(self) -> dict[str, torch.dtype]:
-        """Return the types of the arrays that are there."""
+        """Return the types of the arrays that are there.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((2,), dtype="float16")}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).types()
+        {'x': torch.float16}
+        """
         return {name: value.storage.dtype for name, value in self.present.items()}
 
     def tensors(self) -> list[Tensor]:
@@ -290,7 +301,15 @@ class BoundArrays:
         aux_params: Mapping[str, NDArray] | None,
         allow_extra_params: bool,
     ) -> None:
-        """As `Executor.copy_params_from`."""
+        """As `Executor.copy_params_from`.
+
+        >>> import rebind as mx
+        >>> args = {"w": mx.nd.zeros((2,))}
+        >>> arrays = BoundArrays(mx.sym.var("w").graph, mx.cpu(), args, {}, {"w": "null"}, {})
+        >>> arrays.copy_params_from({"w": mx.nd.ones((2,))}, None, allow_extra_params=False)
+        >>> args["w"].asnumpy().tolist()
+        [1.0, 1.0]
+        """
         args = {name: slot.array for name, slot in self.slots.items() if slot.array is not None}
         aux = {name: state for name, state in self.aux.items() if state is not None}
         # Collected and checked before the first is copied.

@@ -75,7 +75,15 @@ class OutputHandles:
         return arrays
 
     def release(self) -> None:
-        """Drop the handles; those that nothing else refers to free their memory."""
+        """Drop the handles; those that nothing else refers to free their memory.
+
+        >>> import rebind as mx
+        >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
+        >>> held = handles.arrays[0]
+        >>> handles.release()
+        >>> handles.arrays[0] is held  # a handle that somebody holds is the same array afterwards
+        True
+        """
         if self._handles:
             # Weak references: a handle that a caller holds must be the same array after the next forward.
             self._released = tuple(weakref.ref(handle) for handle in self._handles)

@@ -35,7 +35,7 @@ Rates_contra = TypeVar("Rates_contra", contravariant=True)
 
 
 class UpdatePart(Protocol[States, Rates_contra]):
-    """The update part: an optimizer's rule on tensors, as `Optimizer.update_part` gives it."""
+    """The update part: an optimizer's rule on tensors, as `Optimizer.update_part` returns it."""
 
     def __call__(
         self, weights: Sequence[Tensor], grads: Sequence[Tensor], states: States, rates: Rates_contra, /
@@ -45,7 +45,7 @@ class UpdatePart(Protocol[States, Rates_contra]):
 
 
 class Outputs(NamedTuple):
-    """What a forward pass gives."""
+    """The results of a forward pass."""
 
     outputs: tuple[Tensor, ...]
     new_aux: tuple[Tensor | None, ...]  # None: unchanged
@@ -60,7 +60,7 @@ class Gradients(NamedTuple):
 
 
 class StepResult(NamedTuple, Generic[States]):
-    """What a whole step gives."""
+    """The results of a whole step."""
 
     outputs: tuple[Tensor, ...]
     gradients: tuple[Tensor | None, ...]
@@ -210,7 +210,7 @@ def make_step(graph: Graph, target: Target, wanted: Sequence[int] = (), facts: F
 
 
 def compiled(function: Callable[P, R], backend: str = "inductor", **options: object) -> Callable[P, R]:
-    """Return a step, or a part of one, compiled whole; its graph must be lowered for a target with ``traced=True``.
+    """Return a step, or one of its methods, compiled whole; its graph must be lowered with ``traced=True``.
 
     Parameters
     ----------

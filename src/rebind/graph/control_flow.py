@@ -24,12 +24,22 @@ __all__ = ["control_flow_operator", "is_control_flow", "is_stateful", "needs_ran
 
 
 def is_control_flow(op: Operator) -> bool:
-    """Return whether an operator runs bodies of a graph."""
+    """Return whether an operator runs bodies of a graph.
+
+    >>> from rebind.ops import find
+    >>> is_control_flow(find("_foreach")), is_control_flow(find("exp"))
+    (True, False)
+    """
     return op.name in RUNNERS
 
 
 def is_stateful(graph: Graph) -> bool:
-    """Return whether an operator in the graph, or in a body, keeps something from one run to the next."""
+    """Return whether an operator in the graph, or in a body, remembers something from one run to the next.
+
+    >>> import rebind as mx
+    >>> is_stateful(mx.sym.Dropout(mx.sym.var("x")).graph)  # what it draws is not remembered
+    False
+    """
     return any(
         op.kernels.make is not None or any(map(is_stateful, op.subgraphs))
         for node in graph.nodes
@@ -38,7 +48,13 @@ def is_stateful(graph: Graph) -> bool:
 
 
 def needs_randomness(graph: Graph) -> bool:
-    """Return whether an operator in the graph, or in a body, draws random numbers."""
+    """Return whether an operator in the graph, or in a body, draws random numbers.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> needs_randomness(mx.sym.Dropout(x).graph), needs_randomness(mx.sym.exp(x).graph)
+    (True, False)
+    """
     return any(
         "generator" in node.operator.signature.modes for node in graph.nodes if node.operator is not None
     )
@@ -47,15 +63,23 @@ def needs_randomness(graph: Graph) -> bool:
 class Body(NamedTuple):
     """One of the graphs, and how it is connected.
 
-    `sources` tells for each of its variables the number of the input that it stands for and whether it sees one slice
-    of it; `outputs`, for each of its outputs, the number of the output that it gives, whether stacked with those of
-    other steps, and the input that it takes the index of in the next step.
+    Attributes
+    ----------
+    graph
+        The body.
+    sources
+        For each of its variables: the number of the node's input that it reads, and whether it reads one slice of it.
+    outputs
+        For each of its outputs: the number of the node's output that it is, whether it is stacked with those of other
+        steps, and the input whose value it is in the next step, if any.
+    steps
+        How many steps are stacked; None: as many as the first input has slices.
     """
 
     graph: Graph
     sources: tuple[tuple[int, bool], ...]
     outputs: tuple[tuple[int, bool, int | None], ...]
-    steps: int | None  # how many steps are stacked; None: as many as the first input has slices
+    steps: int | None
 
 
 def _bodies(name: str, p: Params, graphs: Sequence[Graph]) -> list[Body]:
@@ -107,6 +131,18 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
     ------
     FormatError
         When parameters, bodies and inputs do not fit each other.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> x, y, pred = mx.sym.var("x"), mx.sym.var("y"), mx.sym.var("pred")
+    >>> cond = find("_cond")
+    >>> where = {"cond_input_locs": (0,), "then_input_locs": (1,), "else_input_locs": (1,)}
+    >>> p = cond.parse({"num_args": 5, "num_outputs": 1, **where})
+    >>> op = control_flow_operator(cond, p, [pred.graph, mx.sym.exp(x).graph, (y * 2).graph], inputs=2)
+    >>> op.signature.input_names, len(op.subgraphs)
+    (('arg0', 'arg1'), 3)
     """
     wanted = {"_foreach": 1, "_while_loop": 2, "_cond": 3}[template.name]
     try:
@@ -120,7 +156,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
                 )
             if body.outputs and len(body.outputs) != len(body.graph.outputs):
                 raise ValueError(
-                    f"a subgraph gives {len(body.graph.outputs)} arrays; {len(body.outputs)} are used"
+                    f"a subgraph returns {len(body.graph.outputs)} arrays; {len(body.outputs)} are used"
                 )
         if {index for body in bodies for index, _ in body.sources} != set(range(inputs)):
             raise ValueError(f"its parameters do not name each of its {inputs} inputs")
@@ -162,7 +198,10 @@ class _Flow:
         """Return the types of inputs and outputs."""
         known = [types.get(name) for name in self.names]
         found: list[torch.dtype | None] = [None] * self.outputs
-        for body in (*self.bodies, *self.bodies):  # what the last body tells may help the first
+        for body in (
+            *self.bodies,
+            *self.bodies,
+        ):  # twice: what the last body finds may settle a type in the first
             inferred = self._types(body, known)
             for variable, (index, _) in zip(body.graph.variables, body.sources, strict=True):
                 known[index] = known[index] or inferred.of(Entry(variable))
@@ -183,6 +222,8 @@ class _Flow:
     def fill_shapes(self, shapes: Shapes, p: Params) -> Shapes:
         """Return the shapes of inputs, as far as they follow."""
         known = [shapes.get(name) for name in self.names]
+        # To a fixed point: a state's shape comes from its first value, or from what a step makes of it. It is reached,
+        # since sizes only become known and never change.
         while True:
             before = list(known)
             for body in self.bodies:
@@ -203,7 +244,7 @@ class _Flow:
             return merge(first, second)
         except ValueError:
             raise ShapeError(
-                f"input {index} has shape {first}, but what takes its place in the next step has shape {second}"
+                f"input {index} has shape {first}, but its value in the next step has shape {second}"
             ) from None
 
     def _shapes(

@@ -64,7 +64,14 @@ class Target:
         return cls(bool(training), device.torch, devices, backend, traced)
 
     def device_of(self, node: Node) -> torch.device:
-        """Return the device that a node runs on: that of its context group, if it has one."""
+        """Return the device that a node runs on: that of its context group, if it has one.
+
+        >>> import rebind as mx
+        >>> with mx.AttrScope(ctx_group="second"):
+        ...     x = mx.sym.var("x")
+        >>> Target(groups=(("second", torch.device("cuda:1")),)).device_of(x.graph.nodes[0])
+        device(type='cuda', index=1)
+        """
         group = node.attributes.get("__ctx_group__", "")
         return dict(self.groups).get(group, self.device) if self.groups else self.device
 
@@ -95,7 +102,7 @@ class Facts:
     storage
         The storage type, where it is not ``'default'``.
     layouts
-        The order of axes in memory (``'NHWC'``), where a pass chose another one than the symbol says.
+        The order of axes in memory (``'NHWC'``), where a pass chose another one than the symbol's.
     devices
         Where an entry is computed, for a target that spans several devices.
     origins
@@ -125,7 +132,14 @@ class Facts:
         types: Inferred[torch.dtype] | None = None,
         storage: Mapping[Entry, str] | None = None,
     ) -> Facts:
-        """Return the facts that inference found."""
+        """Return the facts that inference found.
+
+        >>> import rebind as mx
+        >>> from rebind.graph import infer_types
+        >>> graph = mx.sym.Cast(mx.sym.var("x"), dtype="int32").graph
+        >>> Facts.of(None, infer_types(graph, {"x": "float32"}))[graph.outputs[0]].dtype
+        torch.int32
+        """
         return cls(
             {} if shapes is None else shapes.entries,
             {} if types is None else types.entries,
@@ -142,10 +156,21 @@ class Facts:
         )
 
     def after(self, replaced: Mapping[Entry, Entry]) -> Facts:
-        """Return the facts for a rewritten graph: what was known of an entry holds for what took its place.
+        """Return the facts for a rewritten graph: what was known of an entry holds for what replaced it.
 
         `replaced` maps entries of the old graph to those of the new one, as `rewrite_with_map` returns it. A pass that
         changes a value (its layout, its type) corrects the facts of that entry afterwards.
+
+        >>> import rebind as mx
+        >>> from rebind.graph import rewrite_with_map
+        >>> x = mx.sym.var("x")
+        >>> graph, value = mx.sym.exp(x, name="e").graph, x.graph.outputs[0]
+        >>> facts = Facts(shapes={graph.outputs[0]: (2,)})
+        >>> new, replaced = rewrite_with_map(
+        ...     graph, lambda node, inputs: None if node.is_variable else [value]
+        ... )
+        >>> facts.after(replaced)[value].shape
+        (2,)
         """
 
         def carried(known: Mapping[Entry, T]) -> Mapping[Entry, T]:

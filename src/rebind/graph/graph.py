@@ -2,7 +2,7 @@
 
 A `Graph` is a tuple of entries; an `Entry` is one output of a node; a node is a `Variable` or the `Application` of an
 operator to entries. What is cached by a node or a graph (plans, shapes) stays right, since neither changes. One thing
-may: a node's `attributes`, strings that say something about it (``__lr_mult__``), since MXNet's programs set them on
+may: a node's `attributes`, strings such as ``__lr_mult__``, since MXNet's programs set them on
 existing symbols (``internals[i]._set_attr(...)``).
 """
 
@@ -35,7 +35,7 @@ class Variable:
     name
         The name by which it is given.
     attributes
-        Strings that say something of it, such as ``__shape__`` and ``__lr_mult__``.
+        Strings such as ``__shape__`` and ``__lr_mult__``.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Application:
     >>> square = Application(find("square"), "square0", (Entry(Variable("x")),))
     >>> square.input_names, square.output_names
     (('data',), ('square0_output',))
-    >>> replace(square, name="y").output_names  # a node does not change; another takes its place
+    >>> replace(square, name="y").output_names  # nodes do not change: this is another
     ('y_output',)
     """
 
@@ -134,18 +134,30 @@ class Application:
         return self.operator.record.visible_outputs(self.params)
 
     def with_inputs(self, inputs: Sequence[Entry]) -> Application:
-        """Return the same node with other inputs."""
+        """Return the same node with other inputs.
+
+        >>> import rebind as mx
+        >>> node = mx.sym.exp(mx.sym.var("x"), name="e").graph.outputs[0].node
+        >>> node.with_inputs([Entry(Variable("y"))]).inputs[0].name, node.inputs[0].name
+        ('y', 'x')
+        """
         return replace(self, inputs=tuple(inputs))
 
     def locate(self, error: MXNetError, inputs: Sequence[str] = ()) -> MXNetError:
-        """Add to an error that it comes from this node, and return it; `inputs` are texts for its end."""
+        """Add to an error that it comes from this node, and return it; `inputs` are texts for its end.
+
+        >>> import rebind as mx
+        >>> node = mx.sym.exp(mx.sym.var("x"), name="e").graph.outputs[0].node
+        >>> print(node.locate(MXNetError("it failed"), ["data ('x') (2,)"]))
+        exp 'e': it failed. Inputs: data ('x') (2,)
+        """
         return error.locate(self.operator.name, called_as=self.called_as, node=self.name, inputs=inputs)
 
     def __repr__(self) -> str:
         return f"<{self.operator.name} {self.name!r}>"
 
 
-#: Either kind; `node.operator is None` and `node.is_variable` tell them apart.
+#: Either kind; `node.operator is None` and `node.is_variable` are true of variables.
 Node: TypeAlias = "Variable | Application"
 
 
@@ -169,7 +181,12 @@ class Graph:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes, each after its inputs, in the order of a depth-first walk: MXNet's order of arguments."""
+        """All nodes, each after its inputs, in the order of a depth-first walk: MXNet's order of arguments.
+
+        >>> import rebind as mx
+        >>> mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc").graph.nodes
+        (<variable 'x'>, <variable 'fc_weight'>, <variable 'fc_bias'>, <FullyConnected 'fc'>)
+        """
         return tuple(
             depth_first(
                 (entry.node for entry in self.outputs), lambda node: [entry.node for entry in node.inputs]
@@ -202,7 +219,12 @@ class Graph:
 
     @cached_property
     def auxiliary(self) -> tuple[Node, ...]:
-        """Variables that hold auxiliary states."""
+        """Variables that hold auxiliary states.
+
+        >>> import rebind as mx
+        >>> mx.sym.BatchNorm(mx.sym.var("x"), name="bn").graph.auxiliary
+        (<variable 'bn_moving_mean'>, <variable 'bn_moving_var'>)
+        """
         return tuple(node for node in self.variables if id(node) in self._auxiliary_ids)
 
     @cached_property
@@ -212,14 +234,23 @@ class Graph:
 
     @property
     def internals(self) -> Graph:
-        """The graph whose outputs are all visible outputs of all nodes."""
+        """The graph whose outputs are all visible outputs of all nodes.
+
+        >>> import rebind as mx
+        >>> mx.sym.exp(mx.sym.var("x"), name="e").graph.internals.output_names
+        ('x', 'e_output')
+        """
         return Graph(Entry(node, i) for node in self.nodes for i in range(node.visible_outputs))
 
 
 def depth_first(starts: Iterable[T], sources: Callable[[T], Sequence[T]]) -> list[T]:
     """Return the nodes that can be reached from `starts`, each once and after its `sources`.
 
-    It keeps its own stack: a chain of any length is fine.
+    It has a stack of its own, where recursion would fail for a chain of a thousand nodes.
+
+    >>> sources = {"sum": ["a", "product"], "product": ["a", "b"], "a": [], "b": []}
+    >>> depth_first(["sum"], sources.__getitem__)
+    ['a', 'b', 'product', 'sum']
     """
     order: list[T] = []
     seen: set[int] = set()
@@ -243,6 +274,10 @@ def input_variable(op: Operator, node_name: str, input_name: str, given: Mapping
 
     As in MXNet it carries the attributes of the operator's node, parameters too, and the operator's own choice of an
     initializer.
+
+    >>> from rebind.ops import find
+    >>> input_variable(find("BatchNorm"), "bn", "moving_var", {}).node.attributes
+    {'__init__': '["one", {}]'}
     """
     attributes = dict(given)
     if input_name in op.record.inits:
@@ -253,9 +288,15 @@ def input_variable(op: Operator, node_name: str, input_name: str, given: Mapping
 def rewrite(graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]) -> Graph:
     """Return a graph in which `replace` was asked for every node.
 
-    `replace` gets a node and its inputs in the new graph, and returns the entries that take the place of its
-    outputs, or None to keep the node. Nodes that nothing changes are shared with the old graph, and a graph in which
+    `replace` gets a node and its inputs in the new graph, and returns the entries that replace its outputs,
+    or None to leave the node as it is. Nodes that nothing changes are shared with the old graph, and a graph in which
     nothing changes is returned as it is.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.exp(mx.sym.exp(mx.sym.var("x")), name="e")
+    >>> without = rewrite(net.graph, lambda node, inputs: None if node.is_variable else inputs)
+    >>> without.output_names
+    ('x',)
     """
     return rewrite_with_map(graph, replace)[0]
 
@@ -263,7 +304,14 @@ def rewrite(graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[
 def rewrite_with_map(
     graph: Graph, replace: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
 ) -> tuple[Graph, dict[Entry, Entry]]:
-    """As `rewrite`; and return, for each entry of the old graph that changed, the new one: for `Facts.after`."""
+    """As `rewrite`; and return, for each entry of the old graph that changed, the new one: for `Facts.after`.
+
+    >>> import rebind as mx
+    >>> graph = mx.sym.exp(mx.sym.var("x"), name="e").graph
+    >>> new, changed = rewrite_with_map(graph, lambda node, inputs: inputs if inputs else None)
+    >>> [(old.name, entry.name) for old, entry in changed.items()]
+    [('e_output', 'x')]
+    """
     new: dict[Entry, Entry] = {}
     for node in graph.nodes:
         inputs = tuple(new.get(entry, entry) for entry in node.inputs)
@@ -284,6 +332,12 @@ def check(graph: Graph) -> Graph:
 
     Well-formed: each node has the inputs that its operator takes, each entry refers to an output that exists, and
     auxiliary states are variables that feed nothing else than auxiliary inputs.
+
+    >>> from rebind.ops import find
+    >>> check(Graph([Entry(Application(find("exp"), "e"))]))
+    Traceback (most recent call last):
+        ...
+    rebind.errors.MXNetError: graph: exp 'e' must have the inputs data; got 0
     """
     auxiliary = {id(node) for node in graph.auxiliary}
     for node in graph.nodes:

@@ -2,7 +2,7 @@
 
 A fixed point: forward by running each operator on torch's ``meta`` device, backward by the rules that operators
 declare, until nothing new is learnt. A size may be unknown (0) and may come from a consumer as well as from a
-producer. A half-known shape passes forward by two runs with different sizes in its unknown places: where the answers
+producer. A half-known shape passes forward by two runs with different sizes for what is unknown: where the answers
 differ, the answer is unknown too.
 """
 
@@ -29,7 +29,8 @@ __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
 T = TypeVar("T")
 
-# They stand for an unknown size, and are divisible by all small numbers, so that splits go through.
+# Used for an unknown size: divisible by all small numbers, so that splits go through, and two of them, so that what
+# depends on the unknown size shows.
 _FILLERS = (5040, 10080)
 
 
@@ -43,7 +44,13 @@ class Inferred(Generic[T]):
     entries: Mapping[Entry, T]
 
     def of(self, entry: Entry) -> T | None:
-        """Return what is known of one entry."""
+        """Return what is known of one entry.
+
+        >>> import rebind as mx
+        >>> graph = mx.sym.exp(mx.sym.var("x")).graph
+        >>> infer_shapes(graph, {"x": (2,)}).of(graph.outputs[0])
+        (2,)
+        """
         return self.entries.get(entry)
 
 
@@ -67,6 +74,13 @@ def infer_types(
     ------
     DTypeError
         When two inputs that must agree do not; it names the node and both.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
+    >>> infer_types(net.graph, {"x": "float16"}).arguments
+    (torch.float16, torch.float16, torch.float16)
     """
     known: dict[Entry, torch.dtype] = {}
     for node in graph.variables:
@@ -118,13 +132,13 @@ def _sweeps(nodes: list[Application]) -> Iterator[list[Application]]:
 def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
     op, p = node.operator, node.params
     slots = op.inference.type_slots(p)
-    places: list[tuple[str, Entry]] = [*zip(node.input_names, node.inputs, strict=True)]
+    named: list[tuple[str, Entry]] = [*zip(node.input_names, node.inputs, strict=True)]
     outputs = op.record.output_names(p)
-    places += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
+    named += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
     bound: dict[str, tuple[str, torch.dtype]] = {}
     resolved: list[tuple[str, Entry, TypeSlot]] = []
     count = len(node.inputs)
-    for i, (name, key) in enumerate(places):
+    for i, (name, key) in enumerate(named):
         slot = slots.get(name, slots.get("*" if i < count else "output", "T"))
         resolved.append((name, key, slot))
         if isinstance(slot, str) and slot != "any" and key in known:
@@ -160,8 +174,8 @@ def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
                 f"{dtypes.name(known[key])} is asked for",
                 argument=name,
             )
-    filled = op.inference.filled_types({name: known.get(key) for name, key in places[:count]}, p)
-    for name, key in places:
+    filled = op.inference.filled_types({name: known.get(key) for name, key in named[:count]}, p)
+    for name, key in named:
         dtype_here = filled.get(name)
         if dtype_here is not None and key not in known:
             known[key] = dtype_here
@@ -193,6 +207,14 @@ def infer_shapes(
     ------
     ShapeError
         When shapes contradict each other; it names the node, its operator, the input and both shapes.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
+    >>> found = infer_shapes(net.graph, {"x": (8, 3)})
+    >>> found.arguments, found.outputs
+    (((8, 3), (2, 3), (2,)), ((8, 2),))
     """
     known: dict[Entry, Shape] = {}
     for node in graph.variables:
@@ -213,7 +235,7 @@ def infer_shapes(
 
 
 def _declared_shape(node: Node) -> Shape | None:
-    """Return the shape in ``var(shape=)``, None when it says nothing; -1 is unknown, as 0 is."""
+    """Return the shape in ``var(shape=)``, None when it is empty; -1 is unknown, as 0 is."""
     text = node.attributes["__shape__"]
     try:
         declared = ast.literal_eval(text)
@@ -306,7 +328,7 @@ class _ShapeInference:
                 answers.append(meta_shapes(op, p, filled, dtypes_))
             except Exception as error:
                 if not known_all:
-                    return  # the sizes that stand for unknown ones need not go through
+                    return  # the sizes tried for unknown ones need not fit
                 found = self._misfit(node, inputs, error)
                 if found is error:
                     raise
@@ -347,7 +369,13 @@ _CACHE: dict[Hashable, list[Shape | None]] = {}
 def meta_shapes(
     op: Operator, p: Params, shapes: Sequence[Shape], types: Sequence[torch.dtype | None]
 ) -> list[Shape | None]:
-    """Return the shapes of the outputs of `op`, by running it on tensors without content."""
+    """Return the shapes of the outputs of `op`, by running it on tensors without content.
+
+    >>> from rebind.ops import find
+    >>> op = find("dot")
+    >>> meta_shapes(op, op.parse({}), [(2, 3), (3, 4)], [None, None])
+    [(2, 4)]
+    """
     try:
         key = None if not op.shared else (op.name, tuple(p.items()), tuple(shapes), tuple(types))
         found = _CACHE.get(key)
@@ -365,7 +393,13 @@ def meta_shapes(
 
 
 def run_on_meta(op: Operator, p: Params, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
-    """Run `op` on tensors without content; absent optional inputs are filled in as None."""
+    """Run `op` on tensors without content; absent optional inputs are filled in as None.
+
+    >>> from rebind.ops import find
+    >>> op = find("exp")
+    >>> run_on_meta(op, op.parse({}), [torch.empty((2, 3), device="meta")])
+    [tensor(..., device='meta', size=(2, 3))]
+    """
     signature = op.signature
     modes = signature.mode_keywords(training=True, generator=None, device=_META)
     with torch.no_grad():

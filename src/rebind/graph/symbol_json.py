@@ -1,6 +1,6 @@
 """Symbols as JSON: what MXNet 1.9.1 writes, letter for letter, and what its older versions wrote.
 
-Older files keep a node's parameters under ``param`` and its attributes under ``attr`` (0.8 and before), or both under
+Older files have a node's parameters under ``param`` and its attributes under ``attr`` (0.8 and before), or both under
 ``attr`` (up to 1.0); they leave out auxiliary states, and write hidden keys without underscores.
 """
 
@@ -17,7 +17,7 @@ from .graph import Application, Entry, Graph, Node, Variable, check, input_varia
 
 __all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
 
-# Attributes that users write plainly and MXNet keeps with underscores.
+# Attributes that users write plainly and MXNet stores with underscores.
 HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
 
 V = TypeVar("V")
@@ -25,7 +25,7 @@ V = TypeVar("V")
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
-class _Row(TypedDict, total=False):
+class _NodeRecord(TypedDict, total=False):
     """A node in a file; the name and the operator are checked, the rest is not."""
 
     op: str
@@ -43,12 +43,20 @@ _INLINE_LENGTH = 10  # longer lists are written one element a line
 
 
 def hide(key: str) -> str:
-    """Return ``__key__`` for a hidden key, anything else as it is."""
+    """Return ``__key__`` for a hidden key, anything else as it is.
+
+    >>> hide("lr_mult"), hide("num_hidden")
+    ('__lr_mult__', 'num_hidden')
+    """
     return f"__{key}__" if key in HIDDEN_KEYS else key
 
 
 def is_attribute(key: str) -> bool:
-    """Whether `key` can stand at an operator's node without being a parameter: ``__key__``, or a hidden key."""
+    """Whether `key` may be an attribute of an operator's node without being a parameter: ``__key__``, or a hidden key.
+
+    >>> is_attribute("lr_mult"), is_attribute("__shape__"), is_attribute("num_hidden")
+    (True, True, False)
+    """
     return key in HIDDEN_KEYS or (key.startswith("__") and key.endswith("__"))
 
 
@@ -65,7 +73,12 @@ def split_attributes(op: Operator, attributes: Mapping[str, V]) -> tuple[dict[st
 
 
 def dumps(graph: Graph) -> str:
-    """Return the JSON text of a graph."""
+    """Return the JSON text of a graph.
+
+    >>> import rebind as mx
+    >>> json.loads(dumps(mx.sym.var("x", shape=(2,)).graph))["nodes"]
+    [{'op': 'null', 'name': 'x', 'attrs': {'__shape__': '(2,)'}, 'inputs': []}]
+    """
     return _graph(graph, 0, [_field("attrs", f'{{"mxnet_version": ["int", {_FORMAT_VERSION}]}}')])
 
 
@@ -77,18 +90,19 @@ def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
     def reference(entry: Entry) -> list[int]:
         return [number[id(entry.node)], entry.index, int(id(entry.node) in auxiliary)]
 
-    rows, row = [0], 0
+    # Where each node's outputs begin when those of all nodes are counted.
+    first_outputs, count = [0], 0
     for node in nodes:
-        row += 1 if node.operator is None else node.operator.record.recorded_outputs(node.params)
-        rows.append(row)
-    parts = [
+        count += 1 if node.operator is None else node.operator.record.recorded_outputs(node.params)
+        first_outputs.append(count)
+    fields = [
         _field("nodes", _lines((_node(node, reference, indent + 4) for node in nodes), indent + 2)),
         _field("arg_nodes", _list([i for i, node in enumerate(nodes) if node.is_variable], indent + 2)),
-        _field("node_row_ptr", _list(rows, indent + 2)),
+        _field("node_row_ptr", _list(first_outputs, indent + 2)),
         _field("heads", _list([reference(entry) for entry in graph.outputs], indent + 2)),
         *further,
     ]
-    return _block("{", parts, "}", indent)
+    return _block("{", fields, "}", indent)
 
 
 def _node(node: Node, reference: Callable[[Entry], list[int]], indent: int) -> str:
@@ -139,6 +153,11 @@ def loads(text: str, source: str = "<json>") -> Graph:
     ------
     FormatError
         When the text is no symbol; it names `source`, the node, and what was expected.
+
+    Examples
+    --------
+    >>> loads('{"nodes": [{"op": "null", "name": "x", "inputs": []}], "heads": [[0, 0, 0]]}').output_names
+    ('x',)
     """
     try:
         content = json.loads(text)
@@ -156,8 +175,8 @@ def _read_graph(content: Json, source: str, version: int) -> Graph:
             f"{source}: a symbol must be a JSON object with a list 'nodes'; got {str(content)[:60]!r}"
         )
     entries: list[list[Entry]] = []
-    for i, row in enumerate(nodes):
-        entries.append(_read_node(row, i, entries, source, version))
+    for i, record in enumerate(nodes):
+        entries.append(_read_node(record, i, entries, source, version))
     heads = content.get("heads")
     if not isinstance(heads, list) or not heads:
         raise FormatError(f"{source}: a symbol must have a list 'heads' of outputs; got {heads!r}")
@@ -206,31 +225,35 @@ def _read_node(
         raise FormatError(
             f"{source}: node {i} must be an object with the strings 'op' and 'name'; got {item!r}"
         )
-    row = cast("_Row", item)
-    who = f"{source}: node {i} ({row['op']} {row['name']!r})"
+    record = cast("_NodeRecord", item)
+    who = f"{source}: node {i} ({record['op']} {record['name']!r})"
     texts: dict[str, str] = {}
     # By age; a file has one or two of them.
-    for key, part in (("param", row.get("param")), ("attr", row.get("attr")), ("attrs", row.get("attrs"))):
-        part = part or {}
-        if not isinstance(part, dict):
-            raise FormatError(f"{who}: {key!r} must be an object; got {part!r}")
+    for key, held in (
+        ("param", record.get("param")),
+        ("attr", record.get("attr")),
+        ("attrs", record.get("attrs")),
+    ):
+        held = held or {}
+        if not isinstance(held, dict):
+            raise FormatError(f"{who}: {key!r} must be an object; got {held!r}")
         texts.update(
             {
                 str(name): value if isinstance(value, str) else json.dumps(value)
-                for name, value in part.items()
+                for name, value in held.items()
             }
         )
-    inputs = row.get("inputs") or []
+    inputs = record.get("inputs") or []
     if not isinstance(inputs, list):
         raise FormatError(f"{who}: 'inputs' must be a list; got {inputs!r}")
     sources = [_resolve(reference, entries, f"{who}: input {k}") for k, reference in enumerate(inputs)]
-    if row["op"] == "null":
+    if record["op"] == "null":
         if sources:
             raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
-        return [Entry(Variable(row["name"], {hide(key): value for key, value in texts.items()}))]
-    op = OPERATORS.get(row["op"])
+        return [Entry(Variable(record["name"], {hide(key): value for key, value in texts.items()}))]
+    op = OPERATORS.get(record["op"])
     if op is None:
-        raise FormatError(f"{who}: no operator {row['op']!r}{near_names(row['op'], OPERATORS)}")
+        raise FormatError(f"{who}: no operator {record['op']!r}{near_names(record['op'], OPERATORS)}")
     try:
         op = op.resolved({key: value for key, value in texts.items() if not is_attribute(key)})
     except MXNetError as error:
@@ -239,35 +262,35 @@ def _read_node(
         del texts["axis"]  # it meant all elements then
     # Files of 0.8 and before, which have "param", leave auxiliary states out.
     if is_control_flow(op):
-        return _apply_control_flow(op, row, texts, sources, who, version)
-    return _apply(op, row, texts, sources, who, version)
+        return _apply_control_flow(op, record, texts, sources, who, version)
+    return _apply(op, record, texts, sources, who, version)
 
 
 def _apply_control_flow(
     op: Operator,
-    row: _Row,
+    record: _NodeRecord,
     texts: Mapping[str, str],
     sources: list[Entry],
     who: str,
     version: int,
 ) -> list[Entry]:
-    parts = row.get("subgraphs")
-    if not isinstance(parts, list):
-        raise FormatError(f"{who}: must have a list 'subgraphs'; got {parts!r}")
-    graphs = [_read_graph(part, f"{who}: subgraph {i}", version) for i, part in enumerate(parts)]
+    subgraphs = record.get("subgraphs")
+    if not isinstance(subgraphs, list):
+        raise FormatError(f"{who}: must have a list 'subgraphs'; got {subgraphs!r}")
+    graphs = [_read_graph(each, f"{who}: subgraph {i}", version) for i, each in enumerate(subgraphs)]
     given, others = split_attributes(op, texts)
     try:
         p = op.parse(given)
         made = control_flow_operator(op, p, graphs, len(sources))
     except MXNetError as error:
         raise FormatError(f"{who}: {error.message}") from None
-    node = Application(made, row["name"], tuple(sources), p, given, others, row["op"])
+    node = Application(made, record["name"], tuple(sources), p, given, others, record["op"])
     return [Entry(node, k) for k in range(len(node.output_names))]
 
 
 def _apply(
     op: Operator,
-    row: _Row,
+    record: _NodeRecord,
     texts: Mapping[str, str],
     sources: list[Entry],
     who: str,
@@ -286,7 +309,7 @@ def _apply(
         raise FormatError(f"{who}: {error.message}") from None
     names = op.signature.inputs_for(p, len(sources))
     for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
-        sources = [*sources, input_variable(op, row["name"], missing, texts if "param" in row else {})]
+        sources = [*sources, input_variable(op, record["name"], missing, texts if "param" in record else {})]
     if len(sources) != len(names):
         raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
     for key, value in for_inputs.items():
@@ -299,7 +322,7 @@ def _apply(
             if input_name in op.record.inits and entry.node.is_variable:
                 entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
     attributes = {key: value for key, value in others.items() if key not in for_inputs}
-    node = Application(op, row["name"], tuple(sources), p, given, attributes, row["op"])
+    node = Application(op, record["name"], tuple(sources), p, given, attributes, record["op"])
     return [Entry(node, k) for k in range(len(node.output_names))]
 
 

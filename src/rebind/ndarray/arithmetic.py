@@ -36,7 +36,7 @@ def _found(names: BinaryNames) -> BinaryOperators:
 
 
 #: The operators by the name in Python's method, such as ``add``.
-BINARY = {name: _found(row.arrays) for name, row in PYTHON_OPERATORS.items()}
+BINARY = {name: _found(names.arrays) for name, names in PYTHON_OPERATORS.items()}
 _NO_PARAMS = Params()
 
 
@@ -64,7 +64,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
-class Arithmetic(ArrayBase, BinaryMethods["Operand", "NDArray"], combine=combine, rows=BINARY):
+class Arithmetic(ArrayBase, BinaryMethods["Operand", "NDArray"], combine=combine, operators=BINARY):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()

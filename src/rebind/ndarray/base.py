@@ -1,4 +1,4 @@
-"""What every array is made of: a storage, a device, and its part in recorded computations."""
+"""What every array is made of: a storage, a device, and its history in recorded computations."""
 
 from __future__ import annotations
 

@@ -97,7 +97,11 @@ class Storage(ABC):
     @classmethod
     @abstractmethod
     def from_dense(cls, tensor: Tensor) -> Self:
-        """Return a storage with the values of a dense tensor; it may share its memory."""
+        """Return a storage with the values of a dense tensor; it may share its memory.
+
+        >>> DenseStorage.from_dense(torch.ones(2)).tensors
+        {'data': tensor([1., 1.])}
+        """
 
     @abstractmethod
     def to_dense(self) -> Tensor:

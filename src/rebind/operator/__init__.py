@@ -1,8 +1,8 @@
 """Operators that users write in Python: `CustomOp`, `CustomOpProp`, `register`.
 
-A `CustomOpProp` says what an operator takes and returns; a `CustomOp`, which it creates, computes. Once registered it
-is ``mx.sym.Custom(..., op_type=name)`` in a symbol and ``mx.nd.Custom`` on arrays. It runs in the caller's own thread,
-where its turn comes: it cannot wait for anything that waits for it.
+A `CustomOpProp` declares what an operator takes and returns; a `CustomOp`, which it creates, computes. Once registered
+it is ``mx.sym.Custom(..., op_type=name)`` in a symbol and ``mx.nd.Custom`` on arrays. It runs in the caller's own
+thread, where its turn comes: it cannot wait for anything that waits for it.
 """
 
 from .custom_op import CustomOp, CustomOpProp

@@ -1,4 +1,4 @@
-"""What users derive from: `CustomOp` computes, `CustomOpProp` says what the operator takes and returns."""
+"""What users derive from: `CustomOp` computes, `CustomOpProp` declares what the operator takes and returns."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ class CustomOp:
             The inputs and the outputs.
         aux
             The auxiliary states, to be written in place.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> class Halve(CustomOp):
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         self.assign(out_data[0], req[0], in_data[0] / 2)
+        >>> out = mx.nd.zeros((1,))
+        >>> Halve().forward(False, ["write"], [mx.nd.array([3])], [out], [])
+        >>> out.item()
+        1.5
         """
 
     def backward(
@@ -60,10 +71,21 @@ class CustomOp:
             What `forward` had and made.
         in_grad
             The gradients to write; they hold zeros before.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> class Halve(CustomOp):
+        ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        ...         self.assign(in_grad[0], req[0], out_grad[0] / 2)
+        >>> grad = mx.nd.zeros((1,))
+        >>> Halve().backward(["write"], [mx.nd.ones((1,))], [], [], [grad], [])
+        >>> grad.item()
+        0.5
         """
 
     def assign(self, dst: NDArray, req: str, src: NDArray | np.ndarray | float) -> None:
-        """Write `src` into `dst` as `req` says.
+        """Write `src` into `dst` as `req` asks.
 
         >>> import rebind as mx
         >>> total = mx.nd.ones((2,))
@@ -84,7 +106,7 @@ class CustomOp:
 class CustomOpProp:
     """What a custom operator takes and makes; it creates the operator.
 
-    Parameters of ``Custom(..., op_type=name, key=value)`` come to the constructor as text, as they stand in a symbol's
+    Parameters of ``Custom(..., op_type=name, key=value)`` come to the constructor as text, as they are in a symbol's
     JSON.
 
     Parameters
@@ -120,11 +142,24 @@ class CustomOpProp:
         self.need_top_grad_ = need_top_grad
 
     def list_arguments(self) -> list[str]:
-        """Return the names of the inputs."""
+        """Return the names of the inputs.
+
+        >>> import rebind as mx
+        >>> class Weighted(mx.operator.CustomOpProp):
+        ...     def list_arguments(self):
+        ...         return ["data", "weight"]
+        >>> _ = mx.operator.register("weighted")(Weighted)
+        >>> mx.sym.Custom(mx.sym.var("x"), op_type="weighted", name="w").list_arguments()
+        ['x', 'w_weight']
+        """
         return ["data"]
 
     def list_outputs(self) -> list[str]:
-        """Return the names of the outputs."""
+        """Return the names of the outputs.
+
+        >>> CustomOpProp().list_outputs()
+        ['output']
+        """
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
@@ -135,16 +170,27 @@ class CustomOpProp:
         """Return the shapes of inputs, of outputs and (may be left out) of auxiliary states.
 
         `in_shape` holds a list of ints for each input, an empty one where nothing is known.
+
+        >>> CustomOpProp().infer_shape([[2, 3]])  # by default outputs have the shape of the first input
+        ([[2, 3]], [[2, 3]], [])
         """
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[DTypeLike | None]) -> Sequence[Sequence[DTypeLike | None]]:
-        """Return the types of inputs, of outputs and (may be left out) of auxiliary states."""
+        """Return the types of inputs, of outputs and (may be left out) of auxiliary states.
+
+        >>> CustomOpProp().infer_type(["float16"])  # by default all are of the type of the first input
+        (['float16'], ['float16'], [])
+        """
         first = in_type[0]
         return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype: list[str]) -> Sequence[Sequence[str]]:
-        """Return the kinds of storage; all are dense here."""
+        """Return the kinds of storage; all are dense here.
+
+        >>> CustomOpProp().infer_storage_type(["default"])
+        (['default'], ['default'], [])
+        """
         outputs, states = len(self.list_outputs()), len(self.list_auxiliary_states())
         return in_stype, ["default"] * outputs, ["default"] * states
 
@@ -162,7 +208,13 @@ class CustomOpProp:
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Return what `backward` reads. Accepted; it is given everything."""
+        """Return what `backward` reads. Accepted; it is given everything.
+
+        >>> CustomOpProp().declare_backward_dependency([0], [1], [2])
+        [0, 1, 2]
+        >>> CustomOpProp(need_top_grad=False).declare_backward_dependency([0], [1], [2])
+        [1, 2]
+        """
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
     def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:

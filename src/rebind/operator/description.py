@@ -1,4 +1,4 @@
-"""What a `CustomOpProp` says of its operator: names, shapes and types, checked."""
+"""What a `CustomOpProp` declares of its operator, checked: names, shapes and types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ MaybeTypes: TypeAlias = "list[torch.dtype | None]"
 
 
 def as_custom(error: MXNetError) -> MXNetError:
-    """Add to an error that it comes from the operator `Custom`, of which no more is known."""
+    """Add to an error that it comes from the operator `Custom`, of which no more is known.
+
+    >>> print(as_custom(MXNetError("it failed")))
+    Custom: it failed
+    """
     return error.locate("Custom")
 
 
@@ -85,7 +89,12 @@ class Description(NamedTuple):
 
     @classmethod
     def of(cls, name: str, prop: CustomOpProp) -> Description:
-        """Return the description of an operator, with the names that its `CustomOpProp` gives."""
+        """Return the description of an operator, with the names from its `CustomOpProp`.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> Description.of("copy", CustomOpProp()).outputs
+        ('output',)
+        """
         return cls(
             name,
             prop,
@@ -95,7 +104,18 @@ class Description(NamedTuple):
         )
 
     def fill_shapes(self, shapes: Shapes, p: Params) -> Shapes:
-        """Return the shapes of inputs and states, as far as the user's `infer_shape` finds them."""
+        """Return the shapes of inputs and states, as far as the user's `infer_shape` finds them.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> class Same(CustomOpProp):
+        ...     def list_arguments(self):
+        ...         return ["lhs", "rhs"]
+        ...
+        ...     def infer_shape(self, in_shape):
+        ...         return [in_shape[0], in_shape[0]], [in_shape[0]]
+        >>> Description.of("same", Same()).fill_shapes({"lhs": (2, 3), "rhs": None}, Params())
+        {'lhs': (2, 3), 'rhs': (2, 3)}
+        """
         given = [shapes.get(entry) for entry in self.arguments]
         known = all(given)
         if not any(given):
@@ -112,7 +132,15 @@ class Description(NamedTuple):
         }
 
     def infer_shapes(self, given: Sequence[Shape | None]) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        """Return the shapes of inputs, outputs and states."""
+        """Return the shapes of inputs, outputs and states.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> class Mean(CustomOpProp):
+        ...     def infer_shape(self, in_shape):
+        ...         return in_shape, [in_shape[0][:1]]
+        >>> Description.of("mean", Mean()).infer_shapes([(2, 3)])
+        ([(2, 3)], [(2,)], [])
+        """
         with user_code(self.name, "infer_shape"):
             found = [list(group) for group in self.prop.infer_shape([list(shape or ()) for shape in given])]
             found += [[]] * (3 - len(found))
@@ -124,7 +152,12 @@ class Description(NamedTuple):
         return inputs, outputs, states
 
     def fill_types(self, types: Types, p: Params) -> Types:
-        """Return the types of inputs, outputs and states, as far as the user's `infer_type` finds them."""
+        """Return the types of inputs, outputs and states, as far as the user's `infer_type` finds them.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> Description.of("copy", CustomOpProp()).fill_types({"data": torch.float16}, Params())
+        {'data': torch.float16, 'output': torch.float16}
+        """
         given = [types.get(entry) for entry in self.arguments]
         if not any(given):
             return {}
@@ -139,7 +172,12 @@ class Description(NamedTuple):
         )
 
     def infer_types(self, given: Sequence[torch.dtype | None]) -> tuple[MaybeTypes, MaybeTypes, MaybeTypes]:
-        """Return the types of inputs, outputs and states; None where unknown."""
+        """Return the types of inputs, outputs and states; None where unknown.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> Description.of("copy", CustomOpProp()).infer_types([torch.float16])
+        ([torch.float16], [torch.float16], [])
+        """
         with user_code(self.name, "infer_type"):
             known = [None if dtype is None else dtypes.numpy_type(dtype) for dtype in given]
             found = [list(group) for group in self.prop.infer_type(known)]
@@ -161,7 +199,12 @@ class Description(NamedTuple):
             )
 
     def infer_outputs(self, tensors: Sequence[Tensor]) -> list[tuple[Shape, torch.dtype | None]]:
-        """Return the shapes and types of the outputs for inputs (and states)."""
+        """Return the shapes and types of the outputs for inputs (and states).
+
+        >>> from rebind.operator import CustomOpProp
+        >>> Description.of("copy", CustomOpProp()).infer_outputs([torch.ones(2, 3)])
+        [((2, 3), torch.float32)]
+        """
         inputs = tensors[: len(self.arguments)]
         _, shapes, _ = self.infer_shapes([tuple(tensor.shape) for tensor in inputs])
         _, types, _ = self.infer_types([tensor.dtype for tensor in inputs])

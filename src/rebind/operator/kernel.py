@@ -104,7 +104,12 @@ class CustomKernel:
 
 
 def once(described: Description) -> Callable[..., Any]:
-    """Return the function that runs an operator once: nothing is remembered."""
+    """Return the function that runs an operator once: nothing is remembered.
+
+    >>> from rebind.operator import CustomOpProp
+    >>> once(Description.of("copy", CustomOpProp()))(torch.empty((2, 3), device="meta")).shape
+    torch.Size([2, 3])
+    """
 
     def custom_operator(*tensors: Tensor, training: bool = False, **parameters: ParameterValue) -> Any:
         # Inference of shapes asks the user's `infer_shape`; on tensors without content nothing is computed.

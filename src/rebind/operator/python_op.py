@@ -25,8 +25,9 @@ A = TypeVar("A", NDArray, np.ndarray)
 class PythonOp:
     """MXNet 0.x's operators in Python: one object that describes an operator and computes it.
 
-    Calling it, or `get_symbol`, applies it to symbols. Derive from `NumpyOp` or `NDArrayOp`, which say what the arrays
-    are. Such a symbol cannot be saved, since nothing in a file could name the object; `CustomOp` can.
+    Calling it, or `get_symbol`, applies it to symbols. Derive from `NumpyOp` or `NDArrayOp`, which differ in the class
+    of the arrays. Such a symbol cannot be saved, since nothing in a file could name the object; one with a `CustomOp`
+    can.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class PythonOp:
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
         warnings.warn(
-            f"{type(self).__name__}: PythonOp, NumpyOp and NDArrayOp are of MXNet 0.x; CustomOp took their place",
+            f"{type(self).__name__}: PythonOp, NumpyOp and NDArrayOp are of MXNet 0.x; use CustomOp",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -47,7 +48,18 @@ class PythonOp:
         return self.get_symbol(*args, **kwargs)
 
     def get_symbol(self, *args: Symbol, **kwargs: Symbol | str) -> Symbol:
-        """Apply the operator to symbols."""
+        """Apply the operator to symbols.
+
+        >>> import warnings, rebind as mx
+        >>> class Double(mx.operator.NumpyOp):
+        ...     def forward(self, in_data, out_data):
+        ...         out_data[0][:] = in_data[0] * 2
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")  # NumpyOp is deprecated
+        ...     double = Double()
+        >>> double.get_symbol(mx.sym.var("x")).eval(x=mx.nd.ones((2,)))[0].asnumpy().tolist()
+        [2.0, 2.0]
+        """
         return make_function(find("Custom"), "Custom")(*args, op_type=_adapt(self), **kwargs)
 
     def forward(self, in_data: list[A], out_data: list[A]) -> None:

@@ -9,7 +9,7 @@ __all__ = ["PYTHON_OPERATORS", "BinaryMethods", "BinaryNames", "PythonOperator"]
 
 Operand = TypeVar("Operand")
 Result = TypeVar("Result")
-Row = TypeVar("Row")
+Operators = TypeVar("Operators")
 
 
 class BinaryNames(NamedTuple):
@@ -31,27 +31,27 @@ class PythonOperator(NamedTuple):
     symbols: BinaryNames
 
 
-def _row(arrays: tuple[str, str, str | None], symbols: tuple[str, str, str | None]) -> PythonOperator:
+def _both(arrays: tuple[str, str, str | None], symbols: tuple[str, str, str | None]) -> PythonOperator:
     return PythonOperator(BinaryNames(*arrays), BinaryNames(*symbols))
 
 
 def _comparison(name: str) -> PythonOperator:
     # None has the number on the left: Python itself makes ``x > 2`` of ``2 < x``.
     scalar = f"_{name}_scalar"
-    return _row((f"broadcast_{name}", scalar, None), (f"_{name}", scalar, None))
+    return _both((f"broadcast_{name}", scalar, None), (f"_{name}", scalar, None))
 
 
 #: By the name in Python's method: ``__add__``, ``__radd__``.
 PYTHON_OPERATORS = {
-    "add": _row(("broadcast_add", "_plus_scalar", "_plus_scalar"), ("_Plus", "_PlusScalar", "_PlusScalar")),
-    "sub": _row(
+    "add": _both(("broadcast_add", "_plus_scalar", "_plus_scalar"), ("_Plus", "_PlusScalar", "_PlusScalar")),
+    "sub": _both(
         ("broadcast_sub", "_minus_scalar", "_rminus_scalar"), ("_Minus", "_MinusScalar", "_RMinusScalar")
     ),
-    "mul": _row(("broadcast_mul", "_mul_scalar", "_mul_scalar"), ("_Mul", "_MulScalar", "_MulScalar")),
-    "truediv": _row(("broadcast_div", "_div_scalar", "_rdiv_scalar"), ("_Div", "_DivScalar", "_RDivScalar")),
-    "mod": _row(("broadcast_mod", "_mod_scalar", "_rmod_scalar"), ("_Mod", "_ModScalar", "_RModScalar")),
+    "mul": _both(("broadcast_mul", "_mul_scalar", "_mul_scalar"), ("_Mul", "_MulScalar", "_MulScalar")),
+    "truediv": _both(("broadcast_div", "_div_scalar", "_rdiv_scalar"), ("_Div", "_DivScalar", "_RDivScalar")),
+    "mod": _both(("broadcast_mod", "_mod_scalar", "_rmod_scalar"), ("_Mod", "_ModScalar", "_RModScalar")),
     # MXNet names ``2 ** x`` unlike the others, ``_rpower_scalar0``.
-    "pow": _row(
+    "pow": _both(
         ("broadcast_power", "_power_scalar", "_rpower_scalar"), ("_Power", "_PowerScalar", "_rpower_scalar")
     ),
     "eq": _comparison("equal"),
@@ -66,11 +66,14 @@ PYTHON_OPERATORS = {
 class BinaryMethods(Generic[Operand, Result]):
     """Methods for Python's binary operators: ``x + y``, ``2 / x``, ``x < y``.
 
-    A subclass gives the function that computes them, ``combine(row, left, right)``, and a row for each operator.
+    A subclass gives the function that computes them, ``combine(operators, left, right)``, and for each of
+    Python's operators what that is given.
 
     Examples
     --------
-    >>> class Text(BinaryMethods, combine=lambda row, *sides: (row, *map(str, sides)), rows={"sub": "minus"}):
+    >>> class Text(
+    ...     BinaryMethods, combine=lambda op, *sides: (op, *map(str, sides)), operators={"sub": "minus"}
+    ... ):
     ...     def __str__(self):
     ...         return "text"
     >>> Text() - 1, 1 - Text()
@@ -84,17 +87,17 @@ class BinaryMethods(Generic[Operand, Result]):
 
     def __init_subclass__(
         cls,
-        combine: Callable[[Row, Any, Any], Any] | None = None,
-        rows: Mapping[str, Row] | None = None,
+        combine: Callable[[Operators, Any, Any], Any] | None = None,
+        operators: Mapping[str, Operators] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
-        if combine is None or rows is None:
+        if combine is None or operators is None:
             return
-        for name, row in rows.items():
-            setattr(cls, f"__{name}__", _forward(combine, row))
+        for name, found in operators.items():
+            setattr(cls, f"__{name}__", _forward(combine, found))
             if PYTHON_OPERATORS[name].arrays.reverse is not None:
-                setattr(cls, f"__r{name}__", _reflected(combine, row))
+                setattr(cls, f"__r{name}__", _reflected(combine, found))
 
     if TYPE_CHECKING:
 
@@ -106,10 +109,14 @@ class BinaryMethods(Generic[Operand, Result]):
         __eq__ = __ne__ = _binary  # type: ignore[assignment]  # element by element, unlike object's
 
 
-# The row is bound here, once: ``x + y`` is the most frequent call, and looks nothing up.
-def _forward(combine: Callable[[Row, Any, Any], Any], row: Row) -> Callable[[Any, Any], Any]:
-    return lambda self, other: combine(row, self, other)
+# The operators are bound here, once: ``x + y`` is the most frequent call, and looks nothing up.
+def _forward(
+    combine: Callable[[Operators, Any, Any], Any], operators: Operators
+) -> Callable[[Any, Any], Any]:
+    return lambda self, other: combine(operators, self, other)
 
 
-def _reflected(combine: Callable[[Row, Any, Any], Any], row: Row) -> Callable[[Any, Any], Any]:
-    return lambda self, other: combine(row, other, self)
+def _reflected(
+    combine: Callable[[Operators, Any, Any], Any], operators: Operators
+) -> Callable[[Any, Any], Any]:
+    return lambda self, other: combine(operators, other, self)

@@ -24,7 +24,7 @@ Operand: TypeAlias = "SymbolBase | float | np.number | np.bool_ | np.ndarray"
 
 
 #: The names of operators by the name in Python's method, such as ``add``.
-BINARY = {name: row.symbols for name, row in PYTHON_OPERATORS.items()}
+BINARY = {name: names.symbols for name, names in PYTHON_OPERATORS.items()}
 
 
 def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotImplementedType:
@@ -53,7 +53,7 @@ def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotIm
     return compose(find(name), name.lower(), (symbol,), {"scalar": number})
 
 
-class Arithmetic(SymbolBase, BinaryMethods["Operand", "Symbol"], combine=combine, rows=BINARY):
+class Arithmetic(SymbolBase, BinaryMethods["Operand", "Symbol"], combine=combine, operators=BINARY):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``."""
 
     __slots__ = ()

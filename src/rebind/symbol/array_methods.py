@@ -1,4 +1,4 @@
-"""Methods that arrays have and symbols cannot: each raises an error that says what to do instead."""
+"""Methods that arrays have and symbols cannot: each raises an error with what to do instead."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class SymbolBase:
     Parameters
     ----------
     outputs
-        The entries that the symbol stands for; the graph is these and all that they need.
+        The symbol's outputs; the graph is these and all that they need.
     """
 
     __slots__ = ("__weakref__", "_graph")

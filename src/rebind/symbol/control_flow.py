@@ -34,7 +34,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     data, init_states
         A symbol, or (nested) lists.
     name
-        What the names of the part's nodes are marked with.
+        What the names of the body's nodes are marked with.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     """
     arrays, data_form = flatten(data, Symbol, "contrib.foreach: data")
     states, state_form = flatten(init_states, Symbol, "contrib.foreach: init_states")
-    with _BodyScope(name) as part:
-        slices, inner_states = part.stand_ins(arrays), part.stand_ins(states)
+    with _BodyScope(name) as scope:
+        slices, inner_states = scope.stand_ins(arrays), scope.stand_ins(states)
         outputs, new = pair(
             body(restore(slices, data_form), restore(inner_states, state_form)), "contrib.foreach: body"
         )
@@ -63,8 +63,8 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         new_states, new_form = flatten(new, Symbol, "contrib.foreach: the body's new states")
         if new_form != state_form:
             raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
-        graph, outside = part.cut(found, new_states)
-    positions = part.positions(graph)
+        graph, outside = scope.cut(found, new_states)
+    positions = scope.positions(graph)
     remaining = [position for position, variable in enumerate(graph.variables) if variable.name in outside]
     given = {
         "num_outputs": len(graph.outputs),
@@ -99,7 +99,7 @@ def while_loop(
     max_iterations
         The largest number of steps.
     name
-        What the names of the parts' nodes are marked with.
+        What the names of the bodies' nodes are marked with.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def while_loop(
 def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
     """Return what `then_func` makes where `pred`, one number, is not 0, else what `else_func` makes.
 
-    Both are called once; only one of the two parts runs. They must make as many outputs, of one shape each.
+    Both are called once; only one of the two bodies runs. They must make as many outputs, of one shape each.
 
     Examples
     --------
@@ -176,9 +176,9 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
     graphs, outsides, forms = [], [], []
     for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
-        with _BodyScope(f"{name}_{which}") as part:
+        with _BodyScope(f"{name}_{which}") as scope:
             found, form = flatten(function(), Symbol, f"contrib.cond: an output of {which}")
-            graph, outside = part.cut(found, [])
+            graph, outside = scope.cut(found, [])
         graphs.append(graph)
         outsides.append(outside)
         forms.append(form)
@@ -209,7 +209,7 @@ class _Inputs:
         self._position: dict[str, int] = {}
 
     def position(self, name: str, first: dict[str, Entry], outside: dict[str, Entry]) -> int:
-        """Return the number of the input that a part's variable stands for."""
+        """Return the number of the input that gives a variable of a body its value."""
         if name not in self._position:
             self._position[name] = len(self.entries)
             self.entries.append(first[name] if name in first else outside[name])
@@ -217,7 +217,10 @@ class _Inputs:
 
 
 class _BodyScope(AttrScope):
-    """A scope whose nodes become a part of a graph: they are marked, and cut off from what is outside."""
+    """A scope whose nodes become a body: a graph of their own, cut off from what is outside.
+
+    An attribute marks them, since the user's function may use symbols from inside and outside.
+    """
 
     def __init__(self, name: str) -> None:
         outer = AttrScope.current.get(None).get(_SCOPE)
@@ -230,7 +233,7 @@ class _BodyScope(AttrScope):
         self._names: set[str] = set()
 
     def stand_ins(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Return a variable for each symbol, which stands for it, or for a slice of it, inside."""
+        """Return a variable for each symbol: inside, it is that symbol or one slice of it."""
         found = []
         for symbol in symbols:
             entry = _entry(symbol)
@@ -243,9 +246,9 @@ class _BodyScope(AttrScope):
         return found
 
     def cut(self, outputs: Sequence[Symbol], carried: Sequence[Symbol]) -> tuple[Graph, dict[str, Entry]]:
-        """Return the part that makes `outputs` and the states `carried`, and by name what it takes from outside.
+        """Return the body that makes `outputs` and the states `carried`, and by name what it takes from outside.
 
-        Each output is made by an operator of the part, and each state by one of its own.
+        Each output is made by an operator of the body, and each state by one of its own.
         """
         results: list[Entry] = []
         for symbol in (*outputs, *carried):
@@ -259,7 +262,7 @@ class _BodyScope(AttrScope):
         inner: dict[str, Entry] = {}
 
         def within(entry: Entry) -> Entry:
-            """Return what stands for an entry inside."""
+            """Return the entry inside that has the value of this one."""
             node = entry.node
             if node in self._stand_ins:
                 return entry
@@ -285,7 +288,7 @@ class _BodyScope(AttrScope):
 
     @staticmethod
     def positions(graph: Graph) -> Callable[[Symbol, str], int]:
-        """Return a function that tells which of the part's variables a stand-in is."""
+        """Return a function that gives the number of a stand-in among the body's variables."""
         numbers = {variable: position for position, variable in enumerate(graph.variables)}
 
         def position(symbol: Symbol, who: str) -> int:

@@ -124,6 +124,13 @@ def histogram(
         How many bins of one width, or a symbol of their bounds.
     range
         The lowest and the highest bound.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> counts, edges = histogram(mx.sym.var("x"), bins=2, range=(0, 4))
+    >>> counts.eval(x=mx.nd.array([0, 1, 3]))[0].asnumpy().tolist()
+    [2, 1]
     """
     if isinstance(bins, Symbol):
         return compose(find("_histogram"), "_histogram", (a, bins), kwargs)

@@ -23,7 +23,14 @@ Symbol
 
 
 def make_function(op: Operator, name: str, called_as: str | None = None) -> Callable[..., Symbol]:
-    """Return the function on symbols that applies `op`; errors call it `called_as`, by default `name`."""
+    """Return the function on symbols that applies `op`; errors call it `called_as`, by default `name`.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> clip = make_function(find("clip"), "clip")
+    >>> clip(mx.sym.var("x"), 0, 2, name="c").list_outputs()
+    ['c_output']
+    """
     called_as = called_as or name
     hint = name.lower()
 

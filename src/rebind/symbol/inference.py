@@ -22,7 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 #: A shape as callers write it; None and () where nothing is known of it.
 ShapeLike: TypeAlias = "int | Sequence[int] | None"
-#: What stands for a type in an answer: NumPy's, but torch's of bfloat16, which NumPy lacks.
+#: How a type is given in an answer: NumPy's, but torch's of bfloat16, which NumPy lacks.
 TypeFound: TypeAlias = "type[np.generic] | torch.dtype"
 #: Of arguments, outputs and auxiliary states.
 Three: TypeAlias = tuple[list[T], list[T], list[T]]

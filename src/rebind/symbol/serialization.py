@@ -66,7 +66,15 @@ fromjson = load_json
 
 
 def load(fname: str | os.PathLike) -> Symbol:
-    """Return the symbol in a JSON file."""
+    """Return the symbol in a JSON file.
+
+    >>> import pathlib, tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = str(pathlib.Path(folder, "net-symbol.json"))
+    ...     mx.sym.exp(mx.sym.var("x"), name="e").save(path)
+    ...     load(path).list_outputs()
+    ['e_output']
+    """
     with open(fname, encoding="utf-8") as file:
         try:
             text = file.read()

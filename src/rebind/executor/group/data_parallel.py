@@ -238,7 +238,16 @@ class DataParallelExecutorGroup(Generic[Desc]):
             exe.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
     def get_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
-        """Write the mean over the devices into the dicts, as new arrays on the CPU."""
+        """Write the mean over the devices into the dicts, as new arrays on the CPU.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * mx.sym.var("w"), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, ["w"], False, False)
+        >>> args, aux = {}, {}
+        >>> group.get_params(args, aux)
+        >>> list(args), aux
+        (['w'], {})
+        """
         arg_params.update(zip(self.param_names, map(mean, self.param_arrays), strict=True))
         aux_params.update(zip(self.aux_names, map(mean, self.aux_arrays), strict=True))
 
@@ -260,6 +269,17 @@ class DataParallelExecutorGroup(Generic[Desc]):
             With the lists `data` and `label`; or a list of such batches, already split, one for each device.
         is_train
             The mode; None means `for_training`.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> descs = [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(
+        ...     mx.sym.var("x") * 2, [mx.cpu()], None, descs, None, [], False, False
+        ... )
+        >>> group.forward(mx.io.DataBatch([mx.nd.array([1, 2])]))
+        >>> group.get_outputs()[0].asnumpy().tolist()
+        [2.0, 4.0]
         """
         copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
         training = self.for_training if is_train is None else bool(is_train)
@@ -311,7 +331,16 @@ class DataParallelExecutorGroup(Generic[Desc]):
         return self._outputs.shapes()
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[NDArray] | list[list[NDArray]]:
-        """Return the gradients of the inputs."""
+        """Return the gradients of the inputs.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.MakeLoss(mx.sym.var("x") * 3), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], True, True)
+        >>> group.forward(mx.io.DataBatch([mx.nd.ones((2,))]))
+        >>> group.backward()
+        >>> group.get_input_grads()[0].asnumpy().tolist()
+        [3.0, 3.0]
+        """
         if self.input_grad_arrays is None:
             raise StateError("get_input_grads: the module must be bound with inputs_need_grad=True")
         return merged(self.input_grad_arrays, self.data_layouts, merge_multi_context)
@@ -325,6 +354,17 @@ class DataParallelExecutorGroup(Generic[Desc]):
         """Add the last batch's outputs to a metric.
 
         `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device.
+
+        >>> import rebind as mx
+        >>> descs, labels = [mx.io.DataDesc("x", (2,))], [mx.io.DataDesc("y", (2,))]
+        >>> group = DataParallelExecutorGroup(
+        ...     mx.sym.var("x") * 1, [mx.cpu()], None, descs, labels, [], False, False
+        ... )
+        >>> group.forward(mx.io.DataBatch([mx.nd.array([1, 2])]))
+        >>> metric = mx.metric.MAE()
+        >>> group.update_metric(metric, [mx.nd.array([1, 5])])
+        >>> metric.get()
+        ('mae', 1.5)
         """
         update_metric(eval_metric, self.execs, self._labels, labels, pre_sliced)
 
@@ -337,7 +377,17 @@ class DataParallelExecutorGroup(Generic[Desc]):
         states: StateValues | None = None,
         value: float | None = None,
     ) -> None:
-        """Set the states from arrays (whole, or for each a list of the devices' arrays), or all to one number."""
+        """Set the states from arrays (whole, or for each a list of the devices' arrays), or all to one number.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") + mx.sym.var("state"), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(
+        ...     net, [mx.cpu()], None, descs, None, [], False, False, state_names=["state"]
+        ... )
+        >>> group.set_states(value=7)
+        >>> group.get_states()[0].asnumpy().tolist()
+        [7.0, 7.0]
+        """
         self._states.set(states, value)
 
 

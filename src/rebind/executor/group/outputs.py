@@ -135,6 +135,15 @@ def update_metric(
 
     `labels` are for the whole batch or, with `pre_sliced`, a list of such lists, one for each device; `inputs` are
     their names and split.
+
+    >>> import rebind as mx
+    >>> exes = [mx.sym.identity(mx.sym.var("x")).bind(mx.cpu(), {"x": mx.nd.array(x)}) for x in ([1], [2, 3])]
+    >>> _ = [exe.forward() for exe in exes]
+    >>> labels = Inputs.of("label", [], Split((slice(0, 1), slice(1, 3))), [{}, {}])
+    >>> metric = mx.metric.MAE()
+    >>> update_metric(metric, exes, labels, [mx.nd.array([1, 2, 6])])
+    >>> metric.get()  # 0 on the first device, (0 + 3) / 2 on the second
+    ('mae', 0.75)
     """
     if pre_sliced and len(labels) != len(executors):
         raise ShapeError(

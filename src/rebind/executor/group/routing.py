@@ -51,7 +51,13 @@ class Target:
     arrays: Sequence[NDArray]
 
     def copies(self, source: ArrayLike) -> list[Copy]:
-        """Return what to copy where from a whole batch's array; an error where it does not fit."""
+        """Return what to copy where from a whole batch's array; an error where it does not fit.
+
+        >>> import rebind as mx
+        >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
+        >>> [source.tolist() for _, source in target.copies(mx.nd.array([7, 8, 9]))]
+        [[7.0], [8.0, 9.0]]
+        """
         whole = as_ndarray(source).tensor
         return [
             self._checked(array, self.split.take(whole, k, self.axis, self.what))
@@ -129,7 +135,14 @@ class Inputs:
         split: Split,
         arrays: Sequence[Mapping[str, NDArray]],
     ) -> Inputs:
-        """Find the inputs that `descs` describe among the devices' `arrays` by name."""
+        """Find the inputs that `descs` describe among the devices' `arrays` by name.
+
+        >>> import rebind as mx
+        >>> described = [mx.io.DataDesc("x", (3,)), mx.io.DataDesc("unused", (3,))]
+        >>> data = Inputs.of("data", described, Split((slice(0, 3),)), [{"x": mx.nd.zeros((3,))}])
+        >>> data.names, list(data.targets)
+        (['x', 'unused'], [0])
+        """
         names, axes = [desc.name for desc in descs], [batch_axis(desc.layout) for desc in descs]
         targets = {
             i: Target(f"forward: {kind} {name!r}", axis, split, [own[name] for own in arrays])
@@ -144,7 +157,14 @@ class Inputs:
         return [list(zip(self.split.slices, target.arrays, strict=True)) for target in self.targets.values()]
 
     def copies(self, sources: Sequence[ArrayLike], device: int | None = None) -> list[Copy]:
-        """Return what to copy where from the arrays of a whole batch, or of a batch for one `device` alone."""
+        """Return what to copy where from the arrays of a whole batch, or of a batch for one `device` alone.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((3,))
+        >>> data = Inputs.of("data", [mx.io.DataDesc("x", (3,))], Split((slice(0, 3),)), [{"x": x}])
+        >>> [(array is x, source.tolist()) for array, source in data.copies([mx.nd.array([7, 8, 9])])]
+        [(True, [7.0, 8.0, 9.0])]
+        """
         found: list[Copy] = []
         for i, target in self.targets.items():
             if i >= len(sources):

@@ -39,6 +39,15 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     ------
     ShapeError
         When a shape does not follow; it names the node.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_shapes
+    >>> graph = (mx.sym.zeros(shape=(0, 2), name="z") + mx.sym.var("x")).graph
+    >>> filled, _ = fill_sizes(graph, Facts.of(infer_shapes(graph, {"x": (3, 2)})), Target())
+    >>> filled.nodes[0].params.shape
+    (3, 2)
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:

@@ -19,6 +19,14 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
     ------
     ParameterError
         For a state of an operator that has no such mode, or when only some of an operator's states are named.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.BatchNorm(mx.sym.var("x"), name="bn")
+    >>> frozen = freeze_statistics(net.graph, ["bn_moving_mean", "bn_moving_var"])
+    >>> frozen.outputs[0].node.params.use_global_stats
+    True
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:

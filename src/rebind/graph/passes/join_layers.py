@@ -1,4 +1,4 @@
-"""One matrix product in place of many: layers that share their weights and do not wait for each other.
+"""One matrix product instead of many: layers that share their weights and do not wait for each other.
 
 In an unrolled recurrent network the same `FullyConnected` is applied to the input of every step. Those inputs are all
 there before the first step, so that one product over all steps does the work of many small ones, and the gradient of
@@ -18,7 +18,15 @@ __all__ = ["join_layers"]
 
 
 def join_layers(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
-    """Make independent `FullyConnected` nodes with the same weights, on one device, one node."""
+    """Make independent `FullyConnected` nodes with the same weights, on one device, one node.
+
+    >>> import rebind as mx
+    >>> w = mx.sym.var("w")
+    >>> steps = [mx.sym.FullyConnected(mx.sym.var(x), w, num_hidden=2, no_bias=True) for x in "ab"]
+    >>> joined, _ = join_layers(mx.sym.Group(steps).graph, Facts(), Target())
+    >>> [node.operator.name for node in joined.nodes if not node.is_variable]
+    ['_joint_fully_connected']
+    """
     for names in _groups(graph, facts):
         # Joining one group can make the members of another wait for each other: each is judged on the newest graph.
         members = [node for node in graph.nodes if node.name in names and node.operator is not None]
@@ -85,7 +93,7 @@ def _join(graph: Graph, members: Sequence[Node]) -> tuple[Graph, dict[Entry, Ent
 
 
 def _common_attributes(members: Sequence[Node]) -> dict[str, str]:
-    """Return what all members say: the context group above all."""
+    """Return the attributes that all members share: the context group above all."""
     first, *others = members
     return {
         key: value

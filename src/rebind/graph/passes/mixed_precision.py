@@ -1,7 +1,7 @@
 """Mixed precision: a network of float32 in which what gains from it is computed in a 16-bit type.
 
 Casts go in where a value changes its type, once for each value and type; what is computed where follows from `Rules`.
-Types are followed through the graph, so that no cast stands where the type is right already. Where a type is known
+Types are followed through the graph, so that nothing is cast that is of the right type already. Where a type is known
 only when the network is bound (that of an input), ``amp_multicast`` finds the widest one then.
 """
 
@@ -48,14 +48,22 @@ def mixed_precision(
         Names of nodes that stay as they are.
     store_low
         Store in the 16-bit type each parameter that nothing needs in float32, instead of a cast.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> low = Rules(torch.float16, low=frozenset({"dot"}), full=frozenset(), widest=frozenset())
+    >>> product = mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), name="product")
+    >>> [node.name for node in mixed_precision(product.graph, low).nodes if not node.is_variable]
+    ['a_amp_cast_float16', 'b_amp_cast_float16', 'product', 'product_output_amp_cast_float32']
     """
     return _Conversion(graph, rules, data_names, frozenset(excluded), store_low).run()
 
 
 class _Value(NamedTuple):
-    """What stands for an entry of the old graph.
+    """The entry in the new graph that has the value of one in the old.
 
-    `dtype` is None where it is not known. `lowered` tells that it is of less precision than it was, or may be.
+    `dtype` is None where it is not known; `lowered` is whether it is of less precision than it was, or may be.
     """
 
     entry: Entry
@@ -97,16 +105,16 @@ class _Conversion:
 
     def _only_for_low(self) -> set[int]:
         """Return the parameters of float32 that only operators of low precision use."""
-        used: set[int] = set()
-        kept = {id(entry.node) for entry in self.graph.outputs}
+        by_low: set[int] = set()
+        by_others = {id(entry.node) for entry in self.graph.outputs}
         for node in self.graph.nodes:
             low = not node.is_variable and self._kind(node) == "low"
             for entry, fixed in zip(node.inputs, _fixed(node), strict=True):
-                (used if low and not fixed else kept).add(id(entry.node))
+                (by_low if low and not fixed else by_others).add(id(entry.node))
         return {
             id(node)
             for node in self.graph.arguments
-            if id(node) in self.params & used - kept and self.types.of(Entry(node)) is torch.float32
+            if id(node) in self.params & by_low - by_others and self.types.of(Entry(node)) is torch.float32
         }
 
     def _variable(self, node: Node) -> tuple[Node, Sequence[torch.dtype | None], bool]:
@@ -137,7 +145,7 @@ class _Conversion:
             for i in floats:
                 entries[i], types[i] = self._low(values[i]), self.rules.target
         elif kind == "widest" and len({types[i] for i in floats}) == 1 and None not in types:
-            pass  # they are of one type as they are
+            pass  # of one type already
         elif kind == "widest" and any(lowered) and None in [types[i] for i in floats]:
             multicast = _multicast(f"{node.name}_amp_multicast", entries)
             entries = [Entry(multicast, i) for i in range(len(entries))]
@@ -176,7 +184,7 @@ class _Conversion:
 
 
 def _fixed(node: Node) -> list[bool]:
-    """Tell of each input whether it keeps its type: auxiliary states, and what an operator declares as float32."""
+    """Return for each input whether its type is fixed: auxiliary states, and what an operator declares as float32."""
     op = node.operator
     if op is None:
         return []
@@ -212,6 +220,12 @@ def cast_inputs(rules: Rules, node: Node, name: Callable[[str], str]) -> list[En
 
     Types are not known when a node is made, so that each input is cast: at run time this does nothing where the type is
     right. `name` gives names to new nodes: ``name("amp_cast")``.
+
+    >>> import rebind as mx
+    >>> low = Rules(torch.float16, low=frozenset({"exp"}), full=frozenset(), widest=frozenset())
+    >>> node = mx.sym.exp(mx.sym.var("x")).graph.outputs[0].node
+    >>> cast_inputs(low, node, lambda kind: f"{kind}0")[0].node
+    <amp_cast 'amp_cast0'>
     """
     op, entries = node.operator, node.inputs
     kind = "any" if op is None else rules.kind(op.name, node.params)
@@ -224,8 +238,8 @@ def cast_inputs(rules: Rules, node: Node, name: Callable[[str], str]) -> list[En
         return [Entry(multicast, i) for i in range(len(entries))]
     dtype = rules.target if kind == "low" else torch.float32
     return [
-        entry if keep or _is_cast_to(entry, dtype) else _amp_cast(name("amp_cast"), entry, dtype)
-        for entry, keep in zip(entries, _fixed(node), strict=True)
+        entry if fixed or _is_cast_to(entry, dtype) else _amp_cast(name("amp_cast"), entry, dtype)
+        for entry, fixed in zip(entries, _fixed(node), strict=True)
     ]
 
 
@@ -235,7 +249,13 @@ def _is_cast_to(entry: Entry, dtype: torch.dtype) -> bool:
 
 
 def without_casts(graph: Graph) -> Graph:
-    """Return `graph` without the casts of mixed precision, in the parts of loops and branches too."""
+    """Return `graph` without the casts of mixed precision, in the bodies of loops and branches too.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.exp(mx.sym.amp_cast(mx.sym.var("x"), dtype="float16"), name="e")
+    >>> without_casts(net.graph).nodes
+    (<variable 'x'>, <exp 'e'>)
+    """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
         if node.is_variable:
@@ -244,8 +264,8 @@ def without_casts(graph: Graph) -> Graph:
         if op.name in _CASTS:
             return inputs
         if is_control_flow(op) and any(map(_has_casts, op.subgraphs)):
-            parts = [without_casts(part) for part in op.subgraphs]
-            made = control_flow_operator(op, node.params, parts, len(inputs))
+            bodies = [without_casts(body) for body in op.subgraphs]
+            made = control_flow_operator(op, node.params, bodies, len(inputs))
             new = dataclasses.replace(node, operator=made, inputs=inputs)
             return [Entry(new, i) for i in range(len(new.output_names))]
         return None

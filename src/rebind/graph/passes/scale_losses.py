@@ -22,6 +22,14 @@ def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = Tr
     The factor goes in where gradients begin: before each operator that is a loss, and at the outputs that are none.
     Without `outputs` these are left out, for a network whose outputs get gradients that are scaled already.
     Names of outputs stay.
+
+    >>> import rebind as mx
+    >>> loss = mx.sym.MakeLoss(mx.sym.var("x") * 3)
+    >>> executor = loss.with_graph(scale_losses(loss.graph, lambda: 128.0)).simple_bind(mx.cpu(), x=(1,))
+    >>> _ = executor.forward(is_train=True)
+    >>> executor.backward()
+    >>> executor.grad_dict["x"].item()
+    384.0
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
