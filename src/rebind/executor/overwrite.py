@@ -50,6 +50,7 @@ def _kernel(node: Node, uses: Counter[Entry]) -> Callable[..., Tensor] | None:
     if op is None:
         return None
     for name, entry in zip(node.input_names, node.inputs, strict=True):
+        # Only a first output can be memory of its own (`Kernels.owns_output`).
         producer = entry.node.operator
         if producer is None or not producer.kernels.owns_output or entry.index or uses[entry] != 1:
             continue

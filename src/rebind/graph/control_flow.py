@@ -169,6 +169,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
         for variable, (index, _) in zip(body.graph.variables, body.sources, strict=True)
         if variable in body.graph.auxiliary
     }
+    # Inputs have no names of their own in MXNet: each is what one or more bodies call a variable.
     names = tuple(f"arg{i}" for i in range(inputs))
     outputs = template.record.output_names(p)
     flow = _Flow(bodies, names, len(outputs))
@@ -230,6 +231,7 @@ class _Flow:
                 inferred = self._shapes(body, known)
                 for variable, (index, sliced) in zip(body.graph.variables, body.sources, strict=True):
                     shape = inferred.of(Entry(variable))
+                    # A body sees one slice; the input has the number of steps before that, 0 where it is not known yet.
                     if shape is not None and sliced:
                         shape = ((known[index] or (0,))[0], *shape)
                     known[index] = self._merged(index, known[index], shape)
@@ -265,6 +267,7 @@ class _Flow:
             if not body.outputs:
                 continue
             inferred, dtypes = self._shapes(body, shapes, types), self._types(body, types)
+            # A while_loop has outputs of `max_iterations` slices, however few steps it takes.
             steps = shapes[0][0] if body.steps is None else body.steps
             for shape, dtype, (index, stacked, _) in zip(
                 inferred.outputs, dtypes.outputs, body.outputs, strict=True

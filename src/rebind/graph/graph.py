@@ -252,9 +252,11 @@ def depth_first(starts: Iterable[T], sources: Callable[[T], Sequence[T]]) -> lis
     >>> depth_first(["sum"], sources.__getitem__)
     ['a', 'b', 'product', 'sum']
     """
+    # By identity: what is walked need not be hashable.
     order: list[T] = []
     seen: set[int] = set()
     for start in starts:
+        # Each frame remembers how far it has come through its sources, as a recursive call would.
         stack = [(start, iter(sources(start)))] if id(start) not in seen else []
         seen.add(id(start))
         while stack:
@@ -319,9 +321,11 @@ def rewrite_with_map(
         if entries is None:
             if inputs == node.inputs:
                 continue
+            # A change below renews all that follows from it, since nodes hold their inputs.
             same = node.with_inputs(inputs)
             entries = [Entry(same, i) for i in range(len(node.output_names))]
         new |= {Entry(node, i): entry for i, entry in enumerate(entries)}
+    # The graph itself, since plans and shapes are cached by it.
     if not new:
         return graph, new
     return Graph(new.get(entry, entry) for entry in graph.outputs), new
@@ -339,6 +343,7 @@ def check(graph: Graph) -> Graph:
         ...
     rebind.errors.MXNetError: graph: exp 'e' must have the inputs data; got 0
     """
+    # A state that was also an argument would have to be written and differentiated at once.
     auxiliary = {id(node) for node in graph.auxiliary}
     for node in graph.nodes:
         if node.operator is None:

@@ -91,6 +91,7 @@ def infer_types(
             known[Entry(node)] = _declared_type(node)
     applications = [node for node in graph.nodes if not node.is_variable]
     _settle(applications, known)
+    # One variable at a time: what follows from the first decides the type of the next.
     if default is not None:
         for node in graph.variables:
             if Entry(node) not in known:
@@ -264,6 +265,7 @@ class _ShapeInference:
         keys = node.inputs
         out_keys = [Entry(node, i) for i in range(len(op.record.output_names(p)))]
         before = tuple(self.known.get(key) for key in (*keys, *out_keys))
+        # Most nodes settle in the first sweep; those are not asked again.
         if self.seen.get(node) == before:
             return False
         names = node.input_names
@@ -337,6 +339,7 @@ class _ShapeInference:
             shape = answers[0][i]
             if shape is None:
                 continue
+            # A size that differs between the two runs depends on the unknown one, and is unknown itself.
             if len(answers) == 2:
                 other = answers[1][i]
                 if other is None or len(other) != len(shape):
@@ -379,6 +382,7 @@ def meta_shapes(
     try:
         key = None if not op.shared else (op.name, tuple(p.items()), tuple(shapes), tuple(types))
         found = _CACHE.get(key)
+    # A parameter that cannot be hashed, such as a list: not worth a cache.
     except TypeError:
         key, found = None, None
     if found is None:
@@ -387,6 +391,7 @@ def meta_shapes(
             for shape, dtype in zip(shapes, types, strict=True)
         ]
         found = [None if value is None else tuple(value.shape) for value in run_on_meta(op, p, tensors)]
+        # Bounded, for programs that make graphs in ever new shapes; the early ones are those that come again.
         if key is not None and len(_CACHE) < 16384:
             _CACHE[key] = found
     return found

@@ -93,6 +93,7 @@ class CustomOp:
         >>> total.asnumpy().tolist()
         [2.0, 2.0]
         """
+        # 'inplace': the memory of an input, in MXNet. It never is here, and writing is right for both.
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":

@@ -143,6 +143,7 @@ class Description(NamedTuple):
         """
         with user_code(self.name, "infer_shape"):
             found = [list(group) for group in self.prop.infer_shape([list(shape or ()) for shape in given])]
+            # Auxiliary states may be left out.
             found += [[]] * (3 - len(found))
             inputs, outputs, states = (
                 [as_shape(shape, f"operator {self.name!r}: infer_shape") for shape in group]

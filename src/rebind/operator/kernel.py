@@ -54,6 +54,7 @@ class CustomKernel:
 
     def _operator(self, tensors: Sequence[Tensor], device: Device | None) -> CustomOp:
         """Return the user's operator for these shapes and types."""
+        # `create_operator` is given shapes and types: for others the operator is made again, and forgets earlier runs.
         wanted = [(tuple(tensor.shape), tensor.dtype) for tensor in tensors]
         if self._op is None or self._made_for != wanted:
             shapes, types = [list(shape) for shape, _ in wanted], [dtypes.flag(dtype) for _, dtype in wanted]
@@ -73,6 +74,7 @@ class CustomKernel:
         described = self.described
         count = len(described.arguments)
         outputs: list[Tensor] = []
+        # The user's code computes on the values alone: what it does is not recorded.
         states = [NDArray(tensor.detach()) for tensor in tensors[count:]]
         in_data = [NDArray(tensor.detach()) for tensor in tensors[:count]]
         device = (in_data or states)[0].device if tensors else None

@@ -35,6 +35,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     op = find(op_name)
     kind = "NDArray-or-Symbol[]" if op.signature.variadic else "NDArray-or-Symbol"
     signature = op.signature
+    # In the order of a call: ``clip(data, a_min, a_max)``.
     names = [*signature.input_names, *signature.parameters]
     types = [kind] * len(signature.input_names)
     types += [parameter.type_text for parameter in signature.parameters.values()]

@@ -112,6 +112,7 @@ class _Adapted(CustomOp):
         if isinstance(self.old, NDArrayOp):
             function(*groups)
             return
+        # Copies: a NumPy operator may change its inputs, which are not its own.
         arrays = [[value.asnumpy() for value in group] for group in groups]
         function(*arrays)
         for target, value in zip(groups[-1], arrays[-1], strict=True):
@@ -158,6 +159,8 @@ def _adapt(old: PythonOp) -> str:
         def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
             return _Adapted(old)
 
+    # The object's own: two objects of one class may differ in what they hold. The class below refers to the object, so
+    # that its id is not used again.
     name = f"_{type(old).__name__}_{id(old)}"
     register(name)(Prop)
     return name

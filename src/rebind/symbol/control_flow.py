@@ -224,6 +224,7 @@ class _BodyScope(AttrScope):
 
     def __init__(self, name: str) -> None:
         outer = AttrScope.current.get(None).get(_SCOPE)
+        # Each body has a name of its own, also where one user's function is used in several loops.
         number = _counts[name]
         _counts[name] += 1
         name += str(number)
@@ -238,6 +239,7 @@ class _BodyScope(AttrScope):
         for symbol in symbols:
             entry = _entry(symbol)
             name = base = f"{entry.node.name}-{entry.index}"
+            # Names of stand-ins are what the body's variables are called in a saved symbol.
             while name in self._names:  # two symbols of one name
                 name += f"-{base}"
             self._names.add(name)
@@ -253,6 +255,8 @@ class _BodyScope(AttrScope):
         results: list[Entry] = []
         for symbol in (*outputs, *carried):
             entry = _entry(symbol)
+            # An identity is put between where an output is no node of the body, or a state comes from the node of
+            # another result.
             again = len(results) >= len(outputs) and any(entry.node is result.node for result in results)
             if again or entry.node.is_variable or not self._is_inside(entry.node):
                 symbol = compose(find("_copy"), "identity", (symbol,), {})
@@ -266,6 +270,7 @@ class _BodyScope(AttrScope):
             node = entry.node
             if node in self._stand_ins:
                 return entry
+            # What comes from outside becomes a variable of the body and an input of the loop, once for each name.
             if node.is_variable or not self._is_inside(node):
                 name = entry.name
                 outside.setdefault(name, entry)
@@ -313,6 +318,7 @@ def _apply(
 ) -> list[Symbol]:
     """Return the outputs of a new node."""
     template = find(name)
+    # As MXNet counts: subgraphs are arguments too.
     given = {"num_args": len(inputs) + len(graphs), **given}
     node_name, called_as = NameManager.current.get(None, name), f"contrib.{name.removeprefix('_')}"
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
+from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..ops import find
 from ..ops.frontend import split_parameters
@@ -22,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """Return a symbol of zeros; a size that is 0 follows from the consumers.
 
     >>> import rebind as mx
@@ -32,7 +33,7 @@ def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
     return compose(find("_zeros"), "_zeros", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
 
 
-def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+def ones(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """Return a symbol of ones.
 
     >>> import rebind as mx
@@ -42,7 +43,7 @@ def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
     return compose(find("_ones"), "_ones", (), {"shape": shape, "dtype": dtype or "float32", **kwargs})
 
 
-def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+def full(shape: int | Sequence[int], val: float, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """Return a symbol in which every element is `val`.
 
     >>> import rebind as mx
@@ -60,7 +61,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Symbol:
     """Return a symbol of evenly spaced values in ``[start, stop)``, each `repeat` times.
 
@@ -73,7 +74,12 @@ def arange(
 
 
 def linspace(
-    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Symbol:
     """Return a symbol of `num` evenly spaced values.
 
@@ -85,7 +91,7 @@ def linspace(
     return compose(find("_linspace"), "_linspace", (), {**given, "name": name, "dtype": dtype or "float32"})
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """Return a symbol with ones on the `k`-th diagonal.
 
     >>> import rebind as mx
@@ -152,7 +158,7 @@ def _two(
     return result
 
 
-def maximum(left: Any, right: Any) -> Any:
+def maximum(left: Operand, right: Operand) -> Any:
     """Return the larger of two symbols, or of a symbol and a number, element by element.
 
     >>> import rebind as mx
@@ -162,7 +168,7 @@ def maximum(left: Any, right: Any) -> Any:
     return _two(BinaryNames("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
-def minimum(left: Any, right: Any) -> Any:
+def minimum(left: Operand, right: Operand) -> Any:
     """Return the smaller of two symbols, or of a symbol and a number, element by element.
 
     >>> import rebind as mx
@@ -172,7 +178,7 @@ def minimum(left: Any, right: Any) -> Any:
     return _two(BinaryNames("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
-def hypot(left: Any, right: Any) -> Any:
+def hypot(left: Operand, right: Operand) -> Any:
     """Return ``sqrt(left ** 2 + right ** 2)``, element by element.
 
     >>> import rebind as mx
@@ -182,7 +188,7 @@ def hypot(left: Any, right: Any) -> Any:
     return _two(BinaryNames("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
-def power(base: Any, exp: Any) -> Any:
+def power(base: Operand, exp: Operand) -> Any:
     """Return ``base ** exp``, element by element.
 
     >>> import rebind as mx

@@ -85,6 +85,7 @@ class Inspection(SymbolBase):
                     f"underscores, or {', '.join(sorted(symbol_json.HIDDEN_KEYS))}; got {key!r}. "
                     "Parameters do not change."
                 )
+            # The one thing of a node that may change; see `rebind.graph.graph`.
             node.attributes[symbol_json.hide(key)] = value
 
     def debug_str(self) -> str:

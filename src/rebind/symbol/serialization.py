@@ -47,6 +47,7 @@ class Serialization(SymbolBase):
             file.write(self.tojson(remove_amp_cast).encode())
 
     def __reduce__(self) -> tuple[Callable[[str], Symbol], tuple[str]]:
+        # With the casts: a copy in another process computes the same.
         return load_json, (self.tojson(remove_amp_cast=False),)
 
 

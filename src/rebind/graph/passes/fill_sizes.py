@@ -59,6 +59,7 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
                 ShapeError(f"its shape does not follow from the arrays (known is {shape}); give it in full")
             )
         assert shape is not None
+        # Not every such operator has a parameter `shape`: each declares which of its parameters the sizes go into.
         found = node.operator.inference.size_keywords(node.params, shape)
         given = {**node.given, **{name: str(value) for name, value in found.items()}}
         params = Params({**node.params, **found})

@@ -41,6 +41,7 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
         frozen = [name for name in states if name in names]
         if not frozen:
             return None
+        # BatchNorm and its relatives; an operator that updates its state at every run cannot be stopped.
         if "use_global_stats" not in op.signature.parameters:
             raise node.locate(ParameterError(f"its auxiliary states {frozen} cannot be frozen"))
         if len(frozen) < len(states):
@@ -50,6 +51,7 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
                 )
             )
         params = Params({**node.params, "use_global_stats": True})
+        # In the text too, so that a saved symbol is frozen when it is loaded.
         given = {**node.given, "use_global_stats": "True"}
         frozen_node = dataclasses.replace(node, inputs=inputs, params=params, given=given)
         return [Entry(frozen_node, i) for i in range(len(frozen_node.output_names))]

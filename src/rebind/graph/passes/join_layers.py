@@ -39,6 +39,7 @@ def join_layers(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fact
 def _groups(graph: Graph, facts: Facts) -> list[set[str]]:
     """Return the names of nodes that do the same with the same weights, for each such set of two or more."""
     found: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    # Members are found again by name in the rewritten graph, where nodes are new: a name used twice would be ambiguous.
     times = Counter(node.name for node in graph.nodes)
     for node in graph.nodes:
         if node.operator is not None and node.operator.name == "FullyConnected" and node.params.flatten:
@@ -51,6 +52,7 @@ def _groups(graph: Graph, facts: Facts) -> list[set[str]]:
 
 def _are_independent(graph: Graph, members: Sequence[Node]) -> bool:
     """Whether no member is computed from another."""
+    # Sets of members as bits of an int: one walk over the graph, also for thousands of steps.
     bits = {node: 1 << i for i, node in enumerate(members)}
     reached: dict[Node, int] = {}  # for each node, the members that it is or is computed from
     for node in graph.nodes:

@@ -87,6 +87,8 @@ class _Conversion:
         self.graph, self.rules, self.excluded = graph, rules, excluded
         params = [] if data_names is None else [n for n in graph.variables if n.name not in data_names]
         self.params = {id(node) for node in params}
+        # Parameters are float32 unless they declare otherwise; inputs stay open, since they may be integers: tokens, or
+        # the bytes of an image.
         declared = {node.name: torch.float32 for node in params if "__dtype__" not in node.attributes}
         self.types = infer_types(graph, declared)
         self.low_params = self._only_for_low() if store_low else set()
@@ -99,6 +101,7 @@ class _Conversion:
             for i, dtype in enumerate(types):
                 old = Entry(node, i)
                 before = self.types.of(old)
+                # Of an unknown type all that is known is whether something before it was computed in 16 bits.
                 lowered = any_lowered if dtype is None else dtype in LOW_TYPES and dtype is not before
                 self.values[old] = _Value(Entry(new, i), dtype, lowered)
         return Graph(self._restored(entry) for entry in self.graph.outputs)
@@ -128,6 +131,7 @@ class _Conversion:
 
     def _kind(self, node: Node) -> str:
         assert node.operator is not None
+        # Loops are left as they are: a state must have one type in all steps, whatever the body computes in.
         if node.operator.subgraphs or node.name in self.excluded:
             return "as it was"
         return self.rules.kind(node.operator.name, node.params)
@@ -135,6 +139,8 @@ class _Conversion:
     def _application(self, node: Node) -> tuple[Node, Sequence[torch.dtype | None], bool]:
         kind = self._kind(node)
         values = [self.values[entry] for entry in node.inputs]
+        # An operator that takes any type may still want one type for all inputs, as the sum of a value that was lowered
+        # and one that was not.
         if kind == "any" and self._disagree(node, values):
             kind = "widest"
         fixed = _fixed(node)
@@ -178,6 +184,7 @@ class _Conversion:
         return self._full(value) if value.lowered else value.entry
 
     def _cast(self, entry: Entry, dtype: torch.dtype) -> Entry:
+        # One cast for each value and type, however many nodes use it: a weight is converted once in a forward pass.
         if (entry, dtype) not in self.casts:
             self.casts[entry, dtype] = _amp_cast(f"{entry.name}_amp_cast_{dtypes.name(dtype)}", entry, dtype)
         return self.casts[entry, dtype]
@@ -198,6 +205,7 @@ def _fixed(node: Node) -> list[bool]:
 def _output_types(node: Node, types: Sequence[torch.dtype | None]) -> Sequence[torch.dtype | None]:
     """Return the types of a node's outputs from those of its inputs."""
     names = [str(i) for i in range(len(types))]
+    # A graph of the one node: nothing else can decide its types.
     alone = node.with_inputs([Entry(Variable(name)) for name in names])
     given = {name: dtype for name, dtype in zip(names, types, strict=True) if dtype is not None}
     return infer_types(Graph(Entry(alone, i) for i in range(len(node.output_names))), given).outputs

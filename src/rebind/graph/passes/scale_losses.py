@@ -39,6 +39,7 @@ def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = Tr
         assert op is not None
         scaled = [
             entry
+            # The label, a variable, needs no gradient: a scale there would only cost.
             if op.signature.is_auxiliary(name) or (i and entry.node.is_variable)
             else _scaled(entry, scale)
             for i, (name, entry) in enumerate(zip(node.input_names, inputs, strict=True))
@@ -78,9 +79,11 @@ def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -
     op = Operator(
         "_scaled_gradient",
         Signature((Input("data"),)),
+        # A view: forward costs nothing, and autograd must not see the very same tensor.
         Kernels(lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head),
         Inference(same_shape=True, types={"data": "T", suffix: "T"}),
         Record((suffix,)),
     )
+    # An output is called after its node, and programs look outputs up by name.
     name = source.name if as_output else f"{entry.name}_scaled"
     return Entry(Application(op, name, (entry,), attributes=source.attributes if as_output else {}))
