@@ -36,7 +36,7 @@ def _both(arrays: tuple[str, str, str | None], symbols: tuple[str, str, str | No
 
 
 def _comparison(name: str) -> PythonOperator:
-    # None has the number on the left: Python itself makes ``x > 2`` of ``2 < x``.
+    # No form for a number on the left: Python itself turns ``2 < x`` into ``x > 2``.
     scalar = f"_{name}_scalar"
     return _both((f"broadcast_{name}", scalar, None), (f"_{name}", scalar, None))
 
@@ -81,9 +81,8 @@ class BinaryMethods(Generic[Operand, Result]):
     """
 
     __slots__ = ()
-    __hash__ = (
-        object.__hash__
-    )  # comparisons are element by element, so that equality says nothing of identity
+    # ``x == y`` is element by element and says nothing of identity, by which arrays and symbols are hashed.
+    __hash__ = object.__hash__
 
     def __init_subclass__(
         cls,
