@@ -113,7 +113,12 @@ class ArrayBase:
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2, 3)).ndim
+        2
+        """
         return len(self.storage.shape)
 
     @property

@@ -60,6 +60,16 @@ class Binding(Inspection):
         ------
         ParameterError
             When an array is missing; it is a ValueError and names all that are.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> w, grad = mx.nd.array([3]), mx.nd.zeros((1,))
+        >>> exe = mx.sym.MakeLoss(mx.sym.var("w") ** 2).bind(mx.cpu(), {"w": w}, {"w": grad})
+        >>> _ = exe.forward(is_train=True)
+        >>> exe.backward()
+        >>> grad.item()  # written into the caller's own array
+        6.0
         """
         device = as_device(ctx, "Symbol.bind: ctx")
         return bind(self, device, args, args_grad, grad_req, aux_states, group2ctx)
@@ -96,6 +106,14 @@ class Binding(Inspection):
             Arrays by name to use when they are large enough, and to which new ones are added.
         **kwargs
             Shapes by name of argument.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+        >>> exe = net.simple_bind(mx.cpu(), x=(8, 3))
+        >>> exe.arg_dict["fc_weight"].shape, exe.forward()[0].shape
+        ((2, 3), (8, 2))
         """
         device = as_device(ctx, "Symbol.simple_bind: ctx")
         for name, stype in (stype_dict or {}).items():
@@ -132,7 +150,12 @@ class Binding(Inspection):
         return self.bind(as_device(ctx, "Symbol.eval: ctx"), kwargs, grad_req="null").forward()
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """Return the symbol after the passes of a backend, as `optimize_for` without arrays."""
+        """Return the symbol after the passes of a backend, as `optimize_for` without arrays.
+
+        >>> import rebind as mx
+        >>> mx.sym.exp(mx.sym.var("x"), name="e").get_backend_symbol("default").list_outputs()
+        ['e_output']
+        """
         return self.optimize_for(backend)
 
     def get_optimized_symbol(self) -> Symbol:

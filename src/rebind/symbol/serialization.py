@@ -42,7 +42,15 @@ class Serialization(SymbolBase):
         return symbol_json.dumps(without_casts(self._graph) if remove_amp_cast else self._graph)
 
     def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
-        """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`."""
+        """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`.
+
+        >>> import pathlib, tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "net-symbol.json")
+        ...     mx.sym.var("x").save(path)
+        ...     '"name": "x"' in path.read_text()
+        True
+        """
         with files.atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
 
