@@ -111,6 +111,7 @@ def _specs(
     stypes: Mapping[Entry, str],
 ) -> dict[str, ArraySpec]:
     """Return what each variable's array must be; an error lists what does not follow."""
+    # Types come first: the meta runs that find shapes need them.
     known = infer_types(graph, types, default=torch.float32)
     facts = Facts.of(infer_shapes(graph, shapes, known), known)
     specs: dict[str, ArraySpec] = {}

@@ -55,4 +55,5 @@ def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:
             f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
         )
     like = output.tensor
+    # A head gradient may have been recorded itself; this backward ends at it.
     return grad.tensor.detach().to(like.device, like.dtype)

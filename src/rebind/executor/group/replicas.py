@@ -184,6 +184,7 @@ def bind_replicas(
     [(2,), (3,)]
     """
     arguments = set(network.arg_names)
+    # A batch may hold what the network has no argument for, such as labels in inference.
     known = [desc for desc in descs if desc.name in arguments]
     executors = []
     for k, device in enumerate(devices.devices):
@@ -208,6 +209,7 @@ def _shared_names(
     """Return which arguments to take from `source`: its parameters, and states that still fit the samples."""
     have = source.arg_dict
     names = [name for name in network.param_names if name in have]
+    # States hold a value for each sample: for other samples they start again.
     if network.state_names and same_size:
         inferred = infer_shapes(network.graph, shapes)
         needed = {node.name: inferred.of(Entry(node)) for node in network.graph.arguments}

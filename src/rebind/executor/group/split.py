@@ -94,6 +94,7 @@ class Split:
             raise ShapeError(
                 f"{what} must have {self.batch_size} samples, on axis {axis}; got shape {tuple(whole.shape)}"
             )
+        # A view: the one copy is that into the device's array.
         return whole.narrow(axis, self.slices[device].start, self.sizes[device])
 
     def take_array(self, whole: A, device: int, axis: int, what: str) -> A | NDArray:
