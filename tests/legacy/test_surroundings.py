@@ -62,7 +62,7 @@ def test_base(got: object, expected: object) -> None:
         (
             lambda: mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=base._Null),
             ValueError,
-            "FullyConnected: needs a value for num_hidden",
+            r"FullyConnected 'fullyconnected\d+': needs a value for num_hidden",
         ),
     ],
 )
