@@ -18,6 +18,13 @@ def marked(request: str = "write") -> nd.NDArray:
     return x
 
 
+def with_a_pause(x: nd.NDArray) -> nd.NDArray:
+    y = x * x
+    with autograd.pause():
+        constant = x * 3
+    return y + constant
+
+
 @pytest.mark.parametrize(
     ("compute", "expected"),
     [
@@ -27,6 +34,7 @@ def marked(request: str = "write") -> nd.NDArray:
         (lambda x: sum(row * 2 for row in x), [2, 2, 2]),
         (lambda x: x.reshape((3, 1))[0] * 2, [2, 0, 0]),
         (lambda x: (x * x).detach() * x + nd.BlockGrad(x * x) * x, [2, 8, 18]),
+        (with_a_pause, [2, 4, 6]),
         (lambda x: x.copyto(mx.cpu(1)) * 3, [3, 3, 3]),
         (lambda x: x.as_in_context(mx.cpu(1)) * 3, [3, 3, 3]),
         (lambda x: x.copyto(nd.zeros((3,))) * 3, [3, 3, 3]),
@@ -79,14 +87,95 @@ def test_writing_that_would_lose_gradients(compute, write) -> None:
             write(array)
 
 
-def test_writing_that_loses_no_gradients() -> None:
+def write_without_losing_gradients() -> list[nd.NDArray]:
     x = marked()
     with autograd.record():
         other = nd.ones((3,))
         other += 1
         with autograd.pause():
             x[:] = 5
-    assert other.asnumpy().tolist() == [2, 2, 2] and x.asnumpy().tolist() == [5, 5, 5]
+    return [other, x]
+
+
+def leave_an_array_out() -> list[nd.NDArray]:
+    unused, x = marked(), marked()
+    unused.grad[:] = 7
+    with autograd.record():
+        y = x * x
+    y.backward()
+    return [unused.grad]
+
+
+def go_back_twice() -> list[nd.NDArray]:
+    x = marked()
+    with autograd.record():
+        y = x * x
+    y.backward(retain_graph=True)
+    y.backward(nd.array([1, 10, 100]))
+    return [x.grad]
+
+
+def write_into_the_callers_gradient() -> list[nd.NDArray]:
+    x, all_gradients = nd.array([1.0, 2]), nd.zeros((2, 2))
+    autograd.mark_variables([x], [all_gradients[1]])
+    with autograd.record():
+        y = x * x
+    autograd.backward(y)
+    return [all_gradients]
+
+
+def mark_in_the_middle() -> list[nd.NDArray]:
+    x = marked()
+    with autograd.record():
+        y = x * 2
+    y.attach_grad()
+    with autograd.record():
+        z = y * y
+    z.backward()
+    return [x.grad, y.grad]
+
+
+def differentiate_twice() -> list[nd.NDArray]:
+    x = marked()
+    with autograd.record():
+        slope = autograd.grad(x * x * x, x, create_graph=True)
+    slope.backward()
+    return [x.grad]
+
+
+def ask_for_gradients() -> list[nd.NDArray]:
+    x = marked()
+    x.grad[:] = 7
+    with autograd.record():
+        y = x * x
+    return [*autograd.grad([y], [x], head_grads=[nd.array([1, 0, 1])]), x.grad]
+
+
+def write_into_a_second_derivative_of_zero() -> list[nd.NDArray]:
+    x = marked()
+    with autograd.record():
+        slope = autograd.grad(nd.abs(x), x, create_graph=True)
+    slope.backward()
+    x.grad[:1] = 5
+    return [x.grad]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (write_without_losing_gradients, [[2, 2, 2], [5, 5, 5]]),
+        (leave_an_array_out, [[7, 7, 7]]),
+        (go_back_twice, [[2, 40, 600]]),
+        (write_into_the_callers_gradient, [[[0, 0], [2, 4]]]),
+        (mark_in_the_middle, [[0, 0, 0], [4, 8, 12]]),
+        (differentiate_twice, [[6, 12, 18]]),
+        (ask_for_gradients, [[2, 0, 6], [7, 7, 7]]),
+        (write_into_a_second_derivative_of_zero, [[5, 0, 0]]),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_programs(program, expected) -> None:
+    assert [array.asnumpy().tolist() for array in program()] == expected
 
 
 def state() -> tuple[bool, bool]:
@@ -118,17 +207,6 @@ def test_switches_return_what_was_set() -> None:
     assert autograd.set_recording(True) is False and autograd.set_recording(False) is True
 
 
-def test_pause() -> None:
-    x = marked()
-    with autograd.record():
-        y = x * x
-        with autograd.pause():
-            constant = x * 3
-        y = y + constant
-    y.backward()
-    assert x.grad.asnumpy().tolist() == [2, 4, 6]
-
-
 @pytest.mark.parametrize(("grad_req", "expected"), [("add", [6, 12, 18]), ("write", [2, 4, 6])])
 def test_requests(grad_req, expected) -> None:
     x = marked(grad_req)
@@ -137,31 +215,6 @@ def test_requests(grad_req, expected) -> None:
             y = x * x
         y.backward()
     assert x.grad.asnumpy().tolist() == expected
-
-
-def test_gradients_of_arrays_that_backward_does_not_reach() -> None:
-    unused, x = marked(), marked()
-    unused.grad[:] = 7
-    with autograd.record():
-        y = x * x
-    y.backward()
-    assert unused.grad.asnumpy().tolist() == [7, 7, 7]
-    x.attach_grad("null")
-    with autograd.record():
-        y = x * 2
-    with pytest.raises(mx.MXNetError, match="not computed from marked arrays"):
-        y.backward()
-
-
-def test_head_gradients() -> None:
-    x = marked()
-    with autograd.record():
-        y = x * x
-    y.backward(retain_graph=True)
-    y.backward(nd.array([1, 10, 100]))
-    assert x.grad.asnumpy().tolist() == [2, 40, 600]
-    with pytest.raises(mx.MXNetError, match="retain_graph=True"):
-        y.backward()
 
 
 @pytest.mark.parametrize(
@@ -182,41 +235,6 @@ def test_bad_head_gradients(head_grads, kind, says) -> None:
     assert x.grad.asnumpy().tolist() == [2, 6, 6]
 
 
-def test_marked_arrays_with_gradients_of_the_callers() -> None:
-    x, all_gradients = nd.array([1.0, 2]), nd.zeros((2, 2))
-    autograd.mark_variables([x], [all_gradients[1]])
-    with autograd.record():
-        y = x * x
-    autograd.backward(y)
-    assert all_gradients.asnumpy().tolist() == [[0, 0], [2, 4]]
-    with pytest.raises(TypeError, match="as many gradients"):
-        autograd.mark_variables([x], [])
-
-
-def test_marking_in_the_middle_starts_again() -> None:
-    x = marked()
-    with autograd.record():
-        y = x * 2
-    y.attach_grad()
-    with autograd.record():
-        z = y * y
-    z.backward()
-    assert x.grad.asnumpy().tolist() == [0, 0, 0] and y.grad.asnumpy().tolist() == [4, 8, 12]
-
-
-def test_grad() -> None:
-    x = marked()
-    with autograd.record():
-        y = x * x * x
-        slope = autograd.grad(y, x, create_graph=True)
-    slope.backward()
-    assert x.grad.asnumpy().tolist() == [6, 12, 18]
-    with autograd.record():
-        y = x * x
-    (found,) = autograd.grad([y], [x], head_grads=[nd.array([1, 0, 1])])
-    assert found.asnumpy().tolist() == [2, 0, 6] and x.grad.asnumpy().tolist() == [6, 12, 18]
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -231,15 +249,6 @@ def test_what_grad_refuses(call, says) -> None:
         y = x * x
     with pytest.raises(mx.MXNetError, match=says):
         call(y, x)
-
-
-def test_a_second_derivative_of_zero_is_an_array_like_any_other() -> None:
-    x = marked()
-    with autograd.record():
-        slope = autograd.grad(nd.abs(x), x, create_graph=True)
-    slope.backward()
-    x.grad[:1] = 5
-    assert x.grad.asnumpy().tolist() == [5, 0, 0]
 
 
 def test_loss_operators_bring_their_own_gradient() -> None:
@@ -312,13 +321,44 @@ def test_a_function_of_several_arrays() -> None:
     assert b.asnumpy().tolist() == [3, 4]
 
 
-def test_mistakes_in_a_function_are_named() -> None:
+def backward_twice() -> None:
+    x = marked()
+    with autograd.record():
+        y = x * x
+    y.backward(nd.array([1, 10, 100]))
+    y.backward()
+
+
+def backward_to_nothing() -> None:
+    x = marked("null")
+    with autograd.record():
+        y = x * 2
+    y.backward()
+
+
+def call_an_instance_twice() -> None:
     function = Sigmoid()
-    function(mx.nd.ones((2,)))
-    with pytest.raises(StateError, match=r"Sigmoid: an instance of autograd\.Function is for one call"):
-        function(mx.nd.ones((2,)))
-    with pytest.raises(ArgumentError, match="Sigmoid: takes NDArrays; got 3"):
-        Sigmoid()(3)
+    function(nd.ones((2,)))
+    function(nd.ones((2,)))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (backward_twice, MXNetError, "retain_graph=True"),
+        (backward_to_nothing, MXNetError, "not computed from marked arrays"),
+        (lambda: autograd.mark_variables([nd.ones((2,))], []), TypeError, "as many gradients"),
+        (
+            call_an_instance_twice,
+            StateError,
+            r"Sigmoid: an instance of autograd\.Function is for one call",
+        ),
+        (lambda: Sigmoid()(3), ArgumentError, "Sigmoid: takes NDArrays; got 3"),
+    ],
+)
+def test_mistakes_are_named(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()
 
 
 class Wrong(Sigmoid):

@@ -13,7 +13,7 @@ import pytest
 
 from rebind import __version__, cli
 
-# One program that tells what it finds; another process for each test costs seconds.
+# One program that reports what it finds; another process for each test costs seconds.
 PROGRAM = """
 import json, os, subprocess, sys, multiprocessing
 import mxnet as mx
@@ -76,7 +76,7 @@ def test_run_module(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["argv"] == [str(package / "program.py"), "-h", "spawn"]
     assert found["first"] == str(tmp_path)
-    # A spawned process imports the program anew: mxnet must be there too.
+    # A spawned process imports the program again: mxnet must be there too.
     assert found["spawn"] == [["__mp_main__", "rebind.module.module", 6.0]]
 
 
@@ -91,41 +91,67 @@ def test_run_a_zip_file_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert caught.value.args == ("__main__", [str(whole), "--x"], str(whole))
 
 
-def test_another_python_goes_on_to_its_own_mxnet(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("installed", "out", "err"),
+    [(True, "real\n", ""), (False, "", "ModuleNotFoundError: No module named 'rebind'\n")],
+    ids=["with-mxnet", "without"],
+)
+def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out: str, err: str) -> None:
     """The variable that makes our children find rebind is inherited by Pythons that have none."""
     (tmp_path / "mxnet.py").write_text("__version__ = 'real'\n")
-    ask = [
-        sys.executable,
-        "-S",
-        "-c",
-        "import mxnet; print(mxnet.__version__)",
-    ]  # -S: without our site-packages
-    for folders, out, err in [
-        ([str(tmp_path)], "real\n", ""),
-        ([], "", "ModuleNotFoundError: No module named 'rebind'\n"),
-    ]:
-        path = {"PYTHONPATH": os.pathsep.join([cli._AS_MXNET, *folders])}
-        done = subprocess.run(ask, env={**os.environ, **path}, capture_output=True, text=True, timeout=120)
-        assert done.stdout == out
-        assert done.stderr.endswith(err)
+    # -S: without our site-packages
+    ask = [sys.executable, "-S", "-c", "import mxnet; print(mxnet.__version__)"]
+    path = os.pathsep.join([cli._AS_MXNET, *([str(tmp_path)] if installed else [])])
+    done = subprocess.run(
+        ask, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == out
+    assert done.stderr.endswith(err)
 
 
-def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cli.main([]) == 2
-    assert "run a program with 'import mxnet as mx' as it is" in capsys.readouterr().err
-    for arguments, code, text in [
-        (["--version"], 0, f"rebind {__version__}"),
-        (["--help"], 0, "usage: rebind"),
-        (["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]"),
-        (["run"], 2, "rebind run: error: say which script, or -m and which module"),
-        (["run", "-m"], 2, "rebind run: error: say which script, or -m and which module"),
-        (["rum"], 2, "invalid choice: 'rum'"),
-    ]:
-        with pytest.raises(SystemExit) as caught:
-            cli.main(arguments)
-        written = capsys.readouterr()
-        assert caught.value.code == code
-        assert text in written.out + written.err
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        pytest.param(["--version"], 0, f"rebind {__version__}", id="version"),
+        pytest.param(["--help"], 0, "usage: rebind", id="help"),
+        pytest.param(
+            ["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]", id="run-help"
+        ),
+        pytest.param(
+            ["run"], 2, "rebind run: error: say which script, or -m and which module", id="run-nothing"
+        ),
+        pytest.param(
+            ["run", "-m"],
+            2,
+            "rebind run: error: say which script, or -m and which module",
+            id="run-no-module",
+        ),
+        pytest.param(["rum"], 2, "invalid choice: 'rum'", id="unknown-command"),
+    ],
+)
+def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    written = capsys.readouterr()
+    assert caught.value.code == code
+    assert says in written.out + written.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param([], "run a program with 'import mxnet as mx' as it is", id="nothing"),
+        pytest.param(["run", "nothing.py"], "rebind run: no such file: ", id="missing-file"),
+    ],
+)
+def test_calls_that_run_nothing_return_2(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    says: str,
+) -> None:
     monkeypatch.setattr(cli, "_prepare", lambda: None)
-    assert cli.main(["run", str(tmp_path / "nothing.py")]) == 2
-    assert "rebind run: no such file: " in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    assert says in capsys.readouterr().err

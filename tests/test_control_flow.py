@@ -94,8 +94,9 @@ def test_module_trains_a_loop_as_it_trains_it_unrolled() -> None:
         np.testing.assert_allclose(value, trained[1][name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_moving_averages_move_at_each_step() -> None:
-    """MXNet lists the states of a part among the arguments, and cannot train it."""
+@pytest.mark.parametrize("loaded", [False, True], ids=["built", "loaded"])
+def test_moving_averages_change_at_each_step(loaded: bool) -> None:
+    """MXNet lists the states of a body among the arguments, and cannot train it."""
 
     def body(x: Any, s: Any) -> tuple[Any, Any]:
         y = mx.sym.BatchNorm(x, name="bn", fix_gamma=False, momentum=0.5)
@@ -103,21 +104,20 @@ def test_moving_averages_move_at_each_step() -> None:
 
     outputs, state = mx.sym.contrib.foreach(body, var("x"), var("s"))
     symbol = mx.sym.Group([outputs, state])
+    if loaded:
+        symbol = mx.sym.load_json(symbol.tojson())
     assert symbol.list_arguments() == ["x", "s", "bn_gamma", "bn_beta"]
     assert symbol.list_auxiliary_states() == ["bn_moving_mean", "bn_moving_var"]
-    again = mx.sym.load_json(symbol.tojson())
-    assert again.list_auxiliary_states() == symbol.list_auxiliary_states()
     x = np.random.RandomState(0).randn(3, 6, 2).astype("float32")
     means = np.zeros(2)
     for step in x:
         means = 0.5 * means + 0.5 * step.mean(axis=0)
-    for each in (symbol, again):
-        executor = each.simple_bind(mx.cpu(), x=(3, 6, 2), s=(6, 2))
-        executor.arg_dict["bn_gamma"][:] = 1
-        executor.aux_dict["bn_moving_var"][:] = 1
-        executor.forward(is_train=True, x=mx.nd.array(x))
-        executor.backward([mx.nd.ones((3, 6, 2)), mx.nd.ones((6, 2))])
-        np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), means, rtol=1e-5)
+    executor = symbol.simple_bind(mx.cpu(), x=(3, 6, 2), s=(6, 2))
+    executor.arg_dict["bn_gamma"][:] = 1
+    executor.aux_dict["bn_moving_var"][:] = 1
+    executor.forward(is_train=True, x=mx.nd.array(x))
+    executor.backward([mx.nd.ones((3, 6, 2)), mx.nd.ones((6, 2))])
+    np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), means, rtol=1e-5)
 
 
 def test_random_numbers_in_a_loop_differ_from_step_to_step_and_repeat_with_the_seed() -> None:
@@ -131,7 +131,7 @@ def test_random_numbers_in_a_loop_differ_from_step_to_step_and_repeat_with_the_s
     assert (runs[0][0] != runs[0][1]).any()
 
 
-def test_a_custom_operator_in_a_loop_keeps_what_it_knows() -> None:
+def test_a_custom_operator_in_a_loop_is_one_instance_for_all_steps() -> None:
     class Count(mx.operator.CustomOp):
         def __init__(self) -> None:
             self.runs = 0
@@ -153,7 +153,7 @@ def test_a_custom_operator_in_a_loop_keeps_what_it_knows() -> None:
     assert executor.forward()[0].asnumpy().ravel().tolist() == [4, 5, 6]
 
 
-def test_shapes_and_types_flow_both_ways() -> None:
+def test_shapes_flow_both_ways() -> None:
     outputs, state = mx.sym.contrib.foreach(
         lambda x, h: (mx.sym.FullyConnected(x, num_hidden=3, name="fc") + h, h * 1),
         var("x"),
@@ -165,59 +165,110 @@ def test_shapes_and_types_flow_both_ways() -> None:
         "x": (5, 2, 4), "fc_weight": (3, 4), "fc_bias": (3,)
     }  # fmt: skip
     assert found == [(5, 2, 3), (2, 3)]
-    outputs, state = mx.sym.contrib.foreach(lambda x, h: (x * 2, h + x), var("x"), var("h"))
-    assert state.infer_type(h="float64")[0] == [np.float64, np.float64]
-    assert mx.sym.contrib.cond(var("p"), lambda: var("a") * 2, lambda: var("b")).infer_type(
-        p="int32", a="float64", b="float64"
-    )[1] == [np.float64]
 
 
-def test_a_part_that_fails_names_its_own_node() -> None:
-    outputs, _ = mx.sym.contrib.foreach(
-        lambda x, s: (mx.sym.elemwise_add(x, s, name="inner_sum"), s), var("x"), var("s")
-    )
-    with pytest.raises(MXNetError, match="inner_sum"):
-        outputs.simple_bind(mx.cpu(), x=(3, 2), s=(5,))
-    chosen = mx.sym.contrib.cond(var("p"), lambda: var("a"), lambda: var("b"))
-    with pytest.raises(MXNetError, match="output 0 must have one shape in both branches"):
-        chosen.simple_bind(mx.cpu(), p=(1,), a=(2,), b=(3,))
-    with pytest.raises(MXNetError, match="the condition must be one number; got shape"):
-        chosen.eval(p=mx.nd.ones((2,)), a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))
+BRANCHES = mx.sym.contrib.cond(var("p"), lambda: var("a") * 2, lambda: var("b"))
 
 
-BAD_CALLS = {
-    "unused data": (
-        lambda f: f(lambda x, s: (s, s), var("x"), var("s")),
-        "data must be used in the loop's body; 'x'",
-    ),
-    "one thing": (lambda f: f(lambda x, s: x, var("x"), var("s")), "body must return a pair"),
-    "states": (lambda f: f(lambda x, s: (x, [s]), var("x"), var("s")), "states nested as init_states"),
-    "number": (lambda f: f(lambda x, s: (1, s), var("x"), var("s")), "output must be of class Symbol"),
-}
+@pytest.mark.parametrize(
+    ("symbol", "given", "arguments", "outputs"),
+    [
+        pytest.param(
+            mx.sym.contrib.foreach(lambda x, h: (x * 2, h + x), var("x"), var("h"))[1],
+            {"h": "float64"},
+            {"x": np.float64, "h": np.float64},
+            [np.float64],
+            id="from-state-to-data",
+        ),
+        pytest.param(
+            BRANCHES,
+            {"p": "int32", "a": "float64", "b": "float64"},
+            {"p": np.int32, "a": np.float64, "b": np.float64},
+            [np.float64],
+            id="the-condition-has-its-own",
+        ),
+    ],
+)
+def test_types_flow_both_ways(symbol, given, arguments, outputs) -> None:
+    found = symbol.infer_type(**given)
+    assert dict(zip(symbol.list_arguments(), found[0], strict=True)) == arguments
+    assert found[1] == outputs
 
 
-@pytest.mark.parametrize("name", BAD_CALLS)
-def test_mistakes_in_a_loop_are_named(name: str) -> None:
-    call, message = BAD_CALLS[name]
-    with pytest.raises(ArgumentError, match=message):
-        call(mx.sym.contrib.foreach)
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param(lambda x, s: (s, s), "data must be used in the loop's body; 'x'", id="unused-data"),
+        pytest.param(lambda x, s: x, "body must return a pair", id="no-pair"),
+        pytest.param(lambda x, s: (x, [s]), "states nested as init_states", id="states"),
+        pytest.param(lambda x, s: (1, s), "output must be of class Symbol", id="number"),
+    ],
+)
+def test_mistakes_in_a_loop_are_named(body, says) -> None:
+    with pytest.raises(ArgumentError, match=says):
+        mx.sym.contrib.foreach(body, var("x"), var("s"))
 
 
-def test_other_mistakes_are_named() -> None:
-    for contrib in (mx.nd.contrib, mx.sym.contrib):
-        with pytest.raises(MXNetError, match="needs max_iterations"):
-            contrib.while_loop(lambda i: i, lambda i: ([], i), None)
-    with pytest.raises(MXNetError, match="equally many slices, at least 1"):
-        mx.nd.contrib.foreach(lambda x, s: (x, s), [mx.nd.ones((2,)), mx.nd.ones((3,))], [])
-    with pytest.raises(ArgumentError, match=r"call nd\.contrib\.foreach or sym\.contrib\.foreach"):
-        mx.nd._internal._foreach(
-            mx.nd.ones((2,)),
-            num_outputs=1,
-            num_out_data=1,
-            in_state_locs=(),
-            in_data_locs=(0,),
-            remain_locs=(),
-        )
+SUM = mx.sym.contrib.foreach(
+    lambda x, s: (mx.sym.elemwise_add(x, s, name="inner_sum"), s), var("x"), var("s")
+)[0]
+CHOSEN = mx.sym.contrib.cond(var("p"), lambda: var("a"), lambda: var("b"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        pytest.param(
+            lambda: SUM.simple_bind(mx.cpu(), x=(3, 2), s=(5,)), MXNetError, "inner_sum", id="node-of-a-body"
+        ),
+        pytest.param(
+            lambda: CHOSEN.simple_bind(mx.cpu(), p=(1,), a=(2,), b=(3,)),
+            MXNetError,
+            "output 0 must have one shape in both branches",
+            id="branches",
+        ),
+        pytest.param(
+            lambda: CHOSEN.eval(**dict.fromkeys("pab", mx.nd.ones((2,)))),
+            MXNetError,
+            "the condition must be one number; got shape",
+            id="condition",
+        ),
+        pytest.param(
+            lambda: mx.nd.contrib.while_loop(lambda i: i, lambda i: ([], i), None),
+            MXNetError,
+            "needs max_iterations",
+            id="endless-loop-on-arrays",
+        ),
+        pytest.param(
+            lambda: mx.sym.contrib.while_loop(lambda i: i, lambda i: ([], i), None),
+            MXNetError,
+            "needs max_iterations",
+            id="endless-loop-in-a-symbol",
+        ),
+        pytest.param(
+            lambda: mx.nd.contrib.foreach(lambda x, s: (x, s), [mx.nd.ones((2,)), mx.nd.ones((3,))], []),
+            MXNetError,
+            "equally many slices, at least 1",
+            id="numbers-of-slices",
+        ),
+        pytest.param(
+            lambda: mx.nd._internal._foreach(
+                mx.nd.ones((2,)),
+                num_outputs=1,
+                num_out_data=1,
+                in_state_locs=(),
+                in_data_locs=(0,),
+                remain_locs=(),
+            ),
+            ArgumentError,
+            r"call nd\.contrib\.foreach or sym\.contrib\.foreach",
+            id="internal-operator",
+        ),
+    ],
+)
+def test_other_mistakes_are_named(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()
 
 
 @pytest.mark.parametrize(
@@ -249,8 +300,9 @@ def test_zipfian_samples() -> None:
     assert found[1].asnumpy() == pytest.approx([expected / 400])
 
 
-def test_tests_of_numbers() -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"), [("isinf", [0, 1, 1, 0]), ("isfinite", [1, 0, 0, 0]), ("isnan", [0, 0, 0, 1])]
+)
+def test_tests_of_numbers(name: str, expected: list[int]) -> None:
     x = mx.nd.array([1, np.inf, -np.inf, np.nan])
-    assert mx.nd.contrib.isinf(x).asnumpy().tolist() == [0, 1, 1, 0]
-    assert mx.nd.contrib.isfinite(x).asnumpy().tolist() == [1, 0, 0, 0]
-    assert mx.nd.contrib.isnan(x).asnumpy().tolist() == [0, 0, 0, 1]
+    assert getattr(mx.nd.contrib, name)(x).asnumpy().tolist() == expected

@@ -13,15 +13,26 @@ from rebind.device import parse_device
 
 def test_one_class_has_two_names() -> None:
     assert mx.Context is mx.Device and mx.current_context is mx.current_device
-    assert mx.cpu(1) == mx.Device("cpu", 1) == mx.Context(mx.cpu(1)) != mx.cpu()
-    assert (
-        repr(mx.gpu(2)) == "gpu(2)"
-        and parse_device("gpu(2)") == mx.gpu(2)
-        and parse_device("cpu") == mx.cpu()
-    )
-    assert len({mx.cpu(), mx.cpu(0), mx.cpu(1), mx.gpu()}) == 3
-    assert pickle.loads(pickle.dumps(mx.cpu(3))) == mx.cpu(3)
-    assert (mx.cpu().device_typeid, mx.gpu().device_typeid, mx.cpu_pinned().device_typeid) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(lambda: mx.Device("cpu", 1), mx.cpu(1), id="kind-and-number"),
+        pytest.param(lambda: mx.Context(mx.cpu(1)), mx.cpu(1), id="of-a-device"),
+        pytest.param(lambda: parse_device("gpu(2)"), mx.gpu(2), id="text"),
+        pytest.param(lambda: parse_device("cpu"), mx.cpu(), id="text-without-a-number"),
+        pytest.param(lambda: pickle.loads(pickle.dumps(mx.cpu(3))), mx.cpu(3), id="pickle"),
+        pytest.param(lambda: repr(mx.gpu(2)), "gpu(2)", id="repr"),
+        pytest.param(lambda: mx.cpu(1) != mx.cpu(), True, id="unequal"),
+        pytest.param(lambda: len({mx.cpu(), mx.cpu(0), mx.cpu(1), mx.gpu()}), 3, id="hash"),
+        pytest.param(lambda: mx.cpu().device_typeid, 1, id="typeid-cpu"),
+        pytest.param(lambda: mx.gpu().device_typeid, 2, id="typeid-gpu"),
+        pytest.param(lambda: mx.cpu_pinned().device_typeid, 3, id="typeid-pinned"),
+    ],
+)
+def test_devices(found, expected) -> None:
+    assert found() == expected
 
 
 def test_default() -> None:

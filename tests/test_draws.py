@@ -21,7 +21,6 @@ DRAWS: dict[str, tuple[Callable[[draws.Source], Tensor], stats.rv_continuous]] =
     "exponential": (lambda source: draws.exponential((COUNT,), source), stats.expon()),
     "gamma": (lambda source: draws.gamma(torch.full((COUNT,), 2.5), source), stats.gamma(2.5)),
 }
-each_draw = pytest.mark.parametrize("name", DRAWS)
 
 
 def seeded(number: int) -> draws.Source:
@@ -30,7 +29,7 @@ def seeded(number: int) -> draws.Source:
     return source
 
 
-@each_draw
+@pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("number", [0, 1, 2**62, -5])
 def test_distributions(name: str, number: int) -> None:
     draw, distribution = DRAWS[name]
@@ -38,7 +37,7 @@ def test_distributions(name: str, number: int) -> None:
         assert stats.kstest(draw(source).double().numpy(), distribution.cdf).pvalue > 1e-3
 
 
-@each_draw
+@pytest.mark.parametrize("name", DRAWS)
 def test_a_seed_gives_the_same_numbers_again(name: str) -> None:
     draw, _ = DRAWS[name]
     assert torch.equal(draw(seeded(7)), draw(seeded(7)))

@@ -7,19 +7,18 @@ from rebind.errors import ParameterError
 from rebind.files import atomic_write
 
 
-def test_file_appears_whole(tmp_path):
+@pytest.mark.parametrize(
+    ("mode", "content", "expected"),
+    [("wb", b"one", b"one"), ("w", "σ", "σ".encode())],
+    ids=["bytes", "text-is-utf8"],
+)
+def test_file_appears_whole(tmp_path, mode, content, expected):
     path = tmp_path / "a.bin"
-    with atomic_write(path) as file:
-        file.write(b"one")
+    with atomic_write(path, mode) as file:
+        file.write(content)
         assert not path.exists()
-    assert path.read_bytes() == b"one"
+    assert path.read_bytes() == expected
     assert os.listdir(tmp_path) == ["a.bin"]
-
-
-def test_text_is_utf8(tmp_path):
-    with atomic_write(tmp_path / "a.json", "w") as file:
-        file.write("σ")
-    assert (tmp_path / "a.json").read_bytes() == "σ".encode()
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -33,7 +32,7 @@ def test_old_file_stays_when_writing_fails(tmp_path, error):
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
-def test_links_are_followed_and_permissions_kept(tmp_path):
+def test_links_are_followed_and_permissions_stay(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     target.chmod(0o640)
@@ -58,11 +57,13 @@ def test_what_is_no_regular_file_is_written_directly():
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
-def test_bad_mode():
-    with pytest.raises(ParameterError, match="mode must be 'wb' or 'w'; got 'r'"), atomic_write("x", "r"):
-        pass
-
-
-def test_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"), atomic_write(tmp_path / "nowhere" / "a"):
+@pytest.mark.parametrize(
+    ("path", "mode", "error", "says"),
+    [
+        pytest.param("x", "r", ParameterError, "mode must be 'wb' or 'w'; got 'r'", id="mode"),
+        pytest.param("nowhere/a", "wb", FileNotFoundError, "nowhere", id="missing-folder"),
+    ],
+)
+def test_what_cannot_be_written_is_named(tmp_path, path, mode, error, says):
+    with pytest.raises(error, match=says), atomic_write(tmp_path / path, mode):
         pass

@@ -51,29 +51,57 @@ def test_name_without_a_rule(name):
         filled(init.Uniform(), name, attrs={})
 
 
-def test_old_rules_for_plain_names():
-    assert filled(init.One(), "stn_loc_weight").max() == 0
-    assert filled(init.Zero(), "stn_loc_bias", (6,)).tolist() == [1, 0, 0, 0, 1, 0]
-    assert filled(init.Zero(), "upsampling0", (1, 1, 4, 4))[0, 0, 1].tolist() == [
-        0.1875,
-        0.5625,
-        0.5625,
-        0.1875,
-    ]
-    assert filled(init.One(), "stn_loc_weight", attrs={}).min() == 1
+RAMP = [0.25, 0.75, 0.75, 0.25]  # of a bilinear kernel
 
 
+@pytest.mark.parametrize(
+    ("made", "name", "shape", "expected"),
+    [
+        (init.One(), "stn_loc_weight", (2, 3), [[0] * 3] * 2),
+        (init.Zero(), "stn_loc_bias", (6,), [1, 0, 0, 0, 1, 0]),
+        (init.Zero(), "upsampling0", (1, 1, 4, 4), [[np.outer(RAMP, RAMP).tolist()]]),
+    ],
+)
+def test_old_rules_for_plain_names(made, name, shape, expected):
+    assert filled(made, name, shape).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["fc_bias", "anything"])
 @pytest.mark.parametrize(
     ("text", "value"),
     [("ones", 1.0), (init.Constant(2.5).dumps(), 2.5), ('["constant", {"value": -1}]', -1.0)],
 )
-def test_the_variables_own_initializer_wins(text, value):
-    for name in ("fc_bias", "anything"):
-        assert np.all(filled(init.Uniform(), name, attrs={"__init__": text}) == value)
+def test_the_variables_own_initializer_wins(text, value, name):
+    assert np.all(filled(init.Uniform(), name, attrs={"__init__": text}) == value)
 
 
-def test_empty_own_initializer_is_none():
-    assert np.all(filled(init.Uniform(), "fc_bias", attrs={"__init__": ""}) == 0)
+class Own(init.Initializer):
+    """As in old scripts, which override hooks."""
+
+    def _init_weight(self, name, arr):
+        arr[:] = 5
+
+    def _init_default(self, name, arr):
+        arr[:] = 6
+
+
+MIXED = init.Mixed(["fc.*bias", ".*"], [init.Constant(4.0), init.One()])
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "attrs", "value"),
+    [
+        pytest.param(init.Uniform(), "fc_bias", {"__init__": ""}, 0, id="empty-is-none"),
+        pytest.param(init.One(), "stn_loc_weight", {}, 1, id="no-old-rule-for-an-InitDesc"),
+        pytest.param(Own(), "a_weight", {}, 5, id="hook-for-weights"),
+        pytest.param(Own(), "anything", {}, 6, id="hook-for-others"),
+        pytest.param(Own(), "a_bias", {}, 0, id="hook-of-the-base"),
+        pytest.param(MIXED, "fc_weight", {}, 1, id="mixed-by-the-last-pattern"),
+        pytest.param(MIXED, "fc_bias", {}, 0, id="mixed-still-by-name"),
+    ],
+)
+def test_single_parameters(made, name, attrs, value):
+    assert np.all(filled(made, name, attrs=attrs) == value)
 
 
 CASES = [
@@ -101,9 +129,13 @@ def test_dumps_and_back(made):
     assert init.create(made) is made
 
 
-def test_different_settings_differ():
-    assert init.Xavier() != init.Xavier("gaussian")
-    assert init.Uniform(1) != init.Normal(1)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(init.Xavier(), init.Xavier("gaussian")), (init.Uniform(1), init.Normal(1))],
+    ids=["settings", "classes"],
+)
+def test_different_initializers_differ(one, other):
+    assert one != other
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -148,11 +180,13 @@ def test_xavier_bounds(settings, scale):
     assert weight.std() == pytest.approx(scale / np.sqrt(3), rel=0.02)
 
 
-def test_constant_array_broadcasts():
-    made = init.Constant(array(np.array([1.0, 2.0])))
+CONSTANT = init.Constant(array(np.array([1.0, 2.0])))
+
+
+@pytest.mark.parametrize("made", [CONSTANT, init.create(CONSTANT.dumps())], ids=["made", "from-json"])
+def test_constant_array_broadcasts(made):
     assert filled(made, "w_weight", (2, 2)).tolist() == [[1, 2], [1, 2]]
     assert made.dumps() == '["constant", {"value": [1.0, 2.0]}]'
-    assert filled(init.create(made.dumps()), "w_weight", (2, 2)).tolist() == [[1, 2], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -211,22 +245,30 @@ def test_bad_input(call, error, says):
         call()
 
 
-# ---- the parameters of RNN ----------------------------------------------------------------------------------------
-
-
 def lstm(initializer, size=4 * 3 * (5 + 3 + 2), attrs=None, **settings):
     given = {"__init__": initializer.dumps()} if attrs is None else attrs
     return filled(init.Constant(7.0), "lstm_parameters", (size,), attrs=given, **settings)
 
 
-def test_parameters_of_rnn_by_the_attribute_of_their_variable():
-    values = lstm(init.FusedRNN(init.One(), 3, 1, "lstm", forget_bias=2.0))
-    assert values[:96].tolist() == [1] * 96  # weights
-    assert values[96:].tolist() == ([0] * 3 + [2] * 3 + [0] * 6) * 2  # biases: input, forget, cell, output
+ONES = init.FusedRNN(init.One(), 3, 1, "lstm", forget_bias=2.0)
 
 
-def test_parameters_of_rnn_by_the_initializer_of_the_module():
-    assert lstm(init.FusedRNN(None, 3, 1, "lstm"))[:96].tolist() == [7] * 96
+@pytest.mark.parametrize(
+    ("made", "numbers", "expected"),
+    [
+        pytest.param(ONES, slice(96), [1] * 96, id="weights"),
+        # input, forget, cell, output
+        pytest.param(ONES, slice(96, None), ([0] * 3 + [2] * 3 + [0] * 6) * 2, id="biases"),
+        pytest.param(
+            init.FusedRNN(None, 3, 1, "lstm"), slice(96), [7] * 96, id="weights-by-the-modules-initializer"
+        ),
+    ],
+)
+def test_parameters_of_rnn(made, numbers, expected):
+    assert lstm(made)[numbers].tolist() == expected
+
+
+def test_parameters_of_rnn_by_the_name_of_an_initializer():
     assert lstm(init.FusedRNN("normal", 3, 1, "lstm"))[:96].std() == pytest.approx(0.01, rel=0.3)
 
 
@@ -264,40 +306,31 @@ def test_parameters_of_rnn_in_a_module():
     assert values[99:102].tolist() == [4, 4, 4]
 
 
-def test_old_subclass_overrides_hooks():
-    class Own(init.Initializer):
-        def _init_weight(self, name, arr):
-            arr[:] = 5
-
-        def _init_default(self, name, arr):
-            arr[:] = 6
-
-    assert np.all(filled(Own(), "a_weight", attrs={}) == 5)
-    assert np.all(filled(Own(), "anything", attrs={}) == 6)
-    assert np.all(filled(Own(), "a_bias", attrs={}) == 0)
-
-
-def test_mixed():
-    mixed = init.Mixed(["fc.*bias", ".*"], [init.Constant(4.0), init.One()])
-    assert np.all(filled(mixed, "fc_weight", attrs={}) == 1)
-    assert np.all(filled(mixed, "fc_bias", attrs={}) == 0)
-
-
-def test_load(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
+@pytest.fixture
+def path(tmp_path):
     path = str(tmp_path / "a.params")
     save(path, {"arg:fc_bias": array(np.ones(3)), "aux:mean": array(np.full(2, 2.0))})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "value", "message"),
+    [
+        ("fc_bias", (3,), 1, "Initialized fc_bias by loading"),
+        ("mean", (2,), 2, "Initialized mean by loading"),
+        ("other_weight", (4, 6), 0, "Initialized other_weight by default"),
+    ],
+)
+def test_load(path, caplog, name, shape, value, message):
+    caplog.set_level(logging.INFO)
     load = init.Load(path, default_init=init.Zero(), verbose=True)
-    assert np.all(filled(load, "fc_bias", (3,), attrs={}) == 1)
-    assert np.all(filled(load, "mean", (2,), attrs={}) == 2)
-    assert np.all(filled(load, "other_weight", attrs={}) == 0)
-    assert caplog.messages == [
-        "Initialized fc_bias by loading",
-        "Initialized mean by loading",
-        "Initialized other_weight by default",
-    ]
+    assert np.all(filled(load, name, shape, attrs={}) == value)
+    assert caplog.messages == [message]
+
+
+def test_load_of_another_shape(path):
     with pytest.raises(ShapeError, match=r"'fc_bias' must have shape \(4,\); the loaded one has \(3,\)"):
-        filled(load, "fc_bias", (4,), attrs={})
+        filled(init.Load(path), "fc_bias", (4,), attrs={})
 
 
 def test_verbosity(caplog):

@@ -16,33 +16,37 @@ from rebind.lr_scheduler import (
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "error", "says"),
     [
-        (lambda: FactorScheduler(0), "FactorScheduler: step must be >= 1; got 0"),
-        (lambda: FactorScheduler(1, 1.5), "factor must be at most 1"),
-        (lambda: MultiFactorScheduler([3, 2]), r"increasing numbers >= 1; got \[3, 2\]"),
-        (lambda: MultiFactorScheduler([0, 2]), "increasing numbers"),
-        (lambda: PolyScheduler(0), "PolyScheduler: max_update must be an int >= 1; got 0"),
-        (lambda: CosineScheduler(5.5), "max_update must be an int"),
-        (lambda: LRScheduler(0.1, 5, 0.2), "warmup_begin_lr must be at most base_lr, 0.1; got 0.2"),
-        (lambda: LRScheduler(0.1, -5), "warmup_steps must be an int >= 0; got -5"),
-        (lambda: LRScheduler(0.1, 5, warmup_mode="x"), "one of 'linear', 'constant'; got 'x'"),
-        (lambda: LRScheduler(0.1, 5).get_warmup_lr(7), "num_update must be below warmup_steps, 5; got 7"),
+        (lambda: FactorScheduler(0), ParameterError, "FactorScheduler: step must be >= 1; got 0"),
+        (lambda: FactorScheduler(1, 1.5), ParameterError, "factor must be at most 1"),
+        (lambda: MultiFactorScheduler([3, 2]), ParameterError, r"increasing numbers >= 1; got \[3, 2\]"),
+        (lambda: MultiFactorScheduler([0, 2]), ParameterError, "increasing numbers"),
+        (lambda: MultiFactorScheduler(3), ArgumentError, "step must be a list"),
+        (lambda: PolyScheduler(0), ParameterError, "PolyScheduler: max_update must be an int >= 1; got 0"),
+        (lambda: CosineScheduler(5.5), ParameterError, "max_update must be an int"),
+        (
+            lambda: LRScheduler(0.1, 5, 0.2),
+            ParameterError,
+            "warmup_begin_lr must be at most base_lr, 0.1; got 0.2",
+        ),
+        (lambda: LRScheduler(0.1, -5), ParameterError, "warmup_steps must be an int >= 0; got -5"),
+        (
+            lambda: LRScheduler(0.1, 5, warmup_mode="x"),
+            ParameterError,
+            "one of 'linear', 'constant'; got 'x'",
+        ),
+        (
+            lambda: LRScheduler(0.1, 5).get_warmup_lr(7),
+            ParameterError,
+            "num_update must be below warmup_steps, 5; got 7",
+        ),
+        (lambda: LRScheduler()(1), NotImplementedError, "LRScheduler must define scheduled"),
     ],
 )
-def test_bad_settings(make, says):
-    with pytest.raises(ParameterError, match=says):
+def test_bad_input(make, error, says):
+    with pytest.raises(error, match=says):
         make()
-
-
-def test_steps_must_be_a_list():
-    with pytest.raises(ArgumentError, match="step must be a list"):
-        MultiFactorScheduler(3)
-
-
-def test_base_has_no_schedule():
-    with pytest.raises(NotImplementedError, match="LRScheduler must define scheduled"):
-        LRScheduler()(1)
 
 
 def test_changes_are_logged(caplog):
@@ -56,32 +60,42 @@ def test_changes_are_logged(caplog):
     ]
 
 
-@pytest.mark.parametrize("name", lr_scheduler.__all__)
+SETTINGS = {
+    "FactorScheduler": {"step": 3, "factor": 0.5},
+    "MultiFactorScheduler": {"step": [3, 7], "factor": 0.1},
+    "PolyScheduler": {"max_update": 10},
+    "CosineScheduler": {"max_update": 10},
+}
+
+
+def test_every_schedule_has_settings():
+    assert {*SETTINGS, "LRScheduler"} == set(lr_scheduler.__all__)  # the base has no schedule
+
+
+@pytest.mark.parametrize("name", SETTINGS)
 def test_state_round_trip(name):
-    settings = {
-        "FactorScheduler": {"step": 3, "factor": 0.5},
-        "MultiFactorScheduler": {"step": [3, 7], "factor": 0.1},
-        "PolyScheduler": {"max_update": 10},
-        "CosineScheduler": {"max_update": 10},
-        "LRScheduler": None,
-    }[name]
-    if settings is None:
-        return
-    first, second = (getattr(lr_scheduler, name)(base_lr=base, **settings) for base in (1.0, 0.5))
+    first, second = (getattr(lr_scheduler, name)(base_lr=base, **SETTINGS[name]) for base in (1.0, 0.5))
     for n in range(5):
         first(n)
     second.load_state_dict(first.state_dict())
     assert [first(n) for n in range(5, 12)] == [second(n) for n in range(5, 12)]
 
 
-def test_warmup_may_take_all_updates():
-    schedule = PolyScheduler(3, base_lr=1.0, warmup_steps=3)
-    assert [schedule(n) for n in range(5)] == pytest.approx([0, 1 / 3, 2 / 3, 0, 0])
+class Halving(LRScheduler):
+    """As in old scripts, with a call of its own."""
+
+    def __call__(self, num_update):
+        return self.base_lr / 2**num_update
 
 
-def test_old_subclass_with_its_own_call():
-    class Halving(LRScheduler):
-        def __call__(self, num_update):
-            return self.base_lr / 2**num_update
-
-    assert Halving(1.0)(2) == 0.25
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        pytest.param(
+            PolyScheduler(3, base_lr=1.0, warmup_steps=3), [0, 1 / 3, 2 / 3, 0, 0], id="warmup-to-the-end"
+        ),
+        pytest.param(Halving(1.0), [1, 0.5, 0.25], id="subclass-with-its-own-call"),
+    ],
+)
+def test_rates(schedule, rates):
+    assert [schedule(n) for n in range(len(rates))] == pytest.approx(rates)

@@ -50,13 +50,22 @@ def run_in_terminal(script, columns=140, **environment):
     return text.decode()
 
 
-def test_in_a_terminal_there_is_a_bar_below_the_log():
-    text = run_in_terminal(SCRIPT)
-    for part in ("Epoch 0", "Epoch 1", "4/4", "accuracy", "cross-entropy", "samples/s", "left", "━"):
-        assert part in text, part
-    shown = text.split("\x1b[2K")  # what is left after each clearing of the line
-    assert any("Epoch[0] Train-accuracy=" in line for line in shown)
-    assert text.rstrip().endswith("done") and "\x1b[?25h" in text  # the cursor is visible again
+@pytest.fixture(scope="module")
+def shown():
+    return run_in_terminal(SCRIPT)
+
+
+@pytest.mark.parametrize(
+    "piece", ["Epoch 0", "Epoch 1", "4/4", "accuracy", "cross-entropy", "samples/s", "left", "━"]
+)
+def test_in_a_terminal_there_is_a_bar(shown, piece):
+    assert piece in shown
+
+
+def test_in_a_terminal_the_bar_is_below_the_log(shown):
+    lines = shown.split("\x1b[2K")  # what is left after each clearing of the line
+    assert any("Epoch[0] Train-accuracy=" in line for line in lines)
+    assert shown.rstrip().endswith("done") and "\x1b[?25h" in shown  # the cursor is visible again
 
 
 @pytest.mark.parametrize(
@@ -120,11 +129,13 @@ def test_samples(batch, axis, samples):
     assert _num_samples(batch, axis) == samples
 
 
-def test_samples_are_counted_along_the_batch_axis():
-    class Steps:
-        provide_data = [DataDesc("data", (5, 8), layout="TN")]
+class Steps:
+    provide_data = [DataDesc("data", (5, 8), layout="TN")]
 
-    assert _batch_axis(Steps()) == 1 and _batch_axis(Generator()) == 0
+
+@pytest.mark.parametrize(("data", "axis"), [(Steps(), 1), (Generator(), 0)], ids=["TN", "no-layout"])
+def test_samples_are_counted_along_the_batch_axis(data, axis):
+    assert _batch_axis(data) == axis
 
 
 def test_an_error_gives_the_log_its_stream_back(monkeypatch):

@@ -31,10 +31,20 @@ def test_others_generators_are_left_alone() -> None:
     assert np.array_equal(np.random.get_state()[1], before[1])
 
 
-@pytest.mark.parametrize("seed", ["1", 1.5, None, True])
-def test_a_seed_is_an_int(seed) -> None:
-    with pytest.raises(TypeError, match="seed_state must be an int"):
-        mx.random.seed(seed)
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        *[
+            (lambda seed=seed: mx.random.seed(seed), "seed_state must be an int")
+            for seed in ("1", 1.5, None, True)
+        ],
+        (lambda: mx.nd.random.uniform(mx.nd.array([0, 10]), 1), "all numbers or all arrays"),
+    ],
+    ids=["seed-text", "seed-fraction", "seed-none", "seed-bool", "bounds"],
+)
+def test_mistakes(call, says) -> None:
+    with pytest.raises(TypeError, match=says):
+        call()
 
 
 def test_parameters_are_numbers_or_arrays() -> None:
@@ -43,7 +53,5 @@ def test_parameters_are_numbers_or_arrays() -> None:
     assert drawn.shape == (2, 3) and (drawn[1] >= 10).asnumpy().all()
     small, large = mx.nd.random.exponential(mx.nd.array([1e-9, 1e9])).asnumpy()
     assert small < large
-    with pytest.raises(TypeError, match="all numbers or all arrays"):
-        mx.nd.random.uniform(low, 1)
     out = mx.nd.zeros((2, 2))
     assert mx.nd.random.normal(out=out) is out and out.asnumpy().any()

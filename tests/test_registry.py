@@ -36,12 +36,15 @@ def test_names_do_not_mind_case() -> None:
     assert sorted(shapes) == ["circle", "disc"]
 
 
-def test_create() -> None:
-    shapes = registry()
-    assert shapes.create("circle", size=3).size == 3
-    assert shapes.create('["disc", {"size": 4}]').size == 4
-    mine = Shape()
-    assert shapes.create(mine) is mine
+@pytest.mark.parametrize(
+    ("spec", "keywords", "size"),
+    [
+        pytest.param("circle", {"size": 3}, 3, id="name"),
+        pytest.param('["disc", {"size": 4}]', {}, 4, id="json"),
+    ],
+)
+def test_create(spec, keywords, size) -> None:
+    assert registry().create(spec, **keywords).size == size
 
 
 @pytest.mark.parametrize(
@@ -71,43 +74,80 @@ def test_a_name_taken_over_warns() -> None:
     assert shapes["circle"] is Other
 
 
-def test_functions_under_mxnets_names() -> None:
-    class Tool(Shape):
-        pass
-
-    register, alias = get_register_func(Tool, "tool"), get_alias_func(Tool, "tool")
-    create = get_create_func(Tool, "tool")
-    assert get_registry(Tool) == {}
-
-    @alias("beater", "Mallet")
-    @register
-    class Hammer(Tool):
-        pass
-
-    assert get_registry(Tool) == {"hammer": Hammer, "beater": Hammer, "mallet": Hammer}
-    mine = Hammer()
-    assert create(mine) is mine
-    for spec in ("HAMMER", '["mallet", {}]', {"tool": "beater"}, '{"tool": "beater"}'):
-        assert create(spec).size == 1, spec
-    for spec in ('["mallet", {"size": 2}]', {"tool": "beater", "size": 2}, '{"tool": "beater", "size": 2}'):
-        assert create(spec).size == 2, spec
-    assert (
-        create("hammer", size=3).size == create(tool="hammer", size=3).size == create("hammer", 3).size == 3
-    )
+class Tool(Shape):
+    pass
 
 
-def test_mistakes_of_functions_under_mxnets_names() -> None:
+register, alias = get_register_func(Tool, "tool"), get_alias_func(Tool, "tool")
+create = get_create_func(Tool, "tool")
+
+
+@alias("beater", "Mallet")
+@register
+class Hammer(Tool):
+    pass
+
+
+def test_functions_under_mxnets_names_register() -> None:
     class Gear(Shape):
         pass
 
-    create = get_create_func(Gear, "gear")
-    with pytest.raises(TypeError, match=r"gear\.register: must be a subclass of Gear; got <class 'int'>"):
-        get_register_func(Gear, "gear")(int)
-    with pytest.raises(TypeError, match="gear: must be given, a name or an instance"):
-        create()
-    with pytest.raises(TypeError, match="gear: a dict must hold 'gear' and all arguments; got"):
-        create({"size": 1})
-    with pytest.raises(ValueError, match=r'gear: text must be JSON such as \{"gear": "name"\}; got'):
-        create("{")
-    with pytest.raises(ValueError, match="no gear 'wheel'"):
-        create("wheel")
+    assert get_registry(Gear) == {}
+    assert get_registry(Tool) == {"hammer": Hammer, "beater": Hammer, "mallet": Hammer}
+
+
+@pytest.mark.parametrize(
+    ("create", "mine"), [(registry().create, Shape()), (create, Hammer())], ids=["Registry", "function"]
+)
+def test_an_instance_is_given_back(create, mine) -> None:
+    assert create(mine) is mine
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "size"),
+    [
+        (("HAMMER",), {}, 1),
+        (('["mallet", {}]',), {}, 1),
+        (({"tool": "beater"},), {}, 1),
+        (('{"tool": "beater"}',), {}, 1),
+        (('["mallet", {"size": 2}]',), {}, 2),
+        (({"tool": "beater", "size": 2},), {}, 2),
+        (('{"tool": "beater", "size": 2}',), {}, 2),
+        (("hammer",), {"size": 3}, 3),
+        ((), {"tool": "hammer", "size": 3}, 3),
+        (("hammer", 3), {}, 3),
+    ],
+    ids=str,
+)
+def test_functions_under_mxnets_names_create(arguments, keywords, size) -> None:
+    assert create(*arguments, **keywords).size == size
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        pytest.param(
+            lambda: register(int),
+            TypeError,
+            r"tool\.register: must be a subclass of Tool; got <class 'int'>",
+            id="another-class",
+        ),
+        pytest.param(create, TypeError, "tool: must be given, a name or an instance", id="nothing"),
+        pytest.param(
+            lambda: create({"size": 1}),
+            TypeError,
+            "tool: a dict must hold 'tool' and all arguments; got",
+            id="dict-without-a-name",
+        ),
+        pytest.param(
+            lambda: create("{"),
+            ValueError,
+            r'tool: text must be JSON such as \{"tool": "name"\}; got',
+            id="no-json",
+        ),
+        pytest.param(lambda: create("wheel"), ValueError, "no tool 'wheel'", id="unknown-name"),
+    ],
+)
+def test_mistakes_of_functions_under_mxnets_names(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()

@@ -19,12 +19,21 @@ def test_names() -> None:
         assert mx.sym.relu(x).name == "relu2"
 
 
-def test_prefix() -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param(
+            lambda x: mx.sym.FullyConnected(x, num_hidden=1).list_arguments()[1],
+            "net_fullyconnected0_weight",
+            id="automatic",
+        ),
+        pytest.param(lambda x: mx.sym.FullyConnected(x, num_hidden=1, name="fc").name, "net_fc", id="given"),
+        pytest.param(lambda x: (x + 1).name, "net__plusscalar0", id="arithmetic"),
+    ],
+)
+def test_prefix(name, expected) -> None:
     with mx.name.Prefix("net_"):
-        x = mx.sym.var("x")
-        assert mx.sym.FullyConnected(x, num_hidden=1).list_arguments()[1] == "net_fullyconnected0_weight"
-        assert mx.sym.FullyConnected(x, num_hidden=1, name="fc").name == "net_fc"
-        assert (x + 1).name == "net__plusscalar0"
+        assert name(mx.sym.var("x")) == expected
 
 
 def test_attributes() -> None:

@@ -29,16 +29,16 @@ JUNK = st.sampled_from(
 )  # fmt: skip
 
 
-def places(value, path=()) -> list[tuple]:
+def paths(value, path=()) -> list[tuple]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, part in inner for place in places(part, (*path, key)))]
+    return [path, *(found for key, part in inner for found in paths(part, (*path, key)))]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10**6), JUNK, st.booleans())
 def test_changed_values(number: int, junk, remove: bool) -> None:
     content = json.loads(TEXT)
-    *path, last = (found := places(content)[1:])[number % len(found)]
+    *path, last = (found := paths(content)[1:])[number % len(found)]
     target = content
     for key in path:
         target = target[key]
@@ -93,12 +93,12 @@ def test_no_symbol(text: str) -> None:
         mx.sym.load_json(text)
 
 
-def test_the_file_is_named(tmp_path) -> None:
+@pytest.mark.parametrize("content", [b"{}", b"\xff\xfe"], ids=["no-symbol", "no-text"])
+def test_the_file_is_named(tmp_path, content: bytes) -> None:
     path = tmp_path / "net-symbol.json"
-    for content in (b"{}", b"\xff\xfe"):
-        path.write_bytes(content)
-        with pytest.raises(FormatError, match=r"net-symbol\.json"):
-            mx.sym.load(path)
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"net-symbol\.json"):
+        mx.sym.load(path)
 
 
 @pytest.mark.parametrize(

@@ -28,43 +28,27 @@ class Failing(DataIter):
         raise OSError("the disk is gone")
 
 
-# ---- ResizeIter -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("size", "reset_internal", "first", "second"),
+    [
+        pytest.param(5, True, [0, 4, 8, 0, 4], [0, 4, 8, 0, 4], id="longer"),
+        pytest.param(2, False, [0, 4], [8, 0], id="shorter"),
+    ],
+)
+def test_resize(size, reset_internal, first, second):
+    resized = ResizeIter(numbers(), size, reset_internal=reset_internal)
+    assert first_rows(resized) == first
+    resized.reset()
+    assert first_rows(resized) == second
+    assert resized.provide_data == numbers().provide_data
+    assert resized.getpad() == 0
 
 
-def test_resize():
-    longer = ResizeIter(numbers(), 5)
-    assert first_rows(longer) == [0, 4, 8, 0, 4]
-    longer.reset()
-    assert first_rows(longer) == [0, 4, 8, 0, 4]
-    shorter = ResizeIter(numbers(), 2, reset_internal=False)
-    assert first_rows(shorter) == [0, 4]
-    shorter.reset()
-    assert first_rows(shorter) == [8, 0]
-    assert shorter.provide_data == numbers().provide_data
-    assert shorter.getpad() == 0
+class Empty(DataIter):
+    provide_data = provide_label = ()
 
-
-def test_resize_keeps_its_place():
-    first, second = (ResizeIter(numbers(), 5) for _ in range(2))
-    next(first), next(first)
-    second.load_state_dict(first.state_dict())
-    assert first_rows(second) == first_rows(first) == [8, 0, 4]
-
-
-def test_resize_of_nothing():
-    class Empty(DataIter):
-        provide_data = provide_label = ()
-
-        def next(self):
-            raise StopIteration
-
-    with pytest.raises(ParameterError, match="has no batches"):
-        next(ResizeIter(Empty(), 3))
-    with pytest.raises(ParameterError, match="size must be >= 0"):
-        ResizeIter(numbers(), -1)
-
-
-# ---- PrefetchingIter --------------------------------------------------------------------------------------
+    def next(self):
+        raise StopIteration
 
 
 def test_prefetching_gives_the_same_batches():
@@ -90,15 +74,22 @@ def test_several_are_put_together():
         np.testing.assert_array_equal(batch.data[0].asnumpy() * 2, batch.data[1].asnumpy())
 
 
-@pytest.mark.parametrize("consumed", [0, 1, 2])
-def test_place_is_that_of_what_was_handed_out(consumed):
-    first, second = (PrefetchingIter(numbers()) for _ in range(2))
+@pytest.mark.parametrize(
+    ("make", "consumed", "expected"),
+    [
+        pytest.param(lambda: ResizeIter(numbers(), 5), 2, [8, 0, 4], id="resized"),
+        pytest.param(lambda: PrefetchingIter(numbers()), 0, [0, 4, 8], id="prefetched-0"),
+        pytest.param(lambda: PrefetchingIter(numbers()), 1, [4, 8], id="prefetched-1"),
+        pytest.param(lambda: PrefetchingIter(numbers()), 2, [8], id="prefetched-2"),
+    ],
+)
+def test_position_is_that_of_what_was_handed_out(make, consumed, expected):
+    first, second = make(), make()
     for _ in range(consumed):
         next(first)
     time.sleep(0.05)  # let it read ahead
     second.load_state_dict(first.state_dict())
-    assert first_rows(second) == [0, 4, 8][consumed:]
-    first.close()
+    assert first_rows(second) == first_rows(first) == expected
 
 
 @pytest.mark.parametrize("how", ["end", "close", "reset", "drop"])
@@ -122,14 +113,13 @@ def test_nothing_is_read_before_the_first_batch():
     assert not threads()
 
 
-def test_an_error_in_the_background_is_raised():
-    with pytest.raises(OSError, match="the disk is gone"):
-        next(PrefetchingIter(Failing()))
-
-
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
+        (lambda: next(ResizeIter(Empty(), 3)), ParameterError, "has no batches"),
+        (lambda: ResizeIter(numbers(), -1), ParameterError, "size must be >= 0"),
+        # raised in the thread that reads ahead
+        (lambda: next(PrefetchingIter(Failing())), OSError, "the disk is gone"),
         (lambda: PrefetchingIter([]), ArgumentError, "at least one iterator"),
         (
             lambda: PrefetchingIter([numbers()], rename_data=[]),
@@ -148,9 +138,6 @@ def test_bad_input(make, error, says):
     with pytest.raises(error, match=says):
         make()
     gc.collect()
-
-
-# ---- the base ---------------------------------------------------------------------------------------------
 
 
 def test_the_five_methods_make_next():

@@ -1,5 +1,7 @@
 """The order of samples is compared with MXNet's in ``parity/test_training.py``."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -100,7 +102,7 @@ def test_getters():
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("consumed", [0, 1, 2, 4, 7])
-def test_place_is_kept(mode, shuffle, consumed):
+def test_position_is_saved(mode, shuffle, consumed):
     def run(batches, count):
         found = []
         while len(found) < count:
@@ -118,10 +120,10 @@ def test_place_is_kept(mode, shuffle, consumed):
     np.random.seed(4)
     first = make()
     run(first, consumed)
-    place, numpy_state = first.state_dict(), np.random.get_state()
+    position, numpy_state = first.state_dict(), np.random.get_state()
     expected = run(first, 9)
     second = make()
-    second.load_state_dict(place)
+    second.load_state_dict(position)
     np.random.set_state(numpy_state)
     assert run(second, 9) == expected
 
@@ -164,8 +166,6 @@ def test_bad_input(call, error, says):
 
 
 def test_desc_is_a_pair_with_attributes():
-    import pickle
-
     desc = DataDesc("x", (2, np.int64(3)), "int32", "TN")
     assert desc == ("x", (2, 3))
     name, shape = desc
@@ -173,9 +173,16 @@ def test_desc_is_a_pair_with_attributes():
     again = pickle.loads(pickle.dumps(desc))
     assert (again, again.dtype, again.layout) == (desc, "int32", "TN")
     assert repr(desc) == "DataDesc[x,(2, 3),int32,TN]"
-    assert [DataDesc.get_batch_axis(layout) for layout in (None, "NCHW", "TNC", "TC")] == [0, 0, 1, -1]
-    assert DataDesc.get_list([("a", (1,))], [("a", "int32")])[0].dtype == "int32"
-    assert DataDesc.get_list([("a", (1,))], None)[0].dtype is np.float32
+
+
+@pytest.mark.parametrize(("layout", "axis"), [(None, 0), ("NCHW", 0), ("TNC", 1), ("TC", -1)])
+def test_batch_axis_of_a_layout(layout, axis):
+    assert DataDesc.get_batch_axis(layout) == axis
+
+
+@pytest.mark.parametrize(("types", "dtype"), [([("a", "int32")], "int32"), (None, np.float32)])
+def test_descs_from_shapes_and_types(types, dtype):
+    assert DataDesc.get_list([("a", (1,))], types)[0].dtype == dtype
 
 
 @pytest.mark.parametrize("shuffle", (False, True))

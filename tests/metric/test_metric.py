@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from rebind import metric
+from rebind.device import cpu
 from rebind.errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from rebind.metric import confusion
 from rebind.metric.base import metrics
@@ -283,9 +284,6 @@ def test_failed_update_adds_nothing():
     assert made.num_inst == 0
 
 
-# ---- made of others ---------------------------------------------------------------------------------------
-
-
 def test_composite():
     made = metric.create(["acc", metric.CrossEntropy(), lambda y, p: 0.5])
     made.update([array(LABEL)], [array(PROBABILITY)])
@@ -301,30 +299,59 @@ def test_composite():
     assert other.get_global() == made.get_global()
 
 
-def test_names_choose_outputs_and_labels():
-    made = metric.create("acc", output_names=["a"], label_names=["y"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **names: metric.create("acc", **names),
+        lambda **names: metric.CompositeEvalMetric(["acc"], **names),
+    ],
+    ids=["single", "composite"],
+)
+def test_names_choose_outputs_and_labels(make):
+    made, plain = make(output_names=["a"], label_names=["y"]), make()
     made.update_dict({"x": None, "y": array(LABEL)}, {"b": None, "a": array(PROBABILITY)})
-    assert made.num_inst == len(LABEL)
-    composite = metric.CompositeEvalMetric(["acc"], output_names=["a"], label_names=["y"])
-    composite.update_dict({"x": None, "y": array(LABEL)}, {"b": None, "a": array(PROBABILITY)})
-    assert composite.get()[1] == [made.get()[1]]
+    plain.update([array(LABEL)], [array(PROBABILITY)])
+    assert made.get() == plain.get()
 
 
-def test_functions():
-    def mean_label(label, pred):
-        assert type(label) is type(pred) is np.ndarray
-        return label.sum(), len(label)
-
-    made = metric.np(mean_label)
-    made.update([array(LABEL)], [array(PROBABILITY)])
-    assert made.get() == ("mean_label", pytest.approx(LABEL.mean()))
-    assert metric.np(mean_label, "own").name == "own"
-    extra = metric.np(lambda label, pred: 1.0, allow_extra_outputs=True)
-    extra.update([array(LABEL)], [array(PROBABILITY)] * 2)
-    assert extra.num_inst == 1
+def mean_label(label, pred):
+    assert type(label) is type(pred) is np.ndarray
+    return label.sum(), len(label)
 
 
-# ---- two classes and more ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("function", "settings", "predictions", "figure", "count"),
+    [
+        pytest.param(
+            mean_label,
+            {},
+            1,
+            ("mean_label", pytest.approx(LABEL.mean())),
+            len(LABEL),
+            id="sum-and-count",
+        ),
+        pytest.param(
+            mean_label,
+            {"name": "own"},
+            1,
+            ("own", pytest.approx(LABEL.mean())),
+            len(LABEL),
+            id="name-of-its-own",
+        ),
+        pytest.param(
+            lambda label, pred: 1.0,
+            {"name": "one", "allow_extra_outputs": True},
+            2,
+            ("one", 1.0),
+            1,
+            id="extra-outputs",
+        ),
+    ],
+)
+def test_functions(function, settings, predictions, figure, count):
+    made = metric.np(function, **settings)
+    made.update([array(LABEL)], [array(PROBABILITY)] * predictions)
+    assert (made.get(), made.num_inst) == (figure, count)
 
 
 @pytest.mark.parametrize("name", ["f1", "mcc"])
@@ -381,9 +408,6 @@ def test_empty_batches(name, settings, label, pred):
     made.update([label], [pred])
     once.update([label], [pred])
     assert made.get() == once.get()
-
-
-# ---- metrics of a user's own ------------------------------------------------------------------------------
 
 
 class OnlyReset(metric.EvalMetric):
@@ -479,14 +503,11 @@ def test_registering(monkeypatch):
             return label.numel(), label.numel()
 
     metric.register(Ones, "third")
-    for name in ("ones", "FIRST", "third"):
-        assert isinstance(metric.create(name, name="n"), Ones)
-    assert isinstance(metric.create(Ones, name="n"), Ones)
+    for made in ("ones", "FIRST", "third", Ones):
+        assert isinstance(metric.create(made, name="n"), Ones)
 
 
 def test_labels_and_predictions_may_be_on_different_devices():
-    from rebind.device import cpu
-
     made = metric.Accuracy()
     made.update([array(LABEL, ctx=cpu(1))], [NDArray(torch.from_numpy(PROBABILITY))])
     assert made.num_inst == len(LABEL)

@@ -1,4 +1,4 @@
-"""A metric whose sums were kept in a file goes on to the figure, to the bit, of one that was never stopped."""
+"""A metric whose sums were saved in a file gives, to the bit, the figure of one that was never stopped."""
 
 import collections
 import inspect
@@ -112,7 +112,7 @@ def figures(made):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
 @pytest.mark.parametrize(("make", "batches"), CASES, ids=ids)
-def test_stopped_and_gone_on(make, batches, stop, dtype, tmp_path):
+def test_stopped_and_resumed(make, batches, stop, dtype, tmp_path):
     whole, made = make(), make()
     path = tmp_path / "state"
     for number, (label, pred) in enumerate(batches):

@@ -49,11 +49,28 @@ def test_two_numbers(function, left: int, right: int, expected: int) -> None:
     assert function(left, right) == expected
 
 
-def test_to_numpy() -> None:
-    x = nd.array([[1, 2], [3, 4]])
-    assert np.array(x).shape == (2, 2) and np.asarray(x, np.int64).dtype == np.int64
-    assert np.exp(x).dtype == np.float32
-    assert x.asnumpy().flags.owndata and x.T.asnumpy().flags.c_contiguous
+X = nd.array([[1, 2], [3, 4]])
+
+
+def parameter(name: str) -> inspect.Parameter:
+    return inspect.signature(nd.FullyConnected).parameters[name]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(lambda: np.array(X).shape, (2, 2), id="np.array"),
+        pytest.param(lambda: np.asarray(X, np.int64).dtype, np.int64, id="np.asarray-of-a-type"),
+        pytest.param(lambda: np.exp(X).dtype, np.float32, id="ufunc"),
+        pytest.param(lambda: X.asnumpy().flags.owndata, True, id="memory-of-its-own"),
+        pytest.param(lambda: X.T.asnumpy().flags.c_contiguous, True, id="contiguous"),
+        pytest.param(lambda: parameter("weight").default, inspect.Parameter.empty, id="signature-required"),
+        pytest.param(lambda: parameter("bias").default, None, id="signature-optional"),
+        pytest.param(lambda: parameter("num_hidden").annotation, int, id="signature-type"),
+    ],
+)
+def test_what_other_libraries_see(found, expected) -> None:
+    assert found() == expected
 
 
 @pytest.mark.parametrize(
@@ -133,12 +150,6 @@ def test_help(space) -> None:
     assert "\nShapes\n------\n" in text
     assert ">>>" not in inspect.getdoc(space.clip)  # the operator's example is about tensors
     assert list(inspect.signature(space.clip).parameters)[:3] == ["data", "a_min", "a_max"]
-
-
-def test_signature_of_arrays() -> None:
-    parameters = inspect.signature(nd.FullyConnected).parameters
-    assert parameters["weight"].default is inspect.Parameter.empty and parameters["bias"].default is None
-    assert parameters["num_hidden"].annotation is int
 
 
 @pytest.mark.parametrize("space", [nd, mx.sym])

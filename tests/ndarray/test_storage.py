@@ -90,33 +90,54 @@ def test_making(make, values, dtype):
     assert is_shuffled(make(), values, dtype)
 
 
-def test_converting():
-    assert nd.array(shuffled()).stype == "default"
-    dense = shuffled().tostype("default")
-    assert dense.stype == "default" and (dense.asnumpy() == VALUES).all()
-    x = shuffled()
-    assert x.tostype("shuffled") is x
+@pytest.mark.parametrize(
+    ("fact", "expected"),
+    [
+        pytest.param(lambda x: x.shape, (3, 2), id="shape"),
+        pytest.param(lambda x: x.ndim, 2, id="ndim"),
+        pytest.param(lambda x: x.size, 6, id="size"),
+        pytest.param(lambda x: x.dtype, np.float32, id="dtype"),
+        pytest.param(lambda x: x.device, mx.cpu(0), id="device"),
+        pytest.param(len, 3, id="len"),
+        pytest.param(repr, repr(nd.array(VALUES)), id="repr"),
+        pytest.param(lambda x: x.storage.nbytes, 6 * 4 + 3 * 8, id="nbytes"),
+        pytest.param(lambda x: nd.ones((2, 3)).storage.nbytes, 24, id="nbytes-dense"),
+        pytest.param(lambda x: list(x.storage.tensors), ["data", "order"], id="tensors"),
+        pytest.param(lambda x: x.tensor.tolist(), VALUES.tolist(), id="tensor"),
+        pytest.param(lambda x: nd.array(x).stype, "default", id="nd.array"),
+        pytest.param(lambda x: x.tostype("default").stype, "default", id="tostype"),
+        pytest.param(
+            lambda x: x.tostype("default").asnumpy().tolist(), VALUES.tolist(), id="values-of-tostype"
+        ),
+        pytest.param(lambda x: x.as_in_context(mx.cpu(1)).device, mx.cpu(1), id="device-of-a-copy"),
+        pytest.param(
+            lambda x: pickle.loads(pickle.dumps(x.copyto(mx.cpu(1)))).device,
+            mx.cpu(1),
+            id="device-of-a-pickle",
+        ),
+        pytest.param(
+            lambda x: pickle.loads(pickle.dumps(x.astype("bfloat16"))).storage.data.dtype,
+            torch.bfloat16,
+            id="type-of-a-pickle",
+        ),
+    ],
+)
+def test_facts_of_an_array(fact, expected):
+    assert fact(shuffled()) == expected
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    "same",
     [
-        (lambda: nd.zeros((2,), stype="csr"), r"stype must be 'default' or .*; got 'csr'"),
-        (lambda: shuffled().tostype("coo"), r"tostype: stype must be .*; got 'coo'"),
+        lambda x: x.tostype("shuffled"),
+        lambda x: x.as_in_context(mx.cpu(0)),
+        lambda x: x.astype("float32", copy=False),
     ],
+    ids=["tostype", "as_in_context", "astype"],
 )
-def test_unknown_storage_types(make, says):
-    with pytest.raises(ArgumentError, match=says):
-        make()
-
-
-def test_facts_of_an_array():
+def test_what_needs_no_copy_is_the_array_itself(same):
     x = shuffled()
-    assert (x.shape, x.ndim, x.size, x.dtype, x.device, len(x)) == ((3, 2), 2, 6, np.float32, mx.cpu(0), 3)
-    assert x.storage.nbytes == 6 * 4 + 3 * 8 and list(x.storage.tensors) == ["data", "order"]
-    assert repr(x) == repr(nd.array(VALUES))
-    assert x.tensor.tolist() == VALUES.tolist()
-    assert nd.ones((2, 3)).storage.nbytes == 24
+    assert same(x) is x
 
 
 COPIES = {
@@ -139,19 +160,9 @@ def test_copies_have_memory_of_their_own(name):
     assert is_shuffled(x)
 
 
-def test_devices_of_copies():
-    x = shuffled()
-    assert x.as_in_context(mx.cpu(1)).device == mx.cpu(1)
-    assert x.as_in_context(mx.cpu(0)) is x
-    assert pickle.loads(pickle.dumps(x.copyto(mx.cpu(1)))).device == mx.cpu(1)
-
-
 @pytest.mark.parametrize("dtype", ["float64", "int32", "float16"])
 def test_casts_leave_the_other_tensors_as_they_are(dtype):
-    x = shuffled()
-    assert is_shuffled(x.astype(dtype), VALUES, dtype)
-    assert x.astype("float32", copy=False) is x
-    assert pickle.loads(pickle.dumps(x.astype("bfloat16"))).storage.data.dtype is torch.bfloat16
+    assert is_shuffled(shuffled().astype(dtype), VALUES, dtype)
 
 
 def test_writing_converts_between_kinds():
@@ -160,19 +171,32 @@ def test_writing_converts_between_kinds():
     z = nd.zeros((3, 2), stype="shuffled")
     y.copyto(z)
     assert is_shuffled(z)
+
+
+def write_slices(z):
     z[:] = 7
     z[1] = nd.array([1, 2])
     z[:, 0] = shuffled()[:, 1]
-    assert is_shuffled(z, [[2, 7], [4, 2], [6, 7]])
-    z.write(torch.tensor([1.0, 2.0]))
-    assert is_shuffled(z, [[1, 2]] * 3)
-    with pytest.raises(ShapeError, match=r"must broadcast to shape \(3, 2\); got shape \(4,\)"):
-        z.write(torch.ones(4))
-    z.accumulate(shuffled())
-    z.accumulate(nd.ones((3, 2)))
-    assert is_shuffled(z, VALUES + np.array([2, 3]))
+
+
+def add_in_place(z):
     z += 1
-    assert is_shuffled(z, VALUES + np.array([3, 4]))
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        pytest.param(write_slices, [[2, 7], [4, 2], [6, 7]], id="slices"),
+        pytest.param(lambda z: z.write(torch.tensor([1.0, 2.0])), [[1, 2]] * 3, id="write"),
+        pytest.param(lambda z: z.accumulate(shuffled()), VALUES * 2, id="accumulate"),
+        pytest.param(lambda z: z.accumulate(nd.ones((3, 2))), VALUES + 1, id="accumulate-dense"),
+        pytest.param(add_in_place, VALUES + 1, id="in-place"),
+    ],
+)
+def test_writing(write, expected):
+    z = shuffled()
+    write(z)
+    assert is_shuffled(z, expected)
 
 
 def test_reading_a_part_copies_it():
@@ -197,8 +221,6 @@ def test_exchange_takes_tensors_over_where_nobody_holds_a_view():
     before = x.storage
     x.exchange(new)
     assert x.storage is before and x.storage.data is not new.data and is_shuffled(x, np.ones((3, 2)))
-    with pytest.raises(ArgumentError, match="'shuffled' has no dense memory to write into; use write"):
-        x.writable_tensor()
 
 
 @pytest.mark.parametrize("stype", ["default", "shuffled"])
@@ -227,20 +249,34 @@ def test_files_hold_every_kind(tmp_path, dtype):
     assert is_shuffled(found["other"], VALUES, dtype)
 
 
-def test_a_malformed_file_is_refused(tmp_path):
-    path = tmp_path / "a.params"
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("params") / "a.params"
     nd.save(str(path), [shuffled()])
-    content = path.read_bytes()
+    return path.read_bytes()
+
+
+def test_a_file_that_is_cut_short_is_refused(content):
     for length in range(24, len(content)):
         with pytest.raises(FormatError):
             nd.load_frombuffer(content[:length])
-    twice = content.replace(struct.pack("<3q", 2, 1, 0), struct.pack("<3q", 2, 2, 0))
-    with pytest.raises(
-        FormatError, match="storage type 'shuffled'; got Shuffled: order must name each row once"
-    ):
-        nd.load_frombuffer(twice)
-    with pytest.raises(FormatError, match="must be dense"):
-        nd.load_frombuffer(content.replace(struct.pack("<i", 91), struct.pack("<i", 92)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param(
+            struct.pack("<3q", 2, 1, 0),
+            struct.pack("<3q", 2, 2, 0),
+            "storage type 'shuffled'; got Shuffled: order must name each row once",
+            id="a-row-twice",
+        ),
+        pytest.param(struct.pack("<i", 91), struct.pack("<i", 92), "must be dense", id="unknown-kind"),
+    ],
+)
+def test_a_malformed_file_is_refused(content, old, new, says):
+    with pytest.raises(FormatError, match=says):
+        nd.load_frombuffer(content.replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -279,29 +315,43 @@ def test_a_kernel_takes_no_mixture_and_fills_arrays_of_other_kinds():
     assert out.stype == "default" and (out.asnumpy() == VALUES**2).all()
 
 
-def test_results_and_states_are_written_into_other_kinds():
+def test_results_are_written_into_other_kinds():
     x, out = nd.array(VALUES), nd.zeros((3, 2), stype="shuffled")
     assert nd.relu(x, out=out) is out
     assert is_shuffled(out)
-    arrays = [shuffled(), nd.array(VALUES), nd.zeros((3, 2), stype="shuffled")]
-    dense = [array.tostype("default").copy() for array in arrays]
-    for weight, grad, momentum in (arrays, dense):
-        for _ in range(3):
-            nd.sgd_mom_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
-    for found, wanted in zip(arrays, dense, strict=True):
-        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
-    assert arrays[0].stype == arrays[2].stype == "shuffled"
 
 
-def test_batch_norm_writes_states_of_another_kind():
-    data, gamma, beta = nd.array(np.random.RandomState(0).rand(4, 3)), nd.ones((3,)), nd.zeros((3,))
-    dense, other = ([nd.zeros((3,)), nd.ones((3,))] for _ in range(2))
-    other = [array.tostype("shuffled") for array in other]
-    for mean, variance in (dense, other):
-        with autograd.train_mode():
-            nd.BatchNorm(data, gamma, beta, mean, variance, fix_gamma=False)
+def sgd_steps(weight, grad, momentum):
+    for _ in range(3):
+        nd.sgd_mom_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
+
+
+def batch_norm(mean, variance):
+    data = nd.array(np.random.RandomState(0).rand(4, 3))
+    with autograd.train_mode():
+        nd.BatchNorm(data, nd.ones((3,)), nd.zeros((3,)), mean, variance, fix_gamma=False)
+
+
+@pytest.mark.parametrize(
+    ("update", "arrays", "stypes"),
+    [
+        pytest.param(
+            sgd_steps,
+            [VALUES, VALUES, np.zeros((3, 2))],
+            ["shuffled", "default", "shuffled"],
+            id="weight-and-momentum",
+        ),
+        pytest.param(batch_norm, [np.zeros(3), np.ones(3)], ["shuffled", "shuffled"], id="moving-averages"),
+    ],
+)
+def test_states_are_written_into_other_kinds(update, arrays, stypes):
+    dense = [nd.array(each) for each in arrays]
+    other = [nd.array(each).tostype(stype) for each, stype in zip(arrays, stypes, strict=True)]
+    update(*dense)
+    update(*other)
+    assert [array.stype for array in other] == stypes
     for found, wanted in zip(other, dense, strict=True):
-        assert found.stype == "shuffled" and wanted.asnumpy().any()
+        assert wanted.asnumpy().any()
         np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
 
 
@@ -346,9 +396,6 @@ def test_backward_reads_what_is_in_memory_and_writing_while_recording_is_refused
     y.backward()
     assert is_shuffled(x.grad, np.full((3, 2), 2))
     assert (autograd.grad([with_record(lambda: x * x * 3)], [x])[0].asnumpy() == 6).all()
-    z = nd.zeros((3, 2), stype="shuffled")
-    with autograd.record(), pytest.raises(StateError, match="recorded value cannot be written"):
-        z[:] = x * 2
 
 
 def with_record(compute):
@@ -453,9 +500,13 @@ def test_an_update_on_the_store():
     assert is_shuffled(out, VALUES - 1)
 
 
+def variable(number="91"):
+    return Variable("x", {"__storage_type__": number})
+
+
 def test_storage_types_of_a_graph():
     assert mx.sym.var("x", stype="shuffled").attr("__storage_type__") == "91"
-    x_node = Variable("x", {"__storage_type__": "91"})
+    x_node = variable()
     y_node = Variable("y")
     squared = Application(find("square"), "squared", [Entry(x_node)])
     total = Application(
@@ -472,11 +523,6 @@ def test_storage_types_of_a_graph():
     }  # fmt: skip
     found = infer_storage(graph, {"x": "default", "y": "csr"})
     assert found[Entry(total)] == "default" and found[Entry(y_node)] == "csr"
-    with pytest.raises(ValueError, match=r"variable 'x': its storage type must be one of .*; got 'coo'"):
-        infer_storage(graph, {"x": "coo"})
-    x_node.attributes["__storage_type__"] = "123"
-    with pytest.raises(FormatError, match="__storage_type__ = '123'"):
-        infer_storage(graph)
 
 
 @pytest.mark.parametrize(
@@ -494,9 +540,52 @@ def test_storage_types_of_one_operator(stype, output, function, falls_back):
     assert (choice.kernel and choice.kernel.function) is function
 
 
-def test_two_kinds_cannot_have_one_number():
-    with pytest.raises(ValueError, match="storage type 'other': 91 is taken"):
-        storage_types.add_storage_type("other", 91)
+def write_a_recorded_value():
+    x, z = shuffled(), nd.zeros((3, 2), stype="shuffled")
+    x.attach_grad()
+    with autograd.record():
+        z[:] = x * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: nd.zeros((2,), stype="csr"), ArgumentError, r"stype must be 'default' or .*; got 'csr'"),
+        (lambda: shuffled().tostype("coo"), ArgumentError, r"tostype: stype must be .*; got 'coo'"),
+        (
+            lambda: shuffled().write(torch.ones(4)),
+            ShapeError,
+            r"must broadcast to shape \(3, 2\); got shape \(4,\)",
+        ),
+        (
+            lambda: shuffled().writable_tensor(),
+            ArgumentError,
+            "'shuffled' has no dense memory to write into; use write",
+        ),
+        (write_a_recorded_value, StateError, "recorded value cannot be written"),
+        (
+            lambda: infer_storage(Graph([Entry(variable())]), {"x": "coo"}),
+            ValueError,
+            r"variable 'x': its storage type must be one of .*; got 'coo'",
+        ),
+        (
+            lambda: infer_storage(Graph([Entry(variable("123"))])),
+            FormatError,
+            "__storage_type__ = '123'",
+        ),
+        (
+            lambda: storage_types.add_storage_type("other", 91),
+            ValueError,
+            "storage type 'other': 91 is taken",
+        ),
+    ],
+)
+def test_mistakes_are_named(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_arrays_are_dense_by_default():
     assert isinstance(nd.ones((1,)).storage, DenseStorage)
 
 

@@ -9,12 +9,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS
 
 PLAIN, MODULATED = "_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"
-NAMES = pytest.mark.parametrize("name", [PLAIN, MODULATED])
 WINDOWS = [
     {"kernel": (3, 3)},
     {"kernel": (3, 3), "pad": (1, 1), "no_bias": True},
@@ -23,7 +21,6 @@ WINDOWS = [
     {"kernel": (2, 2), "num_deformable_group": 2, "layout": "NCHW"},
     {"kernel": (2, 2), "num_deformable_group": 4, "num_group": 2, "stride": (2, 2)},
 ]
-windows = pytest.mark.parametrize("window", WINDOWS, ids=str)
 
 
 def run(name, *tensors, **parameters):
@@ -89,8 +86,8 @@ def by_definition(name, data, offset, mask, weight, bias, window):
     return out
 
 
-@NAMES
-@windows
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_is_what_the_definition_says(name, window):
     inputs = arrays(name, window)
     data, offset, *others = (array.numpy() for array in inputs)
@@ -100,8 +97,8 @@ def test_is_what_the_definition_says(name, window):
     np.testing.assert_allclose(run(name, *inputs, **window), expected, rtol=1e-9, atol=1e-9)
 
 
-@NAMES
-@windows
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_gradients_are_derivatives(name, window):
     inputs = [array.requires_grad_() for array in arrays(name, window, data=(1, 4, 4, 5))]
     function = lambda *tensors: run(name, *tensors, **window)  # noqa: E731
@@ -109,8 +106,8 @@ def test_gradients_are_derivatives(name, window):
     torch.autograd.gradgradcheck(function, inputs, fast_mode=True)
 
 
-@NAMES
-@windows
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_without_offsets_it_is_a_convolution(name, window):
     data, offset, *others = arrays(name, window)
     if name == MODULATED:
@@ -132,7 +129,7 @@ def test_any_batch_goes_with_any_im2col_step(step):
     )
 
 
-@NAMES
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
 @pytest.mark.parametrize("number", [math.nan, math.inf, 1e30])
 def test_offsets_to_nowhere_read_nothing_else(name, number):
     data, offset, *others = arrays(name, WINDOWS[0])
@@ -142,8 +139,8 @@ def test_offsets_to_nowhere_read_nothing_else(name, number):
     assert torch.equal(out[1], expected[1]) and torch.equal(out[0, :, 1:], expected[0, :, 1:])
 
 
-@NAMES
-@windows
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_sizes_and_types(name, window):
     inputs = arrays(name, window)
     expected = run(name, *inputs, **window)
@@ -159,17 +156,7 @@ def test_sizes_and_types(name, window):
     assert empty.shape == (0, *expected.shape[1:])
 
 
-def test_shapes_follow_from_data():
-    variables = map(mx.sym.var, ("data", "offset", "mask"))
-    parameters = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 6, "num_group": 2, "num_deformable_group": 4}
-    symbol = mx.sym.contrib.ModulatedDeformableConvolution(*variables, name="op", **parameters)
-    assert symbol.list_arguments() == ["data", "offset", "mask", "op_weight", "op_bias"]
-    shapes, outputs, _ = symbol.infer_shape(data=(2, 4, 6, 7))
-    assert shapes == [(2, 4, 6, 7), (2, 72, 6, 7), (2, 36, 6, 7), (6, 2, 3, 3), (6,)]
-    assert outputs == [(2, 6, 6, 7)]
-
-
-@NAMES
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
@@ -202,7 +189,7 @@ def test_mistakes_meet_a_sentence(name, changed, says):
     assert says in str(caught.value)
 
 
-@NAMES
+@pytest.mark.parametrize("name", [PLAIN, MODULATED])
 def test_inputs_that_are_no_maps_meet_a_sentence(name):
     inputs = arrays(name, WINDOWS[0])
     with pytest.raises(MXNetError, match=r"data must have 4 axes, \(N, C, H, W\); got shape \(4, 5, 6\)"):

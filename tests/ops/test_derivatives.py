@@ -200,7 +200,7 @@ def test_gradients_through_an_executor(sample):
         pytest.skip("an element that moves alone makes the matrix unsymmetric")
     op = OPERATORS[sample.name]
     if "generator" in op.signature.modes:
-        pytest.skip("draws anew in each pass")
+        pytest.skip("draws again in each pass")
     p = parameters_of(sample)
     names = op.signature.inputs_for(p, len(sample.arrays))
     given = {name: value for name, value in p.items() if value is not None}

@@ -27,17 +27,28 @@ def test_bins_of_one_width(given):
     np.testing.assert_allclose(bounds.asnumpy(), edges, rtol=1e-6, atol=1e-6)
 
 
-def test_bounds_given():
-    bounds = np.array([-1.0, -0.2, 0.5, 2.0], dtype="float32")
-    found = mx.nd.histogram(mx.nd.array(VALUES), bins=mx.nd.array(bounds))
-    np.testing.assert_array_equal(found[0].asnumpy(), np.histogram(VALUES, bounds)[0])
+BOUNDS = np.array([-1.0, -0.2, 0.5, 2.0], dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("data", "bins", "counts", "bounds"),
+    [
+        pytest.param(
+            mx.nd.array(VALUES), mx.nd.array(BOUNDS), np.histogram(VALUES, BOUNDS)[0], BOUNDS, id="bounds"
+        ),
+        pytest.param(
+            mx.nd.array([0, 1, 1, 2], dtype="int32"),
+            4,
+            [1, 0, 2, 1],
+            [0, 0.5, 1, 1.5, 2],
+            id="whole-numbers-without-a-range",
+        ),
+    ],
+)
+def test_exact_bounds(data, bins, counts, bounds):
+    found = mx.nd.histogram(data, bins=bins)
+    np.testing.assert_array_equal(found[0].asnumpy(), counts)
     np.testing.assert_array_equal(found[1].asnumpy(), bounds)
-
-
-def test_whole_numbers_without_a_range():
-    counts, bounds = mx.nd.histogram(mx.nd.array([0, 1, 1, 2], dtype="int32"), bins=4)
-    assert counts.asnumpy().tolist() == [1, 0, 2, 1]
-    assert bounds.asnumpy().tolist() == [0, 0.5, 1, 1.5, 2]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.uint8, torch.int64])

@@ -50,10 +50,6 @@ def picture(name: str, *shape: int, dtype: torch.dtype = torch.float64) -> torch
     return data.movedim(-1, -3).contiguous() if name == "normalize" else data
 
 
-def test_each_operator_has_a_call():
-    assert {op.name.removeprefix("_image_") for op in HERE} == set(CALLS)
-
-
 @pytest.mark.parametrize("op", HERE, ids=lambda op: op.name)
 def test_names(op):
     short = op.name.removeprefix("_image_")
@@ -131,18 +127,38 @@ def test_flips_happen_half_of_the_time(name, turned):
     assert 140 < int((first == turned).sum()) < 260
 
 
-def test_factors_are_drawn_evenly():
-    one, red = torch.ones(1, 1, 3), torch.tensor([[[1.0, 0.0, 0.0]]])
-    still = {"brightness": 0.0, "contrast": 0.0, "saturation": 0.0, "hue": 0.0}
-    drawn = [run("random_brightness", one, seed=seed)[0, 0, 0].item() for seed in range(500)]
-    assert scipy.stats.kstest(drawn, scipy.stats.uniform(0.5, 1.0).cdf).pvalue > 1e-3
-    jitter = partial(run, "random_color_jitter")
-    drawn = [jitter(one, seed, **{**still, "brightness": 0.4})[0, 0, 0].item() for seed in range(500)]
-    assert scipy.stats.kstest(drawn, scipy.stats.uniform(0.6, 0.8).cdf).pvalue > 1e-3
-    # Of pure red, a turn by a tenth of the circle makes at most 0.6 green or blue.
-    turned = torch.stack([jitter(red, seed, **{**still, "hue": 0.1})[0, 0] for seed in range(500)])
-    shift = (turned[:, 1] - turned[:, 2]) / 6
-    assert scipy.stats.kstest(shift.numpy(), scipy.stats.uniform(-0.1, 0.2).cdf).pvalue > 1e-3
+WHITE, RED = torch.ones(1, 1, 3), torch.tensor([[[1.0, 0.0, 0.0]]])
+STILL = {"brightness": 0.0, "contrast": 0.0, "saturation": 0.0, "hue": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "changed", "measure", "low", "width"),
+    [
+        pytest.param("random_brightness", WHITE, {}, lambda pixel: pixel[0], 0.5, 1.0, id="brightness"),
+        pytest.param(
+            "random_color_jitter",
+            WHITE,
+            {**STILL, "brightness": 0.4},
+            lambda pixel: pixel[0],
+            0.6,
+            0.8,
+            id="jitter-of-brightness",
+        ),
+        # Of pure red, a turn by a tenth of the circle makes at most 0.6 green or blue.
+        pytest.param(
+            "random_color_jitter",
+            RED,
+            {**STILL, "hue": 0.1},
+            lambda pixel: (pixel[1] - pixel[2]) / 6,
+            -0.1,
+            0.2,
+            id="jitter-of-hue",
+        ),
+    ],
+)
+def test_factors_are_drawn_evenly(name, data, changed, measure, low, width):
+    drawn = [measure(run(name, data, seed, **changed)[0, 0]).item() for seed in range(500)]
+    assert scipy.stats.kstest(drawn, scipy.stats.uniform(low, width).cdf).pvalue > 1e-3
 
 
 def test_jitter_is_its_parts_in_some_order():
@@ -193,17 +209,34 @@ def test_colours_of_one_channel_and_of_grey(name, channels, changed):
     torch.testing.assert_close(found, grey, **({"rtol": 0, "atol": 0} if exactly else {}))
 
 
-def test_saturation_moves_towards_grey():
-    """MXNet takes 0.114 of the blue for grey; a picture without colour is as bright as it was."""
-    data = torch.tensor([[[10.0, 20.0, 40.0]]])
-    out = run("random_saturation", data, min_factor=0.0, max_factor=0.0)
-    torch.testing.assert_close(out, torch.full((1, 1, 3), 0.299 * 10 + 0.587 * 20 + 0.114 * 40))
+COLOUR = torch.tensor([[[10.0, 20.0, 40.0]]])
 
 
-def test_a_turn_of_a_third_exchanges_channels():
-    data = picture("random_hue")
-    out = run("random_hue", data, min_factor=1 / 3, max_factor=1 / 3)
-    torch.testing.assert_close(out, data[..., [2, 0, 1]], atol=1e-4, rtol=1e-5)
+@pytest.mark.parametrize(
+    ("name", "data", "factor", "expected", "tolerance"),
+    [
+        # MXNet takes 0.114 of the blue for grey; a picture without colour is as bright as it was.
+        pytest.param(
+            "random_saturation",
+            COLOUR,
+            0.0,
+            torch.full((1, 1, 3), 0.299 * 10 + 0.587 * 20 + 0.114 * 40),
+            {},
+            id="no-saturation-is-grey",
+        ),
+        pytest.param(
+            "random_hue",
+            picture("random_hue"),
+            1 / 3,
+            picture("random_hue")[..., [2, 0, 1]],
+            {"atol": 1e-4, "rtol": 1e-5},
+            id="a-turn-of-a-third-exchanges-channels",
+        ),
+    ],
+)
+def test_colours_by_a_known_factor(name, data, factor, expected, tolerance):
+    out = run(name, data, min_factor=factor, max_factor=factor)
+    torch.testing.assert_close(out, expected, **tolerance)
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in ("resize", "crop")])

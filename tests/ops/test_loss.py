@@ -51,15 +51,13 @@ def test_softmax_output_is_cross_entropy(shape, label, given, smooth_alpha):
     torch.testing.assert_close(grad, logits.grad)
 
 
-def test_softmax_output_out_grad_multiplies():
+@pytest.mark.parametrize("out_grad", [True, False])
+def test_softmax_output_multiplies_by_out_grad_when_asked(out_grad):
     data, label, head = randn(3, 4), torch.tensor([0.0, 3.0, 1.0]), randn(3, 4, seed=1)
-    plain = softmax_gradient(data, label)
-    torch.testing.assert_close(softmax_gradient(data, label, head=head, out_grad=True), plain * head)
-    torch.testing.assert_close(softmax_gradient(data, label, head=head), plain)
+    found = softmax_gradient(data, label, head=head, out_grad=out_grad)
+    torch.testing.assert_close(found, softmax_gradient(data, label) * (head if out_grad else 1))
     op = find("SoftmaxOutput")
-    assert op.kernels.needs_head_gradient(
-        op.parse({"out_grad": True})
-    ) and not op.kernels.needs_head_gradient(op.parse({}))
+    assert bool(op.kernels.needs_head_gradient(op.parse({"out_grad": out_grad}))) is out_grad
 
 
 def test_softmax_output_leaves_its_inputs_alone():

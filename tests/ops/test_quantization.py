@@ -34,15 +34,6 @@ def levels(dtype: torch.dtype, *shape: int, extreme: bool = False) -> torch.Tens
     return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(1)).to(dtype)
 
 
-def test_all_operators_are_here():
-    assert {op.name for op in HERE} == {
-        name for name in OPERATORS if "quantize" in name or name == "_contrib_calibrate_entropy"
-    }
-
-
-# ---- exact sums ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("extreme", [False, True])
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (20, 64), (17, 4097), (0, 4), (2, 0)])
@@ -91,15 +82,44 @@ def test_convolutions_are_exact(data_shape, weight_shape, parameters, dtype, ext
     assert torch.equal(out, exact.int())
 
 
-def test_convolution_with_channels_last_is_that_with_channels_first():
-    data, weight, bias = levels(torch.int8, 2, 3, 6, 5), levels(torch.int8, 4, 3, 3, 3), levels(torch.int8, 4)
-    ranges = one(-1, 2, -0.5, 0.5, -0.2, 0.1)
-    first = call("quantized_conv", data, weight, bias, *ranges, kernel=(3, 3), num_filter=4)
-    last = call(
-        "quantized_conv", data.movedim(1, -1), weight.movedim(1, -1), bias, *ranges,
-        kernel=(3, 3), num_filter=4, layout="NHWC",
-    )  # fmt: skip
-    assert torch.equal(first[0], last[0].movedim(-1, 1))
+@pytest.mark.parametrize(
+    ("name", "arrays", "moved", "parameters", "last"),
+    [
+        pytest.param(
+            "quantized_conv",
+            [
+                levels(torch.int8, 2, 3, 6, 5),
+                levels(torch.int8, 4, 3, 3, 3),
+                levels(torch.int8, 4),
+                *one(-1, 2, -0.5, 0.5, -0.2, 0.1),
+            ],
+            2,
+            {"kernel": (3, 3), "num_filter": 4},
+            {"layout": "NHWC"},
+            id="convolution",
+        ),
+        pytest.param(
+            "quantized_batch_norm",
+            [
+                levels(torch.uint8, 4, 3, 5),
+                torch.tensor([0.6, 1.1, 1.4]),
+                torch.tensor([-0.7, 0.1, 0.4]),
+                torch.tensor([0.5, -0.9, 1.2]),
+                torch.tensor([0.7, 1.3, 0.9]),
+                *one(0, 2),
+            ],
+            1,
+            {},
+            {"axis": -1},
+            id="batch-norm",
+        ),
+    ],
+)
+def test_channels_last_are_channels_first(name, arrays, moved, parameters, last):
+    first = call(name, *arrays, **parameters)
+    turned = [array.movedim(1, -1) for array in arrays[:moved]]
+    found = call(name, *turned, *arrays[moved:], **parameters, **last)
+    assert torch.equal(first[0], found[0].movedim(-1, 1))
 
 
 @pytest.mark.parametrize("out_type", ["int8", "uint8"])
@@ -131,9 +151,6 @@ def test_bias_out_of_proportion_stays_within_int32():
     assert out.item() > 2**31 - 2**17
 
 
-# ---- conversion ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("out_type", ["int8", "uint8"])
 def test_round_trip(dtype, out_type):
@@ -153,23 +170,55 @@ def test_asymmetric_levels_for_any_number_of_axes(shape):
         assert torch.allclose((out - shift) / scale, data, atol=0.5 / scale.item())
 
 
-@pytest.mark.parametrize("name", ["quantize_v2", "requantize"])
-def test_what_is_zero_everywhere_stays_zero(name):
-    dtype = torch.int32 if name == "requantize" else torch.float32
-    for data in (torch.zeros(3, dtype=dtype), torch.zeros(0, 2, dtype=dtype)):
-        out, low, high = call(name, data, *(one(-1, 1) if name == "requantize" else ()))
-        assert not out.any() and not low.any() and not high.any()
-
-
-def test_the_least_int32_has_a_magnitude():
-    out, low, high = call("requantize", torch.tensor([-(2**31), 2**30], dtype=torch.int32), *one(-1, 1))
-    assert out.tolist() == [-127, 64] and (low.item(), high.item()) == (-1, 1)
-
-
-def test_what_is_quantized_passes():
-    data = levels(torch.uint8, 5)
-    out, low, high = call("quantize_v2", data, out_type="int8")
-    assert torch.equal(out, data) and (low.item(), high.item()) == (0, 255.5)
+@pytest.mark.parametrize(
+    ("name", "tensors", "parameters", "expected", "ends"),
+    [
+        pytest.param("quantize_v2", [torch.zeros(3)], {}, [0, 0, 0], (0, 0), id="zeros"),
+        pytest.param("quantize_v2", [torch.zeros(0, 2)], {}, [], (0, 0), id="empty"),
+        pytest.param(
+            "requantize",
+            [torch.zeros(3, dtype=torch.int32), *one(-1, 1)],
+            {},
+            [0, 0, 0],
+            (0, 0),
+            id="zero-sums",
+        ),
+        pytest.param(
+            "requantize", [torch.zeros(0, 2, dtype=torch.int32), *one(-1, 1)], {}, [], (0, 0), id="empty-sums"
+        ),
+        pytest.param(
+            "requantize",
+            [torch.tensor([-(2**31), 2**30], dtype=torch.int32), *one(-1, 1)],
+            {},
+            [-127, 64],
+            (-1, 1),
+            id="the-least-int32-has-a-magnitude",
+        ),
+        pytest.param(
+            "quantize_v2",
+            [levels(torch.uint8, 5)],
+            {"out_type": "int8"},
+            levels(torch.uint8, 5).tolist(),
+            (0, 255.5),
+            id="what-is-quantized-passes",
+        ),
+        pytest.param(
+            "quantized_elemwise_mul",
+            [
+                torch.tensor([127, -128], dtype=torch.int8),
+                torch.tensor([127, 127], dtype=torch.int8),
+                *one(-1, 1, -1, 1),
+            ],
+            {"min_calib_range": -0.1, "max_calib_range": 0.1},
+            [127, -128],
+            (pytest.approx(-0.1), pytest.approx(0.1)),
+            id="a-product-beyond-its-range-takes-the-outermost-level",
+        ),
+    ],
+)
+def test_levels_and_ranges(name, tensors, parameters, expected, ends):
+    out, low, high = call(name, *tensors, **parameters)
+    assert out.tolist() == expected and (low.item(), high.item()) == ends
 
 
 def test_no_gradient_flows():
@@ -177,46 +226,30 @@ def test_no_gradient_flows():
     assert not any(out.requires_grad for out in call("quantize_v2", data))
 
 
-# ---- other operators ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("left", (torch.int8, torch.uint8))
-def test_sums_without_calibration_are_right_for_every_pair_of_types(left):
-    for right in (torch.int8, torch.uint8):
-        lhs, rhs = levels(left, 4, 5), levels(right, 4, 5)
-        out, low, high = call("quantized_elemwise_add", lhs, rhs, *one(-1, 2, -0.5, 0.25))
-        widths = {torch.int8: 127.5, torch.uint8: 255.5}
-        real = lhs * 2.0 / widths[left] + rhs * 0.5 / widths[right]
-        assert (low.item(), high.item()) == (-2.5, 2.5)
-        assert torch.allclose(out.double() * 2.5 / (2**31 - 1), real.double(), atol=1e-6)
+@pytest.mark.parametrize("right", (torch.int8, torch.uint8))
+def test_sums_without_calibration_are_right_for_every_pair_of_types(left, right):
+    lhs, rhs = levels(left, 4, 5), levels(right, 4, 5)
+    out, low, high = call("quantized_elemwise_add", lhs, rhs, *one(-1, 2, -0.5, 0.25))
+    widths = {torch.int8: 127.5, torch.uint8: 255.5}
+    real = lhs * 2.0 / widths[left] + rhs * 0.5 / widths[right]
+    assert (low.item(), high.item()) == (-2.5, 2.5)
+    assert torch.allclose(out.double() * 2.5 / (2**31 - 1), real.double(), atol=1e-6)
 
 
-def test_product_that_leaves_its_range_takes_the_outermost_level():
-    lhs = torch.tensor([127, -128], dtype=torch.int8)
-    rhs = torch.tensor([127, 127], dtype=torch.int8)
-    out, *_ = call(
-        "quantized_elemwise_mul", lhs, rhs, *one(-1, 1, -1, 1), min_calib_range=-0.1, max_calib_range=0.1
-    )
-    assert out.tolist() == [127, -128]
-
-
-def test_batch_norm_is_batch_norm():
+@pytest.mark.parametrize("calibration", [{}, {"min_calib_range": -6.0, "max_calib_range": 6.0}])
+@pytest.mark.parametrize("fix", [False, True])
+def test_batch_norm_is_batch_norm(fix, calibration):
     torch.manual_seed(0)
     data = levels(torch.uint8, 4, 3, 5)
     gamma, beta, mean, variance = torch.rand(3) + 0.5, torch.randn(3), torch.randn(3), torch.rand(3) + 0.5
-    for fix in (False, True):
-        exact = F.batch_norm(data * (2 / 255.5), mean, variance, None if fix else gamma, beta, eps=0.1)
-        for calibration in ({}, {"min_calib_range": -6.0, "max_calib_range": 6.0}):
-            out, low, high = call(
-                "quantized_batch_norm", data, gamma, beta, mean, variance, *one(0, 2),
-                eps=0.1, fix_gamma=fix, **calibration,
-            )  # fmt: skip
-            back = call("dequantize", out, low, high)
-            assert (back - exact).abs().max() <= 0.51 * max(high.item(), 6) / 127.5 + 1e-5
-    arrays = (gamma, beta, mean, variance, *one(0, 2))
-    first = call("quantized_batch_norm", data, *arrays)
-    last = call("quantized_batch_norm", data.movedim(1, -1), *arrays, axis=-1)
-    assert torch.equal(last[0].movedim(-1, 1), first[0])
+    exact = F.batch_norm(data * (2 / 255.5), mean, variance, None if fix else gamma, beta, eps=0.1)
+    out, low, high = call(
+        "quantized_batch_norm", data, gamma, beta, mean, variance, *one(0, 2),
+        eps=0.1, fix_gamma=fix, **calibration,
+    )  # fmt: skip
+    back = call("dequantize", out, low, high)
+    assert (back - exact).abs().max() <= 0.51 * max(high.item(), 6) / 127.5 + 1e-5
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
@@ -270,9 +303,6 @@ def test_entropy_without_information_takes_the_smallest_part(hist):
     threshold, divergence = call("calibrate_entropy", hist, torch.arange(12.0) - 5.5, num_quantized_bins=5)
     assert threshold.item() == 2.5
     assert divergence.item() == (0 if hist.any() else torch.finfo(torch.float32).max)
-
-
-# ---- declarations and errors --------------------------------------------------------------------------
 
 
 def test_without_a_bias_there_is_no_range_of_it():

@@ -42,9 +42,7 @@ CALLS = [
     (DEFORMABLE, {**GROUPS, "trans_std": 0.1, "sample_per_part": 2}, 8),
     (DEFORMABLE, {**GROUPS, "no_trans": True, "sample_per_part": 2}, 8),
 ]
-calls = pytest.mark.parametrize(
-    ("name", "parameters", "channels"), CALLS, ids=[f"{i}-{name}" for i, (name, *_) in enumerate(CALLS)]
-)
+CALL_IDS = [f"{i}-{name}" for i, (name, *_) in enumerate(CALLS)]
 
 
 def run(name, *tensors, **parameters):
@@ -64,7 +62,7 @@ def arrays(name, parameters, channels, dtype=torch.float64, boxes=None, shape=(2
     return [array.to(dtype) for array in made]
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 def test_gradients_are_derivatives(name, parameters, channels):
     data, rois, *trans = arrays(name, parameters, channels, shape=(2, 4, 5))
     if name == TURNED_ALIGN:
@@ -75,7 +73,7 @@ def test_gradients_are_derivatives(name, parameters, channels):
     torch.autograd.gradgradcheck(function, inputs, fast_mode=True)
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 def test_boxes_get_no_gradient(name, parameters, channels):
     data, rois, *trans = (array.requires_grad_() for array in arrays(name, parameters, channels))
     out = run(name, data, rois, *trans, **parameters)
@@ -92,7 +90,7 @@ def test_first_of_equal_maxima_takes_the_gradient():
     assert torch.equal(data.grad[0, 0], expected)
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 @pytest.mark.parametrize("image", [-1, -7, 2, 1e30, -1e30, math.nan])
 def test_an_image_that_is_none_gives_zeros(name, parameters, channels, image):
     data, rois, *trans = arrays(name, parameters, channels)
@@ -105,7 +103,7 @@ def test_an_image_that_is_none_gives_zeros(name, parameters, channels, image):
     assert torch.autograd.grad(out[1].sum(), data)[0].abs().sum() == 0
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 @pytest.mark.parametrize("number", [math.nan, math.inf, -1e20])
 def test_coordinates_that_are_no_pixels_give_zeros(name, parameters, channels, number):
     data, rois, *trans = arrays(name, parameters, channels, torch.float32)
@@ -138,7 +136,7 @@ def test_a_maximum_of_values_that_are_no_numbers_is_none():
     assert out.isnan().flatten().tolist() == [True, False, False, False]
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 @pytest.mark.parametrize("empty", ["rois", "images", "rows", "columns"])
 def test_nothing_in_gives_zeros_or_nothing(name, parameters, channels, empty):
     shape = {"images": (0, 9, 11), "rows": (2, 0, 11), "columns": (2, 9, 0)}.get(empty, (2, 9, 11))
@@ -151,7 +149,7 @@ def test_nothing_in_gives_zeros_or_nothing(name, parameters, channels, empty):
     assert inputs[0].grad.shape == inputs[0].shape
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 def test_meta_tensors_give_shapes_and_types(name, parameters, channels):
     for dtype in (torch.float16, torch.float32):
         inputs = arrays(name, parameters, channels, dtype)
@@ -160,7 +158,7 @@ def test_meta_tensors_give_shapes_and_types(name, parameters, channels):
         assert (meta.shape, meta.dtype, meta.device.type) == (real.shape, dtype, "meta")
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [(torch.float16, 2e-3), (torch.bfloat16, 1.6e-2), (torch.float32, 1e-5)], ids=str
 )
@@ -242,12 +240,13 @@ def test_position_sensitive_bins_read_their_own_maps(ratio):
         torch.testing.assert_close(out[:, :, i, j], every[:, :, i, j, i, j])
 
 
-def test_a_bin_that_is_moved_by_nothing_stays():
+@pytest.mark.parametrize(("factor", "trans_std"), [(0, 0.1), (1, 0.0)], ids=["trans", "trans_std"])
+def test_a_bin_that_is_displaced_by_nothing_stays(factor, trans_std):
     parameters = {**GROUPS, "sample_per_part": 3, "trans_std": 0.1}
     data, rois, trans = arrays(DEFORMABLE, parameters, 8)
     still = run(DEFORMABLE, data, rois, **parameters, no_trans=True)
-    torch.testing.assert_close(run(DEFORMABLE, data, rois, 0 * trans, **parameters), still)
-    torch.testing.assert_close(run(DEFORMABLE, data, rois, trans, **{**parameters, "trans_std": 0.0}), still)
+    found = run(DEFORMABLE, data, rois, factor * trans, **{**parameters, "trans_std": trans_std})
+    torch.testing.assert_close(found, still)
 
 
 @pytest.mark.parametrize(
@@ -262,8 +261,8 @@ def test_a_bin_that_is_moved_by_nothing_stays():
     ],
 )
 def test_symbols(name, parameters, inputs, recorded):
-    place = mx.sym.contrib if name.startswith("_contrib_") else mx.sym
-    symbol = getattr(place, name.removeprefix("_contrib_"))(*map(mx.sym.var, inputs), name="op", **parameters)
+    space = mx.sym.contrib if name.startswith("_contrib_") else mx.sym
+    symbol = getattr(space, name.removeprefix("_contrib_"))(*map(mx.sym.var, inputs), name="op", **parameters)
     assert (symbol.list_arguments(), symbol.list_outputs()) == (inputs, ["op_output"])
     pointers = json.loads(symbol.tojson())["node_row_ptr"]
     assert pointers[-1] - pointers[-2] == recorded
@@ -304,7 +303,7 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert says in str(caught.value)
 
 
-@calls
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
 def test_whole_numbers_are_refused(name, parameters, channels):
     inputs = [array.int() for array in arrays(name, parameters, channels)]
     with pytest.raises(MXNetError, match=f"{name}: data must be of a floating type; got int32"):

@@ -27,11 +27,13 @@ def test_documentation_states_shapes(module):
         assert "Shapes" in inspect.getdoc(getattr(module, name).kernels.function)
 
 
-def test_a_kernel_is_made_for_bilinear_and_starts_as_interpolation():
+@pytest.mark.parametrize("loaded", [False, True], ids=["built", "loaded"])
+def test_a_kernel_is_made_for_bilinear_and_starts_as_interpolation(loaded):
     symbol = mx.sym.UpSampling(mx.sym.var("x"), scale=2, sample_type="bilinear", num_filter=3, name="up")
+    if loaded:
+        symbol = mx.sym.load_json(symbol.tojson())
     assert symbol.list_arguments() == ["x", "up_weight"]
     assert symbol.attr_dict()["up_weight"]["__init__"] == '["bilinear", {}]'
-    assert mx.sym.load_json(symbol.tojson()).list_arguments() == ["x", "up_weight"]
     assert symbol.infer_shape(x=(2, 3, 4, 5)) == ([(2, 3, 4, 5), (3, 1, 4, 4)], [(2, 3, 8, 10)], [])
 
 
@@ -242,31 +244,34 @@ def test_mistakes_meet_a_sentence(name, shapes, keywords, says):
     assert says in str(caught.value)
 
 
+X, Y = mx.sym.var("x"), mx.sym.var("y")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (
+        pytest.param(
             lambda: mx.nd.GridGenerator(mx.nd.ones((1, 6), dtype="int32"), **AFFINE),
             DTypeError,
             "GridGenerator: data must be of a floating type; got int32",
+            id="grid-of-whole-numbers",
         ),
-        (
+        pytest.param(
             lambda: mx.nd.BilinearSampler(*(mx.nd.ones((1, 2, 3, 3), dtype="int32") for _ in range(2))),
             DTypeError,
             "BilinearSampler: cannot compute with arrays of this type",
+            id="samples-of-whole-numbers",
+        ),
+        pytest.param(
+            lambda: mx.sym.UpSampling(X, Y, scale=2, sample_type="bilinear", name="up").infer_shape(
+                x=(2, 3, 4, 5), y=(3, 1, 3, 3)
+            ),
+            ShapeError,
+            r"UpSampling 'up'.*weight \('y'\) must have shape \(3, 1, 4, 4\)",
+            id="shape-of-a-kernel",
         ),
     ],
 )
-def test_whole_numbers_are_no_positions(call, error, says):
+def test_mistakes_in_types_and_symbols(call, error, says):
     with pytest.raises(error, match=says):
         call()
-
-
-def test_shapes_are_found_from_each_other():
-    x, y = mx.sym.var("x"), mx.sym.var("y")
-    symbol = mx.sym.SpatialTransformer(x, y, **TRANSFORMER)
-    assert symbol.infer_shape(x=(2, 3, 4, 5))[0] == [(2, 3, 4, 5), (2, 6)]
-    with pytest.raises(ShapeError, match=r"UpSampling 'up'.*weight \('y'\) must have shape \(3, 1, 4, 4\)"):
-        mx.sym.UpSampling(x, y, scale=2, sample_type="bilinear", name="up").infer_shape(
-            x=(2, 3, 4, 5), y=(3, 1, 3, 3)
-        )

@@ -20,8 +20,6 @@ PATCHES = [
     {"kernel_size": 3, "max_displacement": 0, "stride1": 3},
     {"max_displacement": 2, "stride2": 3, "pad_size": 2},
 ]
-patches = pytest.mark.parametrize("patch", PATCHES, ids=str)
-multiply = pytest.mark.parametrize("is_multiply", [True, False])
 
 
 def run(name, *tensors, **parameters):
@@ -51,8 +49,8 @@ def by_definition(
     return out
 
 
-@patches
-@multiply
+@pytest.mark.parametrize("patch", PATCHES, ids=str)
+@pytest.mark.parametrize("is_multiply", [True, False])
 def test_correlation_is_what_the_definition_says(patch, is_multiply):
     first, second = maps(2, 3, 7, 8)
     out = run("Correlation", first, second, **patch, is_multiply=is_multiply)
@@ -61,8 +59,8 @@ def test_correlation_is_what_the_definition_says(patch, is_multiply):
     )
 
 
-@patches
-@multiply
+@pytest.mark.parametrize("patch", PATCHES, ids=str)
+@pytest.mark.parametrize("is_multiply", [True, False])
 def test_gradients_of_correlation_are_derivatives(patch, is_multiply):
     inputs = [array.requires_grad_() for array in maps(1, 1, 6, 7)]
     function = lambda *tensors: run("Correlation", *tensors, **patch, is_multiply=is_multiply)  # noqa: E731
@@ -70,8 +68,8 @@ def test_gradients_of_correlation_are_derivatives(patch, is_multiply):
     torch.autograd.gradgradcheck(function, inputs, fast_mode=True)
 
 
-@patches
-@multiply
+@pytest.mark.parametrize("patch", PATCHES, ids=str)
+@pytest.mark.parametrize("is_multiply", [True, False])
 def test_sizes_and_types_of_correlation(patch, is_multiply):
     patch = {**patch, "is_multiply": is_multiply}
     expected = run("Correlation", *maps(2, 3, 7, 8), **patch)
@@ -144,7 +142,7 @@ def test_mistakes_meet_a_sentence(name, shapes, parameters, says):
     assert says in str(caught.value)
 
 
-@multiply
+@pytest.mark.parametrize("is_multiply", [True, False])
 def test_correlation_of_integers_is_refused(is_multiply):
     with pytest.raises(MXNetError, match="Correlation: data must be of a floating type; got int64"):
         run("Correlation", *(torch.ones(1, 1, 4, 4).long() for _ in range(2)), is_multiply=is_multiply)

@@ -93,9 +93,6 @@ def assert_same(found, expected, **tolerance):
         torch.testing.assert_close(one, other, **tolerance)
 
 
-# ---- the rules ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_rates_may_be_lists_and_tensors(name):
     expected = apply(name, lr=0.1, wd=0.2)
@@ -173,9 +170,6 @@ def test_a_factor_on_another_device_selects_what_a_look_at_it_would(factor):
     assert_same(run(functools.partial(select_good, rules.adamw, array[0])), looked)
     if factor != 0.5:
         assert_same(looked, [tensor for seed in (0, 2, 3) for tensor in some(2, seed)], rtol=0, atol=0)
-
-
-# ---- the operators: memory ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -280,9 +274,6 @@ def test_other_operators_with_out_as_input_write_in_place():
     assert left.grad.asnumpy().tolist() == [3.0, 3.0]
 
 
-# ---- the operators: in graphs ---------------------------------------------------------------------------------
-
-
 def test_states_of_a_bound_graph_are_written_in_place():
     symbol = mx.sym.sgd_mom_update(
         mx.sym.var("w"), mx.sym.var("g") * 2, mx.sym.var("m"), lr=0.5, momentum=0.5, name="u"
@@ -300,21 +291,23 @@ def test_states_of_a_bound_graph_are_written_in_place():
     assert arguments["w"].asnumpy().tolist() == [1, 1]
 
 
-def test_states_among_other_inputs_and_in_json():
+@pytest.mark.parametrize("loaded", [False, True], ids=["built", "loaded"])
+def test_states_among_other_inputs(loaded):
     names = ["w0", "g0", "m0", "s0", "w1", "g1", "m1", "s1", "lrs", "wds"]
     symbol = mx.sym.preloaded_multi_mp_sgd_mom_update(*map(mx.sym.var, names), num_weights=2, name="u")
-    for made in (symbol, mx.sym.load_json(symbol.tojson())):
-        assert made.list_auxiliary_states() == ["m0", "s0", "m1", "s1"]
-        assert made.list_arguments() == ["w0", "g0", "w1", "g1", "lrs", "wds"]
-        assert made.list_outputs() == ["u_output0", "u_output1"]
-        arguments, outputs, states = made.infer_shape(w0=(2, 3), w1=(4,))
-        assert arguments == [(2, 3), (2, 3), (4,), (4,), (2,), (2,)]
-        assert outputs == [(2, 3), (4,)]
-        assert states == [(2, 3), (2, 3), (4,), (4,)]
-        arguments, outputs, states = made.infer_type(w0="float16")
-        assert [np.dtype(t).name for t in arguments] == ["float16"] * 4 + ["float32"] * 2
-        assert {np.dtype(t).name for t in states} == {"float32"}
-        assert {np.dtype(t).name for t in outputs} == {"float16"}
+    if loaded:
+        symbol = mx.sym.load_json(symbol.tojson())
+    assert symbol.list_auxiliary_states() == ["m0", "s0", "m1", "s1"]
+    assert symbol.list_arguments() == ["w0", "g0", "w1", "g1", "lrs", "wds"]
+    assert symbol.list_outputs() == ["u_output0", "u_output1"]
+    arguments, outputs, states = symbol.infer_shape(w0=(2, 3), w1=(4,))
+    assert arguments == [(2, 3), (2, 3), (4,), (4,), (2,), (2,)]
+    assert outputs == [(2, 3), (4,)]
+    assert states == [(2, 3), (2, 3), (4,), (4,)]
+    arguments, outputs, states = symbol.infer_type(w0="float16")
+    assert [np.dtype(t).name for t in arguments] == ["float16"] * 4 + ["float32"] * 2
+    assert {np.dtype(t).name for t in states} == {"float32"}
+    assert {np.dtype(t).name for t in outputs} == {"float16"}
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -324,9 +317,6 @@ def test_on_meta(name):
     p = op.parse(parameters)
     tensors = [array.tensor.to("meta") for array in arrays]
     assert op(*tensors, **op.signature.keywords(p)).shape == (3, 4)
-
-
-# ---- the operators: types and errors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -436,15 +426,17 @@ def test_errors(name, arrays, parameters, kind, says):
     assert str(caught.value).startswith(f"{name}: ")
 
 
-def test_every_operator_that_writes_states_says_which():
-    updates = [op for op in all_operators() if "_update" in op.name]
-    assert len(updates) > 30
-    for op in updates:
-        assert op.kernels.writes_aux
-        assert op.kernels.writes_over != op.name.endswith("phase1"), op.name
+UPDATES = [op for op in all_operators() if "_update" in op.name]
 
 
-# ---- nd.contrib ------------------------------------------------------------------------------------------------
+def test_updates_are_found():
+    assert len(UPDATES) > 30
+
+
+@pytest.mark.parametrize("op", UPDATES, ids=lambda op: op.name)
+def test_every_update_declares_what_it_writes(op):
+    assert op.kernels.writes_aux
+    assert op.kernels.writes_over != op.name.endswith("phase1")
 
 
 def four(dtype="float32"):

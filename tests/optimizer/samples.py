@@ -21,7 +21,7 @@ DESCENTS = {name: {"learning_rate": 0.1} for name in optimizers if name not in (
 }
 
 #: Each optimizer, and each of its forms.
-FORMS = [
+SETTINGS = [
     *((name, {}) for name in optimizers),
     ("sgd", {"momentum": 0.9}),
     ("nag", {"momentum": 0.9}),
@@ -38,16 +38,9 @@ FORMS = [
     ("lbsgd", {"warmup_strategy": "lars"}),
 ]
 
-every_name = pytest.mark.parametrize("name", list(optimizers))
-every_form = pytest.mark.parametrize(
-    ("name", "settings"),
-    [pytest.param(name, settings, id="-".join([name, *settings])) for name, settings in FORMS],
-)
-
-every_form_without_noise = pytest.mark.parametrize(
-    ("name", "settings"),
-    [pytest.param(name, each, id="-".join([name, *each])) for name, each in FORMS if name != "sgld"],
-)
+#: The same as rows for ``("name", "settings")``.
+FORMS = [pytest.param(name, settings, id="-".join([name, *settings])) for name, settings in SETTINGS]
+FORMS_WITHOUT_NOISE = [form for form in FORMS if form.values[0] != "sgld"]
 
 
 def make(name, **settings):

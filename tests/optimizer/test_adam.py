@@ -7,7 +7,7 @@ import torch
 from rebind.ndarray import array
 from rebind.optimizer import Adamax, Nadam, Updater, create
 
-from .samples import every_form_without_noise, make, some_tensors, wrap
+from .samples import FORMS_WITHOUT_NOISE, make, some_tensors, wrap
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_nadam_product(beta1, decay):
     assert made.product(10**12) < 1e-30
 
 
-@every_form_without_noise
+@pytest.mark.parametrize(("name", "settings"), FORMS_WITHOUT_NOISE)
 def test_no_optimizer_minds_how_many_weights_there_are(name, settings):
     """Nadam of MXNet 1.9.1 does."""
     alone, together = (Updater(make(name, **settings)) for _ in range(2))

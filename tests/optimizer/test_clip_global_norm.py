@@ -7,8 +7,9 @@ import torch
 from rebind.errors import ParameterError
 from rebind.ndarray import array
 from rebind.optimizer import SGD, Optimizer, Updater, create
+from rebind.optimizer.base import optimizers
 
-from .samples import every_name, make, some_tensors, wrap
+from .samples import make, some_tensors, wrap
 
 
 def clipped_by_torch(grads, limit):
@@ -34,7 +35,7 @@ def test_it_clips_as_torch(limit, rescale, dtype):
         torch.testing.assert_close(weight.tensor, -expected, rtol=1e-5, atol=1e-7)
 
 
-@every_name
+@pytest.mark.parametrize("name", list(optimizers))
 def test_every_optimizer_has_it(name):
     """It is what the optimizer does with gradients that were clipped before; `clip_gradient` comes after."""
     found, expected = wrap(some_tensors()), wrap(some_tensors())

@@ -17,7 +17,7 @@ from rebind.ndarray import NDArray, array
 from rebind.optimizer import SGD, Optimizer, Updater, create
 from rebind.optimizer.base import optimizers
 
-from .samples import DESCENTS, every_form, every_name, make, some_tensors, wrap
+from .samples import DESCENTS, FORMS, make, some_tensors, wrap
 
 
 def arrays_of(state):
@@ -43,14 +43,14 @@ def run(made, weights, grads, steps=4, together=True):
     ]
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize(
     "scaling",
     [{"rescale_grad": 0.3}, {"rescale_grad": 0.3, "clip_gradient": 0.2}, {"rescale_grad": 0.0}],
     ids=lambda scaling: "-".join(scaling),
 )
 @pytest.mark.parametrize("layout", ["fused", "foreach", "strided"])
-def test_all_layouts_move_alike(name, settings, scaling, layout, monkeypatch):
+def test_all_layouts_give_the_same_updates(name, settings, scaling, layout, monkeypatch):
     """Whether arrays lie side by side, and whether torch has one kernel for the rule, changes nothing."""
 
     def gradients():
@@ -71,7 +71,7 @@ def test_all_layouts_move_alike(name, settings, scaling, layout, monkeypatch):
     torch.testing.assert_close(found, expected, **tolerance)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_gradients_stay_as_they_are(name, settings):
     grads = some_tensors()
     before = [each.clone() for each in grads]
@@ -81,17 +81,17 @@ def test_gradients_stay_as_they_are(name, settings):
         assert torch.equal(one, other)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_everything_is_written_in_place(name, settings, dtype):
     updater = Updater(make(name, multi_precision=True, **settings))
     weights = wrap(some_tensors(dtype))
     updater([0, 1, 2, 3], wrap(some_tensors(dtype)), weights)
     before = [each.tensor.data_ptr() for each in weights]
-    places = [each.data_ptr() for k in range(4) for each in arrays_of(updater.states[k])]
+    pointers = [each.data_ptr() for k in range(4) for each in arrays_of(updater.states[k])]
     updater([0, 1, 2, 3], wrap(some_tensors(dtype)), weights)
     assert [each.tensor.data_ptr() for each in weights] == before
-    assert [each.data_ptr() for k in range(4) for each in arrays_of(updater.states[k])] == places
+    assert [each.data_ptr() for k in range(4) for each in arrays_of(updater.states[k])] == pointers
 
 
 @pytest.mark.parametrize("name", DESCENTS)
@@ -104,7 +104,7 @@ def test_every_optimizer_minimises(name, dtype):
     assert weight.tensor.abs().max() < 0.05
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_low_precision_has_masters(name, settings):
     """The weight is its master copy, rounded; the state is what a float32 weight has."""
     made = make(name, multi_precision=True, **settings)
@@ -120,7 +120,7 @@ def test_low_precision_has_masters(name, settings):
     assert not torch.equal(master.tensor, weight.tensor.float())
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_states_without_masters(name, settings, dtype):
     """MXNet refuses float16 weights without master copies for some optimizers."""
@@ -131,7 +131,7 @@ def test_states_without_masters(name, settings, dtype):
     assert all(each.dtype == dtype for each in states) or name == "test"
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_given_together_or_alone_is_the_same(name, settings):
     made = [make(name, **settings) for _ in range(2)]
     found = run(made[0], some_tensors(), some_tensors())
@@ -143,7 +143,7 @@ def test_given_together_or_alone_is_the_same(name, settings):
         assert each._index_update_count == dict.fromkeys(range(4), 4)
 
 
-@every_name
+@pytest.mark.parametrize("name", list(optimizers))
 def test_mixed_types_are_updated_together(name):
     updater = Updater(make(name, multi_precision=True, learning_rate=0.5))
     weights = [array(np.ones(3), dtype=dtype) for dtype in ("float32", "float16", "float32", "bfloat16")]
@@ -155,10 +155,10 @@ def test_mixed_types_are_updated_together(name):
         assert all(float(each.tensor[0]) == pytest.approx(value, rel=1e-2) for each in weights)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_a_multiplier_of_zero_freezes(name, settings):
     if name in ("adadelta", "test") or "clip_weights" in settings:
-        pytest.skip("moves whatever the rate")
+        pytest.skip("changes whatever the rate")
     made = make(name, param_idx2name={0: "a_weight", 1: "b_weight"}, **settings)
     made.set_lr_mult({"b_weight": 0.0})
     made.set_wd_mult({"b_weight": 0.0})
@@ -167,7 +167,7 @@ def test_a_multiplier_of_zero_freezes(name, settings):
     assert torch.equal(weights[1], some_tensors()[1])
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_optimizers_and_updaters_are_pickled(name, settings):
     made = make(name, lr_scheduler=FactorScheduler(2, 0.5), param_idx2name=NAMES, **settings)
     if name == "groupadagrad":
@@ -186,7 +186,7 @@ def test_optimizers_and_updaters_are_pickled(name, settings):
         assert torch.equal(one.tensor, other.tensor)
 
 
-@every_name
+@pytest.mark.parametrize("name", list(optimizers))
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_low_precision_without_master_warns(name, dtype):
     with pytest.warns(UserWarning, match=f"{type(make(name)).__name__}: .*set multi_precision=True"):
@@ -235,7 +235,7 @@ def test_multipliers(settings, lr_mult, wd_mult, rates, decays):
     assert made.wd_mult == expected
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_counts_start_at_begin_num_update(name, settings):
     made, weight = make(name, begin_num_update=5, **settings), array(np.ones(1))
     assert made.num_update == 5
@@ -276,14 +276,14 @@ def test_two_starting_rates_warn():
         create("sgd", learning_rate=0.4, lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.7))
 
 
-@every_name
+@pytest.mark.parametrize("name", list(optimizers))
 def test_set_learning_rate(name):
     made = create(name, learning_rate=0.4)
     made.set_learning_rate(0.2)
     assert made.learning_rate == made._get_lr(0) == 0.2
 
 
-@every_name
+@pytest.mark.parametrize("name", list(optimizers))
 def test_names_do_not_mind_case(name):
     kind = optimizers[name]
     assert type(create(name.upper())) is type(create(name)) is kind
@@ -307,7 +307,7 @@ def test_bad_input(make, error, says):
         make()
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_repr_shows_settings(name, settings):
     shown = repr(make(name, **settings))
     assert f"{optimizers[name].__name__}(learning_rate=0.1," in shown
@@ -404,7 +404,7 @@ def test_a_pure_step_is_enough(own_registry):
     assert updater.states[0].asnumpy().tolist() == [2, 2]
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_gradient_of_another_shape_is_refused(name, settings):
     """The fused kernels of torch would read past its end."""
     weight = array(np.ones((50, 50)))

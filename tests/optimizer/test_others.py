@@ -11,7 +11,7 @@ from rebind.optimizer import DCASGD, FTML, SGLD, AdaGrad, Ftrl, GroupAdaGrad, Si
 from rebind.optimizer import contrib as contrib_optimizers
 
 
-def moved(made, weight, grads):
+def updated(made, weight, grads):
     updater, target = Updater(made), array(np.array(weight, dtype="float64"), dtype="float64")
     for grad in grads:
         updater(0, array(np.array(grad), dtype="float64"), target)
@@ -61,7 +61,7 @@ def test_formulas(formula, make, monkeypatch):
     )
     weight, grads = [1.0, -2.0], [[0.5, -0.25], [1.0, 2.0], [-0.5, 0.1]]
     expected, states = formula(np.array(weight), list(map(np.array, grads)))
-    found, state = moved(make(), weight, grads)
+    found, state = updated(make(), weight, grads)
     np.testing.assert_allclose(found, expected)
     arrays = state if isinstance(state, tuple) else [] if state is None else [state]
     for one, other in zip(arrays, states, strict=True):
@@ -71,7 +71,7 @@ def test_formulas(formula, make, monkeypatch):
 @pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 2, 2)])
 def test_group_adagrad_takes_any_axes(shape):
     """MXNet takes two."""
-    found, state = moved(GroupAdaGrad(learning_rate=1.0), np.ones(shape), [np.full(shape, 2.0)])
+    found, state = updated(GroupAdaGrad(learning_rate=1.0), np.ones(shape), [np.full(shape, 2.0)])
     assert state.shape == (shape[0], *(1 for _ in shape[1:]))
     np.testing.assert_allclose(state.asnumpy(), 4)
     np.testing.assert_allclose(found, 0, atol=1e-5)
@@ -80,15 +80,15 @@ def test_group_adagrad_takes_any_axes(shape):
 def test_group_adagrad_has_no_weight_decay():
     names = {0: "a_weight"}
     with pytest.raises(ParameterError, match=r"wd must be 0.*got 0.1 for \['a_weight'\].*wd_mult"):
-        moved(create("groupadagrad", wd=0.1, param_idx2name=names), np.ones((2, 2)), [np.ones((2, 2))])
-    moved(create("groupadagrad", wd=0.1, param_idx2name={0: "a_bias"}), np.ones((2, 2)), [np.ones((2, 2))])
+        updated(create("groupadagrad", wd=0.1, param_idx2name=names), np.ones((2, 2)), [np.ones((2, 2))])
+    updated(create("groupadagrad", wd=0.1, param_idx2name={0: "a_bias"}), np.ones((2, 2)), [np.ones((2, 2))])
     assert contrib_optimizers.GroupAdaGrad is GroupAdaGrad
 
 
 @pytest.mark.parametrize("make", [FTML, Ftrl])
 def test_a_rate_of_zero_changes_nothing(make):
     """MXNet divides by it."""
-    found, state = moved(make(learning_rate=0.0), [1.0, 2.0], [[1.0, 1.0]])
+    found, state = updated(make(learning_rate=0.0), [1.0, 2.0], [[1.0, 1.0]])
     np.testing.assert_array_equal(found, [1, 2])
     assert all(not each.asnumpy().any() for each in state)
 
@@ -108,7 +108,7 @@ def test_sgld_is_seeded(seed, same):
     found = []
     for each in (1, seed):
         random.seed(each)
-        found.append(moved(SGLD(learning_rate=0.1), [1.0, 2.0], [[1.0, 1.0]])[0].tolist())
+        found.append(updated(SGLD(learning_rate=0.1), [1.0, 2.0], [[1.0, 1.0]])[0].tolist())
     assert (found[0] == found[1]) is same
 
 

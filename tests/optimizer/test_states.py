@@ -12,7 +12,7 @@ from rebind.lr_scheduler import MultiFactorScheduler
 from rebind.ndarray import array
 from rebind.optimizer import Updater, create
 
-from .samples import every_form
+from .samples import FORMS
 
 
 def trained(name, steps=3, dtype="float32", **settings):
@@ -20,19 +20,19 @@ def trained(name, steps=3, dtype="float32", **settings):
         create(name, learning_rate=0.1, param_idx2name={0: "a_weight", 1: "a_bias"}, **settings)
     )
     weights = [array(np.ones((2, 3)), dtype=dtype), array(np.ones(3), dtype=dtype)]
-    go_on(updater, weights, steps)
+    train_on(updater, weights, steps)
     return updater, weights
 
 
-def go_on(updater, weights, steps=3):
+def train_on(updater, weights, steps=3):
     for _ in range(steps):
         updater([0, 1], [array(np.ones(each.shape), dtype=each.dtype) for each in weights], weights)
     return [each.asnumpy().tolist() for each in weights]
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_training_goes_on_exactly(name, settings, dtype):
+def test_training_resumes_exactly(name, settings, dtype):
     settings = {"multi_precision": True, **settings, **({} if name == "groupadagrad" else {"wd": 0.1})}
     first, weights = trained(name, dtype=dtype, lr_scheduler=MultiFactorScheduler([2, 4], 0.5), **settings)
     second = Updater(create("sgd"))
@@ -40,12 +40,12 @@ def test_training_goes_on_exactly(name, settings, dtype):
     copies = [each.copy() for each in weights]
     assert second.optimizer._index_update_count == {0: 3, 1: 3}
     random.seed(2)
-    expected = go_on(first, weights)
+    expected = train_on(first, weights)
     random.seed(2)
-    assert go_on(second, copies) == expected
+    assert train_on(second, copies) == expected
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_states_go_to_the_device_of_their_weight(name, settings):
     first, _ = trained(name, **settings)
     second = Updater(create(name, **settings))

@@ -14,7 +14,7 @@ from rebind.lr_scheduler import FactorScheduler
 from rebind.ndarray import NDArray
 from rebind.optimizer import SGD, SGLD, Optimizer, Updater, create
 
-from .samples import every_form, make, some_tensors, wrap
+from .samples import FORMS, make, some_tensors, wrap
 
 STEPS = 5
 INDEX = [0, 1, 2, 3]
@@ -90,7 +90,7 @@ def assert_same(found, expected, dtype=torch.float32, rtol=2e-6):
     assert found[2].optimizer._index_update_count == expected[2].optimizer._index_update_count
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_pure_is_in_place(name, settings, dtype, scaling):
@@ -99,7 +99,7 @@ def test_pure_is_in_place(name, settings, dtype, scaling):
     assert_same(purely(configured(name, **settings), dtype), expected, dtype)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_after_the_pure_form_updates_in_place_continue(name, settings):
     """Counts, sums and states are then where an update in place has them."""
     expected = in_place(configured(name, **settings), torch.float32, steps=3)
@@ -109,7 +109,7 @@ def test_after_the_pure_form_updates_in_place_continue(name, settings):
     assert_same(([each.tensor for each in arrays], updater.states, updater), expected)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_nothing_given_is_written(name, settings):
     made = configured(name, clip_gradient=0.1, clip_global_norm=0.1, **settings)
     arrays = wrap(some_tensors())
@@ -125,7 +125,7 @@ def test_nothing_given_is_written(name, settings):
         assert torch.equal(found.tensor, expected)
 
 
-@every_form
+@pytest.mark.parametrize(("name", "settings"), FORMS)
 def test_ten_rates_and_counts_are_compiled_once(name, settings):
     """`fullgraph`: a value that is read into Python would be an error."""
     torch._dynamo.reset()

@@ -22,9 +22,6 @@ from .write_files import save_arrays, write_all
 LEGACY: dict[str, Any] = read_manifest(FILES / "manifest.json")["legacy_symbols"]
 ARRAYS = array_files()
 
-each_network = pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
-each_legacy_symbol = pytest.mark.parametrize("name", sorted(SYMBOLS))
-
 
 def loaded(path: Path) -> dict[str, np.ndarray] | list[np.ndarray]:
     """Load a parameter file and copy it out."""
@@ -56,7 +53,7 @@ def test_arrays_without_axes_or_elements(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(parameter_files()))
 def test_old_parameter_files_load(name: str) -> None:
     content, expected = parameter_files()[name]
-    assert (FILES / name).read_bytes() == content, "record anew: python -m tests.parity.generate files"
+    assert (FILES / name).read_bytes() == content, "record again: python -m tests.parity.generate files"
     same_arrays(loaded(FILES / name), expected, what=name)
     assert {array.context for array in _arrays(mx.nd.load(str(FILES / name)))} == {mx.cpu()}
 
@@ -74,7 +71,7 @@ def test_old_types_are_all_there() -> None:
     }
 
 
-@each_network
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
 def test_checkpoint_loads_and_computes(network: Network) -> None:
     symbol = mx.sym.load(str(FILES / f"{network.name}-symbol.json"))
     saved = mx.nd.load(str(FILES / f"{network.name}-0001.params"))
@@ -93,13 +90,13 @@ def test_checkpoint_loads_and_computes(network: Network) -> None:
         assert_close(executor.output_dict[name].asnumpy(), value, rtol=1e-5, what=name)
 
 
-@each_network
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
 def test_symbol_is_written_as_mxnet_writes_it(network: Network) -> None:
     expected = (FILES / f"{network.name}-symbol.json").read_text(encoding="utf-8")
     assert build(mx, network).tojson() == expected
 
 
-@each_network
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
 def test_symbol_that_was_loaded_is_written_unchanged(network: Network) -> None:
     path = FILES / f"{network.name}-symbol.json"
     assert mx.sym.load(str(path)).tojson() == path.read_text(encoding="utf-8")
@@ -113,10 +110,10 @@ def test_attributes() -> None:
     assert mx.sym.load(str(path)).attr_dict() == built.attr_dict()
 
 
-@each_legacy_symbol
+@pytest.mark.parametrize("name", sorted(SYMBOLS))
 def test_old_symbol_loads(name: str) -> None:
     path, recorded = FILES / f"{name}-symbol.json", LEGACY[name]
-    assert json.loads(path.read_text(encoding="utf-8")) == SYMBOLS[name](), "record anew: generate files"
+    assert json.loads(path.read_text(encoding="utf-8")) == SYMBOLS[name](), "record again: generate files"
     symbol = mx.sym.load(str(path))
     assert symbol.list_arguments() == recorded["arguments"]
     assert symbol.list_auxiliary_states() == recorded["auxiliary_states"]
@@ -124,7 +121,7 @@ def test_old_symbol_loads(name: str) -> None:
     assert symbol.attr_dict() == recorded["attributes"]
 
 
-@each_legacy_symbol
+@pytest.mark.parametrize("name", sorted(SYMBOLS))
 def test_old_symbol_is_written_as_today(name: str) -> None:
     """Nodes, names, attributes, inputs: as MXNet 1.9.1 writes them after it has loaded the old file."""
     expected = json.loads((FILES / f"{name}-upgraded.json").read_text(encoding="utf-8"))
@@ -136,7 +133,7 @@ def test_old_symbol_is_written_as_today(name: str) -> None:
     assert written == expected
 
 
-@each_legacy_symbol
+@pytest.mark.parametrize("name", sorted(SYMBOLS))
 def test_old_symbol_computes(name: str) -> None:
     symbol = mx.sym.load(str(FILES / f"{name}-symbol.json"))
     recorded = read_arrays(FILES / f"{name}.npz")

@@ -16,7 +16,6 @@ from .mixed_precision import CASES
 
 RECORD = read_manifest(DATA / "mixed_precision.json")["cases"]
 ARRAYS = read_arrays(DATA / "mixed_precision.npz")
-each_case = pytest.mark.parametrize("name", CASES)
 
 
 def described(nodes: list[dict[str, Any]]) -> list[tuple]:
@@ -36,14 +35,14 @@ def converted(name: str) -> Any:
     return amp.convert_symbol(CASES[name].build(mx), **CASES[name].settings)
 
 
-@each_case
+@pytest.mark.parametrize("name", CASES)
 def test_has_the_nodes_of_mxnet(name: str) -> None:
     symbol = converted(name)
     nodes = json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]
     assert described(nodes) == described(RECORD[name]["nodes"])
 
 
-@each_case
+@pytest.mark.parametrize("name", CASES)
 def test_files_hold_no_casts(name: str) -> None:
     """MXNet leaves those at the outputs."""
     nodes = json.loads(converted(name).tojson())["nodes"]
@@ -67,7 +66,7 @@ def test_has_the_values_of_mxnet(name: str) -> None:
         np.testing.assert_allclose(out.asnumpy(), arrays[f"output/{i}"], rtol=4e-3, atol=4e-3)
 
 
-@each_case
+@pytest.mark.parametrize("name", CASES)
 def test_the_same_with_bfloat16(name: str) -> None:
     settings = CASES[name].settings
     symbol = amp.convert_symbol(CASES[name].build(mx), "bfloat16", **settings)

@@ -26,7 +26,9 @@ DIFFERENT_ON_PURPOSE: dict[tuple[str, str], str] = {
     ): "fix_gamma: MXNet's forward writes 1 into the caller's gamma; here it only counts as 1",
 }
 
-pytestmark = pytest.mark.parametrize("network", ALL_NETWORKS, ids=lambda network: network.name)
+
+def name_of(network: Network) -> str:
+    return network.name
 
 
 def to_rebind(arrays: Arrays) -> dict[str, Any]:
@@ -39,6 +41,7 @@ def assert_all_close(actual: Arrays, expected: Arrays, *, rtol: float, what: str
         assert_close(actual[name], value, rtol=rtol, what=f"{what} {name}")
 
 
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=name_of)
 def test_interface(network: Network) -> None:
     symbol, recorded = build(mx, network), MANIFEST["networks"][network.name]
     assert symbol.list_arguments() == list(recorded["arguments"])
@@ -47,6 +50,7 @@ def test_interface(network: Network) -> None:
     assert symbol.attr_dict() == recorded["attributes"]
 
 
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=name_of)
 def test_inferred_shapes(network: Network) -> None:
     recorded = MANIFEST["networks"][network.name]
     shapes = build(mx, network).infer_shape(**network.input_shapes)
@@ -54,6 +58,7 @@ def test_inferred_shapes(network: Network) -> None:
         assert [list(shape) for shape in inferred] == list(recorded[part].values())
 
 
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=name_of)
 def test_executor(network: Network) -> None:
     arrays, requests = (
         read_arrays(NETWORKS / f"{network.name}.npz"),
@@ -77,6 +82,7 @@ def test_executor(network: Network) -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=name_of)
 def test_training(network: Network, optimizer: str) -> None:
     arrays = read_arrays(NETWORKS / f"{network.name}.npz")
     module = mx.mod.Module(
@@ -112,6 +118,7 @@ def test_training(network: Network, optimizer: str) -> None:
     assert_all_close(states, group(arrays, f"{optimizer}_state"), rtol=RTOL_GRADIENT, what="state")
 
 
+@pytest.mark.parametrize("network", ALL_NETWORKS, ids=name_of)
 def test_parameters_move(network: Network) -> None:
     """The record is a fair judge: every parameter moves far more than the tolerance."""
     arrays = read_arrays(NETWORKS / f"{network.name}.npz")

@@ -37,7 +37,7 @@ ROWS = [pytest.param(group, name, id=f"{group}-{name}") for group, cases in CASE
 def test_recorded_cases_are_those_of_the_table(group: str) -> None:
     recorded = {name: entry["description"] for name, entry in MANIFESTS[group].items()}
     table = {name: case.description for name, case in CASES[group].items()}
-    assert recorded == table, f"record anew: python -m tests.parity.generate_operators {group}"
+    assert recorded == table, f"record again: python -m tests.parity.generate_operators {group}"
 
 
 def bind(case: Case, entry: dict[str, Any], pack: Pack) -> Any:
@@ -93,10 +93,10 @@ def test_operator(group: str, name: str) -> None:
             compare(output.asnumpy(), reference, f"output {index}, {mode}")
     if "gradients" not in entry:
         return
-    heads = [to_rebind(pack.get(reference)) for reference in entry["heads"]]
-    executor.backward(heads or None)
+    head_grads = [to_rebind(pack.get(reference)) for reference in entry["heads"]]
+    executor.backward(head_grads or None)
     if name in WRONG_GRADIENTS:
-        assert_derivative(executor, heads)
+        assert_derivative(executor, head_grads)
         return
     for key, reference in entry["gradients"].items():
         compare(executor.grad_dict[key].asnumpy(), reference, f"gradient of {key}", RTOL_GRADIENT)
@@ -104,21 +104,23 @@ def test_operator(group: str, name: str) -> None:
         compare(executor.aux_dict[key].asnumpy(), reference, f"state {key}")
 
 
-def assert_derivative(executor: Any, heads: list[Any]) -> None:
-    """Compare the gradient of the only argument with central differences of the outputs, times the heads."""
+def assert_derivative(executor: Any, head_grads: list[Any]) -> None:
+    """Compare the gradient of the only argument with central differences of the outputs, times the head_grads."""
     ((key, gradient),) = executor.grad_dict.items()
     computed, value = gradient.asnumpy(), executor.arg_dict[key].asnumpy()
     step = 1e-2
     for index in np.ndindex(*value.shape):
-        moved = []
+        shifted = []
         for sign in (1, -1):
             near = value.copy()
             near[index] += sign * step
             outputs = executor.forward(is_train=False, **{key: near})
-            moved.append(
-                sum(float((o.asnumpy() * h.asnumpy()).sum()) for o, h in zip(outputs, heads, strict=True))
+            shifted.append(
+                sum(
+                    float((o.asnumpy() * h.asnumpy()).sum()) for o, h in zip(outputs, head_grads, strict=True)
+                )
             )
-        assert abs((moved[0] - moved[1]) / (2 * step) - computed[index]) < 0.02
+        assert abs((shifted[0] - shifted[1]) / (2 * step) - computed[index]) < 0.02
 
 
 @pytest.mark.parametrize("group, name", ROWS)

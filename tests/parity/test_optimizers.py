@@ -1,4 +1,4 @@
-"""Optimizers move weights as MXNet 1.9.1 does, and go on from its ``.states`` files (``generate_optimizers.py``)."""
+"""Optimizers update weights as MXNet 1.9.1 does, and resume from its ``.states`` files (``generate_optimizers.py``)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ from .optimizers import MIDDLE, RUNS, STEPS, Run
 MANIFEST: dict[str, Any] = read_manifest(DATA / "optimizers.json")
 PACK = Pack.read(DATA / "optimizers.npz")
 
-every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-
-
-def test_recorded_runs_are_those_of_the_table():
-    assert list(MANIFEST["runs"]) == list(RUNS), "record anew: python -m tests.parity.generate optimizers"
-
 
 def arrays(values: list[np.ndarray]) -> list[Any]:
     return [mx.nd.array(each, dtype=each.dtype) for each in values]
 
 
-def go_on(run: Run, updater: Any, weights: list[Any], steps: range) -> None:
+def train_on(run: Run, updater: Any, weights: list[Any], steps: range) -> None:
     """Make some steps, and compare what is recorded."""
     recorded = MANIFEST["runs"][run.name]["weights"]
     _, grads = run.draw()
@@ -54,16 +48,16 @@ def assert_state(run: Run, found: Any, expected: Any, rtol: float) -> None:
         assert_close(found.asnumpy(), wanted, rtol=rtol, what=f"{run.name}: state")
 
 
-@every_run
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_ten_steps(run):
     updater = mx.optimizer.get_updater(run.create(mx))
     weights = arrays(run.draw()[0])
-    go_on(run, updater, weights, range(1, STEPS + 1))
+    train_on(run, updater, weights, range(1, STEPS + 1))
     for i, expected in enumerate(MANIFEST["runs"][run.name]["after"]):
         assert_state(run, updater.states[i], expected, 5 * run.rtol)
 
 
-@every_run
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_states_of_mxnet_load(run):
     entry = MANIFEST["runs"][run.name]
     updater = mx.optimizer.get_updater(run.create(mx))
@@ -72,14 +66,14 @@ def test_states_of_mxnet_load(run):
         assert_state(run, updater.states[i], expected, 0)
 
 
-@every_run
-def test_a_dumped_optimizer_goes_on_where_mxnet_stopped(run):
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_dumped_optimizer_resumes_where_mxnet_stopped(run):
     entry = MANIFEST["runs"][run.name]
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd"))
     updater.set_states(PACK.get(entry["dumped"]).tobytes())
     assert type(updater.optimizer) is type(run.create(mx))
     weights = arrays([PACK.get(each) for each in entry["weights"][str(MIDDLE)]])
-    go_on(run, updater, weights, range(MIDDLE + 1, STEPS + 1))
+    train_on(run, updater, weights, range(MIDDLE + 1, STEPS + 1))
 
 
 def test_sgld_draws_as_mxnet():

@@ -45,7 +45,7 @@ WIDER = {
 
 
 def test_recorded_rows_are_those_of_the_table() -> None:
-    assert RECORDED.keys() == ROWS.keys(), "record anew: ORACLE_PYTHON -m tests.parity.generate_types"
+    assert RECORDED.keys() == ROWS.keys(), "record again: ORACLE_PYTHON -m tests.parity.generate_types"
 
 
 def answer(case: Case, arrays: dict[str, Any]) -> tuple[str, str]:

@@ -58,21 +58,33 @@ def test_attributes_of_operators_reach_their_parameters(given, key, value) -> No
     assert [shown[name][key] for name in ("fc_weight", "fc_bias", "fc")] == [value] * 3
 
 
-def test_set_attr() -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("lr_mult", "2"),
+        ("__lr_mult__", "2"),
+        ("__mood__", "x"),
+        ("no_bias", None),
+        ("name", "fc"),
+    ],
+)
+def test_set_attr(name, value) -> None:
     net = fc()
     net._set_attr(lr_mult="2", __mood__="x")
-    assert (net.attr("lr_mult"), net.attr("__lr_mult__"), net.attr("__mood__")) == ("2", "2", "x")
+    assert net.attr(name) == value
+
+
+def test_attributes_of_an_input_are_set_where_it_is() -> None:
+    net = fc()
     net.get_internals()["fc_weight"]._set_attr(anything="1")
     assert net.attr_dict()["fc_weight"]["anything"] == "1"
-    assert net.attr("no_bias") is None and net.attr("name") == "fc"
 
 
 def test_compose() -> None:
     net = fc()
     other = net(data=S.var("in"), name="other")
-    assert other.list_arguments() == ["in", "fc_weight", "fc_bias"] and other.list_outputs() == [
-        "other_output"
-    ]
+    assert other.list_arguments() == ["in", "fc_weight", "fc_bias"]
+    assert other.list_outputs() == ["other_output"]
     assert net(S.var("in")).list_arguments()[0] == "in"
     assert net.list_arguments()[0] == "data"
 
@@ -86,63 +98,110 @@ def test_copies(copied) -> None:
     assert net[0].attr("lr_mult") == "2"
 
 
-def test_outputs() -> None:
-    parts = S.SliceChannel(S.var("x"), num_outputs=3, name="parts")
-    assert len(parts) == 3 and [part.name for part in parts] == ["parts"] * 3
-    assert parts["parts_output1"].list_outputs() == ["parts_output1"]
-    assert parts[-1].list_outputs() == ["parts_output2"] and len(parts[0:2]) == 2
-    group = S.Group([parts, S.var("y")])
-    assert group.name is None and repr(group) == "<Symbol group [parts, parts, parts, y]>"
-    assert group.get_children().list_outputs() == ["x"] and S.var("y").get_children() is None
-    assert S.Concat(*parts).list_arguments() == ["x"]
+SPLITS = S.SliceChannel(S.var("x"), num_outputs=3, name="parts")
+GROUP = S.Group([SPLITS, S.var("y")])
 
 
-def test_inference_knows_more_than_mxnet() -> None:
-    assert fc().infer_shape((2, 3))[1] == [(2, 5)]
-    assert fc().infer_shape_partial() == ([(), (), (5,)], [()], [])
-    flat = S.Flatten(S.var("x"))
-    assert flat.infer_shape_partial(x=(0, 4, 5))[1] == [(0, 20)]
-    assert S.var("v", shape=(0, 3)).infer_shape(v=(4, 5))[0] == [(4, 5)]  # what is given wins
-    assert S.var("v", shape=(-1, 3)).infer_shape_partial()[0] == [(0, 3)]
-    assert S.BatchNorm(S.var("x"), name="b").infer_type(x="float64")[2] == [np.float64] * 2
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(lambda: len(SPLITS), 3, id="len"),
+        pytest.param(lambda: [split.name for split in SPLITS], ["parts"] * 3, id="iteration"),
+        pytest.param(lambda: SPLITS["parts_output1"].list_outputs(), ["parts_output1"], id="by-name"),
+        pytest.param(lambda: SPLITS[-1].list_outputs(), ["parts_output2"], id="from-the-end"),
+        pytest.param(lambda: len(SPLITS[0:2]), 2, id="slice"),
+        pytest.param(lambda: GROUP.name, None, id="name-of-a-group"),
+        pytest.param(lambda: repr(GROUP), "<Symbol group [parts, parts, parts, y]>", id="repr-of-a-group"),
+        pytest.param(lambda: GROUP.get_children().list_outputs(), ["x"], id="children"),
+        pytest.param(lambda: S.var("y").get_children(), None, id="children-of-a-variable"),
+        pytest.param(lambda: S.Concat(*SPLITS).list_arguments(), ["x"], id="all-outputs-as-inputs"),
+    ],
+)
+def test_outputs(found, expected) -> None:
+    assert found() == expected
 
 
-def test_types_that_only_a_run_tells() -> None:
-    x = S.var("x")
-    assert S._internal._plus_scalar(x, scalar=1.5, is_int=False).infer_type(x="int32")[1] == [np.float64]
-    assert S.amp_cast(x, dtype="float16").infer_type(x="float32")[1] == [np.float16]
-    assert S.amp_cast(x, dtype="float16").infer_type(x="int32")[1] == [np.int32]
+@pytest.mark.parametrize(
+    ("infer", "expected"),
+    [
+        pytest.param(lambda x: fc().infer_shape((2, 3))[1], [(2, 5)], id="by-position"),
+        pytest.param(
+            lambda x: fc().infer_shape_partial(), ([(), (), (5,)], [()], []), id="bias-without-data"
+        ),
+        pytest.param(
+            lambda x: S.Flatten(x).infer_shape_partial(x=(0, 4, 5))[1], [(0, 20)], id="unknown-batch-size"
+        ),
+        pytest.param(
+            lambda x: S.var("v", shape=(0, 3)).infer_shape(v=(4, 5))[0], [(4, 5)], id="what-is-given-wins"
+        ),
+        pytest.param(
+            lambda x: S.var("v", shape=(-1, 3)).infer_shape_partial()[0], [(0, 3)], id="minus-one-is-unknown"
+        ),
+        pytest.param(
+            lambda x: S.BatchNorm(x, name="b").infer_type(x="float64")[2], [np.float64] * 2, id="states"
+        ),
+        # of which only a run of the operator shows the type
+        pytest.param(
+            lambda x: S._internal._plus_scalar(x, scalar=1.5, is_int=False).infer_type(x="int32")[1],
+            [np.float64],
+            id="fraction-added-to-integers",
+        ),
+        pytest.param(
+            lambda x: S.amp_cast(x, dtype="float16").infer_type(x="float32")[1], [np.float16], id="cast"
+        ),
+        pytest.param(
+            lambda x: S.amp_cast(x, dtype="float16").infer_type(x="int32")[1],
+            [np.int32],
+            id="cast-of-integers",
+        ),
+    ],
+)
+def test_inference_knows_more_than_mxnet(infer, expected) -> None:
+    assert infer(S.var("x")) == expected
 
 
-def test_what_does_not_follow_is_said(caplog) -> None:
+@pytest.mark.parametrize(
+    ("infer", "says"),
+    [
+        (mx.sym.Symbol.infer_shape, "shapes do not follow for data, fc_weight"),
+        (mx.sym.Symbol.infer_type, "types do not follow for data"),
+    ],
+)
+def test_what_does_not_follow_is_logged(caplog, infer, says) -> None:
     with caplog.at_level(logging.WARNING):
-        assert fc().infer_shape() == (None, None, None)
-        assert fc().infer_type() == (None, None, None)
-    assert (
-        "shapes do not follow for data, fc_weight" in caplog.text
-        and "types do not follow for data" in caplog.text
-    )
+        assert infer(fc()) == (None, None, None)
+    assert says in caplog.text
 
 
-def test_numbers_in_attributes() -> None:
-    x = S.var("x")
-    assert (x + np.float32(0.1)).attr("scalar") == "0.1"
-    assert (x + True).attr("scalar") == "1"
-    assert (np.float32(2) * x).attr("scalar") == "2.0"
-    node = (x * np.float32(0.1))._graph.outputs[0].node
-    assert node.params.scalar == 0.1  # the same before and after a file
+@pytest.mark.parametrize(
+    ("compute", "scalar"),
+    [
+        (lambda x: x + np.float32(0.1), "0.1"),
+        (lambda x: x + True, "1"),
+        (lambda x: np.float32(2) * x, "2.0"),
+    ],
+)
+def test_numbers_in_attributes(compute, scalar) -> None:
+    assert compute(S.var("x")).attr("scalar") == scalar
 
 
-def test_random_symbols_draw() -> None:
-    x = S.var("x")
-    for symbol, shape in (
+def test_numbers_in_parameters_are_those_of_a_file() -> None:
+    node = (S.var("x") * np.float32(0.1)).graph.outputs[0].node
+    assert node.params.scalar == 0.1  # not that of the float32, 0.10000000149
+
+
+@pytest.mark.parametrize(
+    ("symbol", "shape"),
+    [
         (S.random.randn(2, 3), (2, 3)),
         (S.random.negative_binomial(2, 0.5, shape=(4,)), (4,)),
-        (S.random.normal_like(x), (5,)),
-        (S.random.shuffle(x), (5,)),
-    ):
-        given = {"x": mx.nd.ones((5,))} if symbol.list_arguments() else {}
-        assert symbol.eval(**given)[0].shape == shape
+        (S.random.normal_like(S.var("x")), (5,)),
+        (S.random.shuffle(S.var("x")), (5,)),
+    ],
+)
+def test_random_symbols_draw(symbol, shape) -> None:
+    given = {"x": mx.nd.ones((5,))} if symbol.list_arguments() else {}
+    assert symbol.eval(**given)[0].shape == shape
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,32 @@ def test_a_frozen_batch_norm_computes_in_training_as_in_inference_and_stays() ->
     assert mod.symbol.tojson() == network().tojson()  # what is saved is the network as it was given
 
 
-def test_some_of_an_operators_states_alone_are_refused() -> None:
-    graph = network()._graph
-    with pytest.raises(
-        ParameterError, match=r"BatchNorm 'bn': all of its auxiliary states, .* must be frozen together"
-    ):
-        freeze_statistics(graph, {"bn_moving_mean"})
-    kl = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("data"), name="kl")
-    with pytest.raises(ParameterError, match=r"its auxiliary states .* cannot be frozen"):
-        freeze_statistics(kl.graph, set(kl.list_auxiliary_states()))
-    with pytest.raises(MXNetError, match="fixed_param_names"):
-        mx.mod.Module(network(), fixed_param_names=["bn_moving_men"])
+REGULARIZED = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("data"), name="kl")
+
+
+@pytest.mark.parametrize(
+    ("freeze", "error", "says"),
+    [
+        pytest.param(
+            lambda: freeze_statistics(network().graph, {"bn_moving_mean"}),
+            ParameterError,
+            r"BatchNorm 'bn': all of its auxiliary states, .* must be frozen together",
+            id="some-of-an-operators-states",
+        ),
+        pytest.param(
+            lambda: freeze_statistics(REGULARIZED.graph, set(REGULARIZED.list_auxiliary_states())),
+            ParameterError,
+            r"its auxiliary states .* cannot be frozen",
+            id="another-operators-states",
+        ),
+        pytest.param(
+            lambda: mx.mod.Module(network(), fixed_param_names=["bn_moving_men"]),
+            MXNetError,
+            "fixed_param_names",
+            id="unknown-name",
+        ),
+    ],
+)
+def test_what_cannot_be_frozen_is_refused(freeze, error, says) -> None:
+    with pytest.raises(error, match=says):
+        freeze()

@@ -51,8 +51,8 @@ def recurrent() -> Any:
     weight = mx.sym.var("h")
     state = mx.sym.var("x3")
     for step, x in enumerate(inputs(3)):
-        moved = mx.sym.FullyConnected(state, weight, num_hidden=3, no_bias=True, name=f"state{step}")
-        state = mx.sym.tanh(to_hidden(x, f"input{step}") + moved)
+        projected = mx.sym.FullyConnected(state, weight, num_hidden=3, no_bias=True, name=f"state{step}")
+        state = mx.sym.tanh(to_hidden(x, f"input{step}") + projected)
     return state
 
 
@@ -74,6 +74,12 @@ def of_images() -> Any:
     return mx.sym.Group([layer(x.reshape((0, 1, -1)), f"fc{i}") for i, x in enumerate(inputs(2))])
 
 
+def along_the_last_axis() -> Any:
+    """With ``flatten=False`` arrays of more than two axes are allowed, which cannot be concatenated by rows."""
+    layer = shared()
+    return mx.sym.Group([layer(x, f"fc{i}", flatten=False) for i, x in enumerate(inputs(2))])
+
+
 NETWORKS: dict[str, tuple[Callable[[], Any], int]] = {  # name -> network, how many layers are left
     "independent": (lambda: independent(True), 1),
     "without bias": (lambda: independent(False), 1),
@@ -81,8 +87,8 @@ NETWORKS: dict[str, tuple[Callable[[], Any], int]] = {  # name -> network, how m
     "recurrent": (recurrent, 4),
     "crossed": (crossed, 3),
     "of images": (of_images, 1),
+    "along the last axis": (along_the_last_axis, 2),
 }
-each_network = pytest.mark.parametrize("name", NETWORKS)
 
 
 def layers(graph: Graph) -> list[str]:
@@ -90,7 +96,7 @@ def layers(graph: Graph) -> list[str]:
     return [node.name for node in graph.nodes if node.operator is not None and node.operator.name in wanted]
 
 
-@each_network
+@pytest.mark.parametrize("name", NETWORKS)
 def test_joins_what_does_not_wait(name: str) -> None:
     make, left = NETWORKS[name]
     before = make()._graph
@@ -99,7 +105,7 @@ def test_joins_what_does_not_wait(name: str) -> None:
     assert [node.name for node in after.variables] and set(after.variables) == set(before.variables)
 
 
-@each_network
+@pytest.mark.parametrize("name", NETWORKS)
 def test_same_outputs_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     symbol = NETWORKS[name][0]()
     random = np.random.default_rng(0)
@@ -120,20 +126,13 @@ def test_same_outputs_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) 
 
     joined = run()
     monkeypatch.setitem(BACKENDS, "default", BACKENDS["plain"])
-    symbol = NETWORKS[name][0]()  # plans are kept for a graph: this one is lowered without the pass
+    symbol = NETWORKS[name][0]()  # plans are cached for a graph: this one is lowered without the pass
     for one, other in zip(joined, run(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-
-
-def test_layers_along_the_last_axis_stay_apart() -> None:
-    """With ``flatten=False`` arrays of other shapes than rows are allowed, which cannot be laid behind each other."""
-    layer = shared()
-    group = mx.sym.Group([layer(x, f"fc{i}", flatten=False) for i, x in enumerate(inputs(2))])
-    assert len(layers(join_layers(group.graph, Facts(), Target())[0])) == 2
 
 
 def test_plan_keeps_the_order_of_arguments() -> None:
     symbol = recurrent()
     plan: Plan = lower(symbol.graph, Target(training=True))
-    places = [node.name for node in plan.code.graph.nodes if node.op == "placeholder"]
-    assert len(places) == len(symbol.list_arguments())
+    arguments = [node.name for node in plan.code.graph.nodes if node.op == "placeholder"]
+    assert len(arguments) == len(symbol.list_arguments())

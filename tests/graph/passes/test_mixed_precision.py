@@ -82,7 +82,6 @@ NETWORKS: dict[str, tuple[Callable[[], Any], set[str]]] = {
     "loop": (looped, {"fc to float32"}),
     "integers": (lambda: mx.sym.Cast(one(), dtype="int32"), set()),
 }
-each_network = pytest.mark.parametrize("name", NETWORKS)
 
 
 def bound(graph: Graph) -> Any:
@@ -98,7 +97,7 @@ def bound(graph: Graph) -> Any:
     return executor
 
 
-@each_network
+@pytest.mark.parametrize("name", NETWORKS)
 def test_casts_stand_where_types_change(name: str) -> None:
     build, expected = NETWORKS[name]
     found = casts(check(mixed_precision(build()._graph, RULES)))
@@ -111,7 +110,7 @@ def test_casts_stand_where_types_change(name: str) -> None:
     assert all(count == 1 for count in found.values())
 
 
-@each_network
+@pytest.mark.parametrize("name", NETWORKS)
 def test_values_and_gradients_stay(name: str) -> None:
     graph = NETWORKS[name][0]()._graph
     results = []
@@ -125,7 +124,7 @@ def test_values_and_gradients_stay(name: str) -> None:
         np.testing.assert_allclose(exact, low, rtol=0.05, atol=0.05 if exact.dtype == np.float32 else 1)
 
 
-@each_network
+@pytest.mark.parametrize("name", NETWORKS)
 def test_casts_can_be_taken_out(name: str) -> None:
     graph = NETWORKS[name][0]()._graph
     back = without_casts(mixed_precision(graph, RULES))
@@ -147,39 +146,77 @@ def test_a_network_without_casts_stays_the_same_graph() -> None:
     assert without_casts(graph) is graph
 
 
-def test_an_input_decides_what_is_unknown() -> None:
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_input_decides_what_is_unknown(dtype: type) -> None:
     """Bound as float16, an input makes the sum float16; as float32, the other side is brought up."""
     rules = Rules(torch.float16, RULES.low, RULES.full, RULES.widest)
     graph = mixed_precision(NETWORKS["unknown"][0]()._graph, rules)
     symbol = symbol_of(graph).get_internals()["sum_output"]
-    for dtype in (np.float16, np.float32):
-        executor = symbol.simple_bind(mx.cpu(), data=(2, 3), other=(1, 3), type_dict={"other": dtype})
-        assert executor.forward()[0].dtype is dtype
+    executor = symbol.simple_bind(mx.cpu(), data=(2, 3), other=(1, 3), type_dict={"other": dtype})
+    assert executor.forward()[0].dtype is dtype
 
 
-def test_parameters_are_stored_low_only_where_nothing_needs_more() -> None:
-    data, shared = mx.sym.var("data"), mx.sym.var("shared")
-    net = mx.sym.Group([layer(layer(data, "fc"), "top", weight=shared), mx.sym.exp(shared)])
-    graph = mixed_precision(net.graph, RULES, ["data"], store_low=True)
-    types = {node.name: node.attributes.get("__dtype__") for node in graph.variables}
-    assert types == {"data": None, "fc_weight": "12", "shared": "0"}
-    assert "shared to bfloat16" in casts(graph) and "fc_weight to bfloat16" not in casts(graph)
+def of_a_shared_weight() -> Any:
+    shared = mx.sym.var("shared")
+    return mx.sym.Group([layer(layer(X, "fc"), "top", weight=shared), mx.sym.exp(shared)])
 
 
-def test_a_declared_type_stays() -> None:
-    data = mx.sym.var("tokens", dtype="int32")
-    net = layer(mx.sym.Embedding(data, input_dim=5, output_dim=3, name="e"), "fc", flatten=False)
-    graph = mixed_precision(net.graph, RULES, [], store_low=True)
-    types = {node.name: node.attributes["__dtype__"] for node in graph.variables}
-    assert types == {"tokens": "4", "e_weight": "0", "fc_weight": "12"}
+def of_tokens() -> Any:
+    tokens = mx.sym.var("tokens", dtype="int32")
+    return layer(mx.sym.Embedding(tokens, input_dim=5, output_dim=3, name="e"), "fc", flatten=False)
 
 
-def test_auxiliary_states_are_never_cast() -> None:
-    rules = Rules(torch.bfloat16, frozenset({"BatchNorm"}), frozenset(), frozenset())
-    graph = check(mixed_precision(mx.sym.BatchNorm(mx.sym.var("data"), name="bn")._graph, rules))
-    assert {"bn_moving_mean to bfloat16", "bn_moving_var to bfloat16"}.isdisjoint(casts(graph))
+@pytest.mark.parametrize(
+    ("build", "data", "types"),
+    [
+        pytest.param(
+            of_a_shared_weight,
+            ["data"],
+            {"data": None, "fc_weight": "12", "shared": "0"},
+            id="low-only-where-nothing-needs-more",
+        ),
+        pytest.param(
+            of_tokens, [], {"tokens": "4", "e_weight": "0", "fc_weight": "12"}, id="a-declared-type-stays"
+        ),
+    ],
+)
+def test_types_in_which_parameters_are_stored(
+    build: Callable[[], Any], data: list[str], types: dict[str, str | None]
+) -> None:
+    graph = mixed_precision(build().graph, RULES, data, store_low=True)
+    assert {node.name: node.attributes.get("__dtype__") for node in graph.variables} == types
 
 
-def test_what_is_left_out_is_computed_as_it_was() -> None:
-    graph = mixed_precision(layer(one(), "top")._graph, RULES, excluded=["top"])
-    assert set(casts(graph)) == {DATA, "fc_weight to bfloat16", "fc to float32"}
+OF_BATCH_NORM = Rules(torch.bfloat16, frozenset({"BatchNorm"}), frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("build", "rules", "settings", "expected"),
+    [
+        pytest.param(
+            of_a_shared_weight,
+            RULES,
+            {"data_names": ["data"], "store_low": True},
+            {DATA, "shared to bfloat16", "top to float32"},
+            id="a-weight-stored-low-is-not-cast",
+        ),
+        pytest.param(
+            lambda: mx.sym.BatchNorm(X, name="bn"),
+            OF_BATCH_NORM,
+            {},
+            {DATA, "bn_gamma to bfloat16", "bn_beta to bfloat16", "bn to float32"},
+            id="auxiliary-states-are-never-cast",
+        ),
+        pytest.param(
+            lambda: layer(one(), "top"),
+            RULES,
+            {"excluded": ["top"]},
+            {DATA, "fc_weight to bfloat16", "fc to float32"},
+            id="what-is-excluded-is-computed-as-it-was",
+        ),
+    ],
+)
+def test_what_is_cast(
+    build: Callable[[], Any], rules: Rules, settings: dict[str, Any], expected: set[str]
+) -> None:
+    assert set(casts(check(mixed_precision(build().graph, rules, **settings)))) == expected

@@ -1,10 +1,10 @@
-"""The list of passes: what runs, in what order, and what is kept for which shapes."""
+"""The list of passes: what runs, in what order, and what is cached for which shapes."""
 
 from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -79,7 +79,7 @@ def begin(rows: int | str = 0) -> Graph:
     return S.elemwise_add(S.FullyConnected(S.var("x"), num_hidden=3, name="fc"), state, name="sum").graph
 
 
-def test_what_uses_shapes_is_kept_by_shape() -> None:
+def test_what_uses_shapes_is_cached_by_shape() -> None:
     graph = begin()
     assert uses_shapes(graph, Target()) and not uses_shapes(begin(2), Target())
     made = {n: optimize(graph, facts_of(graph, x=(n, 4)), Target())[0] for n in (2, 5)}
@@ -95,12 +95,6 @@ def test_all_shapes_share_a_graph_that_a_pass_leaves_alone() -> None:
     assert optimize(graph, facts_of(graph, x=(2, 4)), Target())[0] is graph
 
 
-def test_a_size_that_does_not_follow_names_the_node() -> None:
-    graph = S.zeros(shape=(0, 3), name="state").graph
-    with pytest.raises(ShapeError, match="_zeros 'state': its shape does not follow"):
-        optimize(graph, Facts(), Target())
-
-
 def test_what_is_made_lives_as_long_as_the_graph() -> None:
     graph = net()
     register_backend("short", [no_tanh])
@@ -114,20 +108,49 @@ def test_what_is_made_lives_as_long_as_the_graph() -> None:
     assert new() is None and same() is None
 
 
-def test_names_of_backends() -> None:
-    with pytest.raises(NameLookupError, match="no backend 'defalt'; did you mean 'default'"):
-        passes_of("defalt")
-    with pytest.raises(ParameterError, match="there is a backend 'default' already"):
-        register_backend("default", [])
+def test_a_backend_is_replaced_when_asked() -> None:
     register_backend("default", [], override=True)
     assert passes_of("default") == ()
 
 
-def test_a_pass_that_breaks_the_graph_is_named_by_the_check() -> None:
+def optimize_with_a_pass_that_breaks_the_graph() -> None:
     def breaks(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
         entry = graph.outputs[0]
         return Graph([Entry(entry.node.with_inputs([]))]), facts
 
     register_backend("broken", [*DEFAULT, breaks])
-    with pytest.raises(MXNetError, match="exp 'exp' must have the inputs data"):
-        optimize(net(), Facts(), Target(backend="broken"))
+    optimize(net(), Facts(), Target(backend="broken"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        pytest.param(
+            lambda: passes_of("defalt"),
+            NameLookupError,
+            "no backend 'defalt'; did you mean 'default'",
+            id="unknown-backend",
+        ),
+        pytest.param(
+            lambda: register_backend("default", []),
+            ParameterError,
+            "there is a backend 'default' already",
+            id="backend-that-exists",
+        ),
+        pytest.param(
+            lambda: optimize(S.zeros(shape=(0, 3), name="state").graph, Facts(), Target()),
+            ShapeError,
+            "_zeros 'state': its shape does not follow",
+            id="size-that-does-not-follow",
+        ),
+        pytest.param(
+            optimize_with_a_pass_that_breaks_the_graph,
+            MXNetError,
+            "exp 'exp' must have the inputs data",
+            id="pass-that-breaks-the-graph",
+        ),
+    ],
+)
+def test_mistakes_are_named(call: Callable[[], object], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call()

@@ -74,16 +74,36 @@ def test_global_max_gives_its_gradient_to_the_first_of_equals():
     assert data.grad.flatten().tolist() == [1, 0, 0, 0]
 
 
+def drop(data, seed=1, **given):
+    return call("Dropout", data, generator=torch.Generator().manual_seed(seed), **given)
+
+
 def test_dropout():
     data = torch.ones(200, 300)
-    out, mask = call("Dropout", data, p=0.3, training=True, generator=torch.Generator().manual_seed(1))
-    again, _ = call("Dropout", data, p=0.3, training=True, generator=torch.Generator().manual_seed(1))
+    out, mask = drop(data, p=0.3, training=True)
+    again, _ = drop(data, p=0.3, training=True)
     assert torch.equal(out, again) and torch.equal(out, mask)
     assert set(out.unique().tolist()) == {0.0, float(torch.tensor(1.0) / torch.tensor(0.7))}
     assert abs((out == 0).double().mean() - 0.3) < 0.01
     assert call("Dropout", data, p=0.3)[0] is data
-    assert (call("Dropout", data, p=0.3, mode="always")[0] == 0).any()
-    assert torch.equal(call("Dropout", data, p=0.0, training=True)[0], data)
+
+
+@pytest.mark.parametrize(
+    ("given", "drops"),
+    [
+        ({"p": 0.3}, False),
+        ({"p": 0.3, "training": True}, True),
+        ({"p": 0.3, "mode": "always"}, True),
+        ({"p": 0.0, "training": True}, False),
+    ],
+    ids=str,
+)
+def test_when_dropout_drops(given, drops):
+    data = torch.ones(200, 300)
+    assert torch.equal(call("Dropout", data, **given)[0], data) is not drops
+
+
+def test_dropout_along_axes():
     out, mask = call("Dropout", torch.ones(50, 6, 7), p=0.5, axes=(1, -1), training=True)
     assert mask.shape == (50, 1, 1)
     assert torch.equal(out, mask.expand(50, 6, 7))
@@ -232,27 +252,29 @@ def test_wrong_shapes(name, given, shapes, says):
     assert str(error).startswith(f"{name}: ")
 
 
-def test_every_parameter_of_mxnet_is_there():
-    """Names, order and defaults as `print(mx.nd.X.__doc__)` shows them."""
-    orders = {
-        "Convolution": "data weight bias kernel stride dilate pad num_filter num_group workspace no_bias cudnn_tune "
-        "cudnn_off layout",
-        "Deconvolution": "data weight bias kernel stride dilate pad adj target_shape num_filter num_group workspace "
-        "no_bias cudnn_tune cudnn_off layout",
-        "Pooling": "data kernel pool_type global_pool cudnn_off pooling_convention stride pad p_value "
-        "count_include_pad layout",
-        "BatchNorm": "data gamma beta moving_mean moving_var eps momentum fix_gamma use_global_stats output_mean_var "
-        "axis cudnn_off min_calib_range max_calib_range",
-        "LeakyReLU": "data gamma act_type slope lower_bound upper_bound",
-        "softmax": "data length axis temperature dtype use_length",
-        "Dropout": "data p mode axes cudnn_off",
-        "SoftmaxOutput": "data label grad_scale ignore_label multi_output use_ignore preserve_shape normalization "
-        "out_grad smooth_alpha",
-        "MakeLoss": "data grad_scale valid_thresh normalization",
-        "SVMOutput": "data label margin regularization_coefficient use_linear",
-        "SequenceMask": "data sequence_length use_sequence_length value axis",
-        "LRN": "data alpha beta knorm nsize",
-        "Embedding": "data weight input_dim output_dim dtype sparse_grad",
-    }
-    for name, order in orders.items():
-        assert find(name).signature.order == tuple(order.split())
+# As `print(mx.nd.X.__doc__)` shows them.
+ORDERS = {
+    "Convolution": "data weight bias kernel stride dilate pad num_filter num_group workspace no_bias cudnn_tune "
+    "cudnn_off layout",
+    "Deconvolution": "data weight bias kernel stride dilate pad adj target_shape num_filter num_group workspace "
+    "no_bias cudnn_tune cudnn_off layout",
+    "Pooling": "data kernel pool_type global_pool cudnn_off pooling_convention stride pad p_value "
+    "count_include_pad layout",
+    "BatchNorm": "data gamma beta moving_mean moving_var eps momentum fix_gamma use_global_stats output_mean_var "
+    "axis cudnn_off min_calib_range max_calib_range",
+    "LeakyReLU": "data gamma act_type slope lower_bound upper_bound",
+    "softmax": "data length axis temperature dtype use_length",
+    "Dropout": "data p mode axes cudnn_off",
+    "SoftmaxOutput": "data label grad_scale ignore_label multi_output use_ignore preserve_shape normalization "
+    "out_grad smooth_alpha",
+    "MakeLoss": "data grad_scale valid_thresh normalization",
+    "SVMOutput": "data label margin regularization_coefficient use_linear",
+    "SequenceMask": "data sequence_length use_sequence_length value axis",
+    "LRN": "data alpha beta knorm nsize",
+    "Embedding": "data weight input_dim output_dim dtype sparse_grad",
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_every_parameter_of_mxnet_is_there(name):
+    assert find(name).signature.order == tuple(ORDERS[name].split())

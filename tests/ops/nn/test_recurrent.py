@@ -167,13 +167,14 @@ def test_nothing_flows_into_padding():
     assert data.grad[~beyond].all()
 
 
-def test_nan_in_a_state_is_clipped_when_asked():
+@pytest.mark.parametrize("asked", [False, True])
+def test_nan_in_a_state_is_clipped_when_asked(asked):
     given = given_for("lstm", 1, **CLIP)
     data, parameters, state, cell = inputs(given)
     cell[0, 1, 2] = float("nan")
-    assert call(data, parameters, state, cell, **given)[0].isnan().any()
-    for out in call(data, parameters, state, cell, **given, lstm_state_clip_nan=True):
-        assert not out.isnan().any()
+    outs = call(data, parameters, state, cell, **given, lstm_state_clip_nan=asked)
+    has_nan = [bool(out.isnan().any()) for out in outs]
+    assert not any(has_nan) if asked else has_nan[0]
 
 
 @pytest.mark.parametrize("more", [{}, CLIP, {"use_sequence_length": True}], ids=["plain", "clip", "lengths"])
@@ -255,12 +256,21 @@ def test_names_are_mxnets(given, inputs, outputs):
     assert attrs["r_parameters"] == attrs["r_state"] == attrs["r"]
 
 
-def test_shapes_follow_from_the_data():
-    data = mx.sym.var("s")
-    net = mx.sym.RNN(data, state_size=3, num_layers=2, mode="lstm", projection_size=2, name="r")
-    assert net.infer_shape(s=(5, 4, 6)) == ([(5, 4, 6), (204,), (2, 4, 2), (2, 4, 3)], [(5, 4, 2)], [])
-    net = mx.sym.RNN(data, state_size=3, num_layers=2, mode="rnn_relu", bidirectional=True, name="r")
-    assert net.infer_shape(s=(5, 4, 6)) == ([(5, 4, 6), (132,), (4, 4, 3)], [(5, 4, 6)], [])
+@pytest.mark.parametrize(
+    ("given", "arguments", "output"),
+    [
+        (
+            {"mode": "lstm", "projection_size": 2},
+            [(5, 4, 6), (204,), (2, 4, 2), (2, 4, 3)],
+            (5, 4, 2),
+        ),
+        ({"mode": "rnn_relu", "bidirectional": True}, [(5, 4, 6), (132,), (4, 4, 3)], (5, 4, 6)),
+    ],
+    ids=["projection", "bidirectional"],
+)
+def test_shapes_follow_from_the_data(given, arguments, output):
+    net = mx.sym.RNN(mx.sym.var("s"), state_size=3, num_layers=2, name="r", **given)
+    assert net.infer_shape(s=(5, 4, 6)) == (arguments, [output], [])
 
 
 def test_bound_net_equals_one_of_fully_connected_layers():
@@ -295,12 +305,12 @@ def test_bound_net_equals_one_of_fully_connected_layers():
             source = one.arg_dict[name if name == "data" else f"rnn_{name}"].asnumpy()
         array[:] = source.reshape(array.shape)
 
-    heads = [mx.nd.array(random.standard_normal(out.shape)) for out in one.forward(is_train=True)]
+    head_grads = [mx.nd.array(random.standard_normal(out.shape)) for out in one.forward(is_train=True)]
     other.forward(is_train=True)
     for a, b in zip(one.outputs, other.outputs, strict=True):
         np.testing.assert_allclose(a.asnumpy().reshape(b.shape), b.asnumpy(), rtol=1e-5, atol=1e-6)
-    one.backward(heads)
-    other.backward([heads[0], heads[1][0], heads[2][0]])
+    one.backward(head_grads)
+    other.backward([head_grads[0], head_grads[1][0], head_grads[2][0]])
     found, wanted = one.grad_dict, other.grad_dict
     order = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
     pairs = {
@@ -419,9 +429,26 @@ def test_inputs_that_do_not_fit(mode, tensors, more, says):
     assert str(caught.value) == says
 
 
-def test_a_wrong_size_of_parameters_is_said_with_the_node():
-    net = mx.sym.RNN(mx.sym.var("data"), state_size=H, num_layers=1, mode="gru", name="rnn")
-    with pytest.raises(MXNetError, match=r"(?s)rnn.*parameters.*\(96,\).*\(7,\)"):
-        net.infer_shape(data=(T, N, C), rnn_parameters=(7,))
-    with pytest.raises(MXNetError, match=r"parameters.*\(96,\).*\(7,\)"):
-        mx.nd.RNN(*map(mx.nd.zeros, (GRU[0], (7,), GRU[2])), state_size=H, num_layers=1, mode="gru")
+GRU_GIVEN = {"state_size": H, "num_layers": 1, "mode": "gru"}
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        pytest.param(
+            lambda: mx.sym.RNN(mx.sym.var("data"), **GRU_GIVEN, name="rnn").infer_shape(
+                data=(T, N, C), rnn_parameters=(7,)
+            ),
+            r"(?s)rnn.*parameters.*\(96,\).*\(7,\)",
+            id="symbol-with-its-node",
+        ),
+        pytest.param(
+            lambda: mx.nd.RNN(*map(mx.nd.zeros, (GRU[0], (7,), GRU[2])), **GRU_GIVEN),
+            r"parameters.*\(96,\).*\(7,\)",
+            id="arrays",
+        ),
+    ],
+)
+def test_a_wrong_size_of_parameters_is_named(call, says):
+    with pytest.raises(MXNetError, match=says):
+        call()
