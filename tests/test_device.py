@@ -63,3 +63,46 @@ def test_default_belongs_to_a_thread() -> None:
 def test_mistakes(arguments, says) -> None:
     with pytest.raises(ValueError, match=says):
         mx.Device(*arguments)
+
+
+@pytest.mark.skipif(mx.num_gpus() > 0, reason="there is a GPU")
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda: mx.nd.array([0], ctx=mx.gpu()), id="array"),
+        pytest.param(lambda: mx.nd.zeros((1,), ctx=mx.gpu()), id="zeros"),
+        pytest.param(lambda: mx.nd.random.uniform(shape=(1,), ctx=mx.gpu()), id="random"),
+        pytest.param(lambda: mx.nd.ones((1,)).as_in_context(mx.gpu()), id="copy"),
+        pytest.param(
+            lambda: mx.mod.Module(mx.sym.exp(mx.sym.var("data")), label_names=None, context=mx.gpu(0)).bind(
+                [("data", (1,))]
+            ),
+            id="module",
+        ),
+        pytest.param(lambda: mx.sym.exp(mx.sym.var("x")).simple_bind(mx.gpu(0), x=(1,)), id="executor"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used(use) -> None:
+    with pytest.raises(
+        mx.MXNetError, match=r"gpu\(0\): must be a GPU that can be used; .+ mx\.cpu\(\) always can"
+    ):
+        use()
+
+
+def test_there_is_no_need_of_a_gpu_to_name_one() -> None:
+    assert repr(mx.gpu(7)) == "gpu(7)"
+    with mx.AttrScope(ctx_group="a"):
+        net = mx.sym.exp(mx.sym.var("x"))
+    assert net.simple_bind(mx.cpu(), x=(1,)) is not None
+
+
+def test_the_default_is_an_attribute_of_the_class_too() -> None:
+    assert mx.Context.default_ctx == mx.current_context() == mx.cpu(0)
+    before = mx.Context.default_ctx
+    mx.Context.default_ctx = mx.cpu(1)
+    try:
+        assert mx.nd.ones((1,)).context == mx.cpu(1) == mx.Context.default_ctx
+    finally:
+        mx.Context.default_ctx = before
+    with pytest.raises(TypeError, match=r"Context\.default_ctx: must be a Device"):
+        mx.Context.default_ctx = "gpu"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import torch
 
-from .errors import ArgumentError, NameLookupError, ParameterError, near_names
+from .errors import ArgumentError, DeviceError, NameLookupError, ParameterError, near_names
 
 __all__ = [
     "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "gpu_memory_info", "num_gpus",
@@ -16,7 +16,20 @@ __all__ = [
 _current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device")
 
 
-class Device:
+class _HasDefault(type):
+    """The class of `Device`, with MXNet's old way to the default device: an attribute of the class."""
+
+    @property
+    def default_ctx(cls) -> Device:
+        """The default device of this thread, as `current_device`; assigning sets it."""
+        return current_device()
+
+    @default_ctx.setter
+    def default_ctx(cls, device: Device) -> None:
+        _current.set(as_device(device, "Context.default_ctx"))
+
+
+class Device(metaclass=_HasDefault):
     """Where an array is: a kind and a number, such as ``cpu(0)`` or ``gpu(1)``.
 
     Several CPU devices are the same memory and processor and differ in their number only: a data-parallel program
@@ -31,7 +44,7 @@ class Device:
     cpu(2)
     """
 
-    __slots__ = ("_tokens", "device_id", "device_type", "torch")
+    __slots__ = ("_tokens", "_torch", "device_id", "device_type")
     device_type: str
     device_id: int
 
@@ -51,9 +64,31 @@ class Device:
             raise ParameterError(f"Device: number must be an int >= 0; got {device_id!r}")
         self.device_type = device_type
         self.device_id = device_id
-        self.torch = torch.device("cuda", device_id) if device_type == "gpu" else torch.device("cpu")
+        # That of a GPU is found at the first use: a device may be named, and written into a file, where it is not.
+        self._torch = None if device_type == "gpu" else torch.device("cpu")
         # A stack: the same object may be entered again inside its own `with` block.
         self._tokens: list[contextvars.Token] = []
+
+    @property
+    def torch(self) -> torch.device:
+        """The device as torch has it.
+
+        Raises
+        ------
+        DeviceError
+            For a GPU that cannot be used; it says why.
+
+        Examples
+        --------
+        >>> Device("cpu", 1).torch
+        device(type='cpu')
+        """
+        if self._torch is None:
+            reason = _why_unusable(self.device_id)
+            if reason:
+                raise DeviceError(f"{self}: must be a GPU that can be used; {reason}. mx.cpu() always can.")
+            self._torch = torch.device("cuda", self.device_id)
+        return self._torch
 
     @property
     def device_typeid(self) -> int:
@@ -93,6 +128,18 @@ class Device:
             torch.cuda.empty_cache()
 
 
+def _why_unusable(device_id: int) -> str:
+    """Return why GPU number `device_id` cannot be used, or an empty text."""
+    if torch.version.cuda is None and torch.version.hip is None:
+        return f"this PyTorch ({torch.__version__}) is built without CUDA"
+    try:
+        torch.cuda.init()
+    except (RuntimeError, AssertionError) as error:  # no driver, one that is too old, or no device
+        return f"CUDA does not start: {str(error).strip().splitlines()[0]}"
+    count = torch.cuda.device_count()
+    return "" if device_id < count else f"this machine has {count}, numbered from 0"
+
+
 Context = Device  # MXNet 1.x's name
 _cpu0 = Device("cpu", 0)
 
@@ -116,10 +163,10 @@ def cpu_pinned(device_id: int = 0) -> Device:
 
 
 def gpu(device_id: int = 0) -> Device:
-    """Return the GPU number `device_id`.
+    """Return the GPU number `device_id`; whether it can be used shows at its first use.
 
-    >>> gpu(1), gpu(1).torch
-    (gpu(1), device(type='cuda', index=1))
+    >>> gpu(1)
+    gpu(1)
     """
     return Device("gpu", device_id)
 

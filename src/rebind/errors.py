@@ -20,6 +20,7 @@ __all__ = [
     "ArgumentError",
     "BoundsError",
     "DTypeError",
+    "DeviceError",
     "FormatError",
     "MXNetError",
     "MissingExtraError",
@@ -150,6 +151,10 @@ class NotImplementedForSymbol(MXNetError):
 
 class StateError(MXNetError):
     """A call came before another call that it needs."""
+
+
+class DeviceError(MXNetError):
+    """A device cannot be used on this machine, or with this build of PyTorch."""
 
 
 class NonFiniteError(MXNetError, FloatingPointError):

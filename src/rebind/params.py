@@ -54,6 +54,7 @@ __all__ = [
     "ParameterValue",
     "Params",
     "format_value",
+    "without_long",
 ]
 
 
@@ -228,6 +229,15 @@ def _converter(annotation: object) -> tuple[str, Callable[[object], ParameterVal
     raise TypeError(f"no rule for parameters annotated {annotation!r}")
 
 
+def without_long(text: str) -> str:
+    """Return the text of a tuple of numbers as Python 2 wrote it, without the letter of its long integers.
+
+    >>> without_long("(8L, 3L)")
+    '(8, 3)'
+    """
+    return text.replace("L", "")
+
+
 def _is_none(value: object) -> bool:
     return value is None or (isinstance(value, str) and value == "None")
 
@@ -297,7 +307,7 @@ def _tuple_of(convert: Callable[[object], ParameterValue]) -> Callable[[Any], tu
     def parse(value: Any) -> tuple:
         if isinstance(value, str):
             # A literal, never eval(): the text may come from a file of unknown origin.
-            value = ast.literal_eval(value.strip().replace("L", ""))
+            value = ast.literal_eval(without_long(value.strip()))
         if isinstance(value, (numbers.Number, type(None))):
             value = (value,)
         if isinstance(value, (str, dict, set)):

@@ -22,8 +22,8 @@ class HasShape(Protocol):
         """The size of each axis."""
 
 
-def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape") -> Shape:
-    """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints >= 0.
+def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape", least: int = 0) -> Shape:
+    """Return `value`, an int or a sequence of ints (NumPy's included), as a tuple of plain ints of `least` or more.
 
     >>> as_shape(3), as_shape([2, 3])
     ((3,), (2, 3))
@@ -37,8 +37,8 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape")
             shape = tuple(operator.index(n) for n in value)  # type: ignore[union-attr]  # a TypeError for anything else
         except TypeError:
             raise ShapeError(f"{who}: must be an int or a sequence of ints; got {value!r}") from None
-    if any(n < 0 for n in shape):
-        raise ShapeError(f"{who}: sizes must be >= 0; got {shape}")
+    if any(n < least for n in shape):
+        raise ShapeError(f"{who}: sizes must be >= {least}; got {shape}")
     return shape
 
 

@@ -194,7 +194,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "where",
             [(3,), (2, 2), (2, 2)],
             {},
-            "where: condition must have the shape of x, (2, 2), or (2,); got (3,)",
+            "where: condition must have the shape of x, (2, 2), or of its leading axes; got (3,)",
         ),
         ("sum", [(2, 3)], {"axis": 2}, "sum: axis: must be in [-2, 2) for an array of 2 axes; got 2"),
         ("sum", [(2, 3)], {"axis": (1, -1)}, "sum: axis must not name an axis twice; got (1, -1)"),

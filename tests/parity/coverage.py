@@ -19,7 +19,7 @@ LEFT_OUT = {
 }
 
 #: Parameters that MXNet lists and itself refuses: it takes others in their place.
-LISTED_ONLY = {"_linspace": ["infer_range", "repeat", "step"]}
+LISTED_ONLY = {"_contrib_SparseEmbedding": ["sparse_grad"], "_linspace": ["infer_range", "repeat", "step"]}
 
 
 def inventory() -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..errors import StateError
 from ..grad_mode import grad_mode
 from ..graph import Entry
-from .lower import Loss, Plan, needs_head_gradient
+from .lower import Loss, Plan
 
 __all__ = ["Backward", "Record"]
 
@@ -23,6 +23,7 @@ class Record(NamedTuple):
 
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
+    tensors: Sequence[Tensor]  # what forward ran on: arguments, then auxiliary states
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Backward:
         The entries of the plan's outputs.
     losses
         For each of them its loss, or None.
+    head_gradient_reaches
+        See `Plan`.
 
     Examples
     --------
@@ -46,17 +49,18 @@ class Backward:
     >>> plan = lower((mx.sym.var("x") ** 2).graph, Target(training=True))
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> outputs, _, loss_inputs = plan(None, [x])
-    >>> Backward.of(plan)(Record(outputs, loss_inputs), [x], [torch.ones(1)])
+    >>> Backward.of(plan)(Record(outputs, loss_inputs, [x]), [x], [torch.ones(1)])
     (tensor([6.]),)
     """
 
     outputs: tuple[Entry, ...]
     losses: tuple[Loss | None, ...]
+    head_gradient_reaches: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, plan: Plan) -> Backward:
         """Return the backward part that belongs to a forward part."""
-        return cls(plan.outputs, plan.losses)
+        return cls(plan.outputs, plan.losses, plan.head_gradient_reaches)
 
     def __call__(
         self,
@@ -98,7 +102,7 @@ class Backward:
         gradients: list[Tensor] = []
         # A watched run has further outputs, which are not differentiated; hence no `strict`.
         given = zip(self.outputs, record.outputs, self.losses, record.loss_inputs, head_grads, strict=False)
-        for entry, output, loss, inputs, head_grad in given:
+        for i, (entry, output, loss, inputs, head_grad) in enumerate(given):
             if loss is not None and inputs is not None:
                 # Autograd starts before the loss, at its inputs, with what the operator's own rule gives.
                 for tensor, gradient in zip(inputs, _loss_gradients(loss, inputs, output), strict=False):
@@ -109,7 +113,8 @@ class Backward:
             if not output.requires_grad:
                 continue
             if head_grad is None:
-                if needs_head_gradient(entry):
+                # Ones do where a loss on the way ignores them.
+                if any(record.tensors[k].requires_grad for k in self.head_gradient_reaches[i]):
                     raise StateError(
                         f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
                         "gradient; it is missing"

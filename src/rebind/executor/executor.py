@@ -275,7 +275,7 @@ class Executor:
             if found is error:  # that of a custom operator, with the user's own error as its cause
                 raise
             raise found from None
-        left = Record(outputs, loss_inputs) if record else None
+        left = Record(outputs, loss_inputs, tensors) if record else None
         # An output may be an input itself, whose memory is the caller's.
         inputs = {id(tensor) for tensor in tensors}
         return [_detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)

@@ -24,7 +24,7 @@ from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Kernels", "Loss", "Plan", "Values", "lower", "needs_head_gradient"]
+__all__ = ["Kernels", "Loss", "Plan", "Values", "lower"]
 
 #: What a plan returns: outputs, new auxiliary values (None: unchanged), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
@@ -69,6 +69,9 @@ class Plan:
         own gradient. None for other outputs.
     outputs
         The entries of the outputs.
+    head_gradient_reaches
+        For each output the positions of the arguments whose gradients follow from its head gradient. Where a loss is
+        on the way there are none: it ignores what comes from behind.
     """
 
     target: Target
@@ -76,6 +79,7 @@ class Plan:
     draws: bool
     losses: tuple[Loss | None, ...]
     outputs: tuple[Entry, ...]
+    head_gradient_reaches: tuple[tuple[int, ...], ...]
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -142,7 +146,8 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
     code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
-    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs)
+    reaches = _head_gradient_reaches(best, given.arguments)
+    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs, reaches)
 
 
 def _losses(graph: Graph, target: Target) -> list[Loss | None]:
@@ -168,6 +173,27 @@ def _losses(graph: Graph, target: Target) -> list[Loss | None]:
         return Loss(node, owned and uses[source] == 1, _gradient(node, target))
 
     return list(map(loss, graph.outputs))
+
+
+def _head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
+    """Return, for each output, the positions of the arguments that its head gradient reaches.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> net = mx.sym.Group([x * mx.sym.var("y"), mx.sym.MakeLoss(x) * 2])
+    >>> _head_gradient_reaches(net.graph, net.graph.arguments)
+    ((0, 1), ())
+    """
+    positions = {node: i for i, node in enumerate(arguments)}
+    reached: dict[Node, frozenset[int]] = {}
+    for node in graph.nodes:  # inputs before what uses them
+        if node.is_variable:
+            reached[node] = frozenset({positions[node]} if node in positions else ())
+        elif node.operator.kernels.needs_head_gradient(node.params):
+            reached[node] = frozenset().union(*(reached[entry.node] for entry in node.inputs))
+        else:
+            reached[node] = frozenset()
+    return tuple(tuple(sorted(reached[entry.node])) for entry in graph.outputs)
 
 
 class _Code:
@@ -294,15 +320,3 @@ def _all_inputs(node: Application, present: Sequence[fx.Node]) -> tuple[fx.Node 
     while found and found[-1] is None:  # what is absent at the end can be left out
         found.pop()
     return tuple(found)
-
-
-def needs_head_gradient(entry: Entry) -> bool:
-    """Whether `backward` must be given a gradient for this output.
-
-    >>> import rebind as mx
-    >>> x = mx.sym.var("x")
-    >>> [needs_head_gradient(net.graph.outputs[0]) for net in (x * 2, mx.sym.MakeLoss(x))]
-    [True, False]
-    """
-    op = entry.node.operator
-    return op is None or op.kernels.needs_head_gradient(entry.node.params)

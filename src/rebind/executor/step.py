@@ -144,7 +144,7 @@ class Step:
                 tensors[i] = tensors[i].detach().requires_grad_()
             outputs, new_aux, loss_inputs = self.forward_part(seed, [*tensors, *auxiliary])
         leaves = [tensors[i] for i in self.wanted]
-        gradients = self.backward_part(Record(outputs, loss_inputs), leaves, head_grads, added_to)
+        gradients = self.backward_part(Record(outputs, loss_inputs, tensors), leaves, head_grads, added_to)
         return Gradients(
             tuple(output.detach() for output in outputs),
             gradients,

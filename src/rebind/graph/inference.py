@@ -11,8 +11,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Generic, TypeVar
 
 import torch
@@ -21,7 +22,7 @@ from .. import dtypes
 from ..dtypes import DTypeLike
 from ..errors import DTypeError, FormatError, MXNetError, ShapeError
 from ..ops import Operator, TypeSlot
-from ..params import Params
+from ..params import Params, without_long
 from ..shapes import Shape, is_known, merge
 from .graph import Application, Entry, Graph, Node
 
@@ -29,9 +30,10 @@ __all__ = ["Inferred", "infer_shapes", "infer_types"]
 
 T = TypeVar("T")
 
-# Used for an unknown size: divisible by all small numbers, so that splits go through, and two of them, so that what
-# depends on the unknown size shows.
-_FILLERS = (5040, 10080)
+# They stand for unknown sizes, and are divisible by small numbers, so that splits go through. With many unknown axes
+# they are smaller: the number of elements must not overflow.
+_FILLERS = ((5040, 10080), (60, 120), (6, 12))
+_MOST_ELEMENTS = 2**62
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,7 @@ def _declared_shape(node: Node) -> Shape | None:
     """Return the shape in ``var(shape=)``, None when it is empty; -1 is unknown, as 0 is."""
     text = node.attributes["__shape__"]
     try:
-        declared = ast.literal_eval(text)
+        declared = ast.literal_eval(without_long(text))
         shape = tuple(
             max(operator.index(n), 0)
             for n in (declared if isinstance(declared, (tuple, list)) else (declared,))
@@ -324,7 +326,11 @@ class _ShapeInference:
         dtypes_ = [self.types.of(entry) for entry in node.inputs]
         known_all = all(is_known(shape) for shape in inputs)
         answers: list[Sequence[Shape | None]] = []
-        for filler in _FILLERS[: 1 if known_all else 2]:
+        if not known_all and op.inference.half_known_rule is not None:
+            shapes = dict(zip(node.input_names, inputs, strict=True))
+            self._take_outputs(op.inference.half_known_rule(shapes, p), out_keys)
+            return
+        for filler in (1,) if known_all else _fillers(inputs):
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
             try:
                 answers.append(meta_shapes(op, p, filled, dtypes_))
@@ -335,16 +341,12 @@ class _ShapeInference:
                 if found is error:
                     raise
                 raise found from None
-        for i, key in enumerate(out_keys):
-            shape = answers[0][i]
+        self._take_outputs(answers[0] if known_all else map(_common, *answers), out_keys)
+
+    def _take_outputs(self, shapes: Iterable[Shape | None], out_keys: Sequence[Entry]) -> None:
+        for key, shape in zip(out_keys, shapes, strict=False):
             if shape is None:
                 continue
-            # A size that differs between the two runs depends on the unknown one, and is unknown itself.
-            if len(answers) == 2:
-                other = answers[1][i]
-                if other is None or len(other) != len(shape):
-                    continue
-                shape = tuple(a if a == b else 0 for a, b in zip(shape, other, strict=True))
             try:
                 merged = merge(self.known.get(key), shape)
             except ValueError:
@@ -363,6 +365,21 @@ class _ShapeInference:
             return node.locate(error, listed)
         reason = (str(error) or type(error).__name__).splitlines()[0]
         return ShapeError(f"inputs do not fit; got {', '.join(listed) or 'no inputs'}. {reason}")
+
+
+def _fillers(shapes: Sequence[Shape | None]) -> tuple[int, int]:
+    """Return two sizes to put in the place of unknown ones."""
+    for pair in _FILLERS:
+        if all(prod(n or pair[1] for n in shape or ()) < _MOST_ELEMENTS for shape in shapes):
+            return pair
+    return _FILLERS[-1]
+
+
+def _common(shape: Shape | None, other: Shape | None) -> Shape | None:
+    """Return what does not depend on the sizes that stand for unknown ones."""
+    if shape is None or other is None or len(other) != len(shape):
+        return None
+    return tuple(a if a == b else 0 for a, b in zip(shape, other, strict=True))
 
 
 _META = torch.device("meta")

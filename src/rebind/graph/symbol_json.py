@@ -72,14 +72,18 @@ def split_attributes(op: Operator, attributes: Mapping[str, V]) -> tuple[dict[st
     return given, others
 
 
-def dumps(graph: Graph) -> str:
-    """Return the JSON text of a graph.
+def dumps(graph: Graph, numpy_shapes: bool = False) -> str:
+    """Return the JSON text of a graph; it says whether it was written under `np_shape`.
 
     >>> import rebind as mx
     >>> json.loads(dumps(mx.sym.var("x", shape=(2,)).graph))["nodes"]
     [{'op': 'null', 'name': 'x', 'attrs': {'__shape__': '(2,)'}, 'inputs': []}]
     """
-    return _graph(graph, 0, [_field("attrs", f'{{"mxnet_version": ["int", {_FORMAT_VERSION}]}}')])
+    attrs = [_field("mxnet_version", f'["int", {_FORMAT_VERSION}]')]
+    if numpy_shapes:
+        attrs.insert(0, _field("is_np_shape", '["int", 1]'))
+    text = f"{{{attrs[0]}}}" if len(attrs) == 1 else _block("{", attrs, "}", 2)
+    return _graph(graph, 0, [_field("attrs", text)])
 
 
 def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:

@@ -140,9 +140,11 @@ class NetworkModel:
                 f"FeedForward.init_model: all shapes must follow from those of the inputs; got {inputs}"
             )
         params = {
-            name: shape for name, shape in zip(arg_names, arg_shapes, strict=True) if name not in inputs
+            name: shape
+            for name, shape in zip(arg_names, arg_shapes, strict=True)
+            if name not in inputs and shape is not None
         }
-        aux = dict(zip(aux_names, aux_shapes, strict=True))
+        aux = {name: shape for name, shape in zip(aux_names, aux_shapes, strict=True) if shape is not None}
         fill = self.initializer if initializer is None else initializer
         self.arg_params, self.aux_params = (
             self._first_values(shapes, {} if overwrite or have is None else have, fill)

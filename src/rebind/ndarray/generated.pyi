@@ -976,6 +976,7 @@ def clip(
 def smooth_l1(
     data: NDArray,
     scalar: float = 1.0,
+    is_int: bool = True,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -2099,7 +2100,7 @@ def where(
 
     Shapes
     ------
-    condition : of x           or (x.shape[0],), which chooses rows
+    condition : of x, or its leading axes: each element then chooses a slice, such as a row
     x, y, out : one shape
     """
 
@@ -2546,6 +2547,7 @@ def _split_v2(
 
 def _linalg_potrf(
     A: NDArray,
+    lower: bool = True,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -2554,6 +2556,7 @@ def _linalg_potrf(
 
 def _linalg_potri(
     A: NDArray,
+    lower: bool = True,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -3261,19 +3264,12 @@ def _contrib_SparseEmbedding(
     input_dim: int,
     output_dim: int,
     dtype: DTypeLike = ...,
-    sparse_grad: bool = False,
+    deterministic: bool = False,
     *,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Rows of `weight` chosen by the indices in `data`.
-
-    Shapes
-    ------
-    data : (...)
-    weight : (input_dim, output_dim)
-    out : (..., output_dim)
-    """
+    """The older name of ``Embedding(sparse_grad=True)``, in files an operator of its own."""
 
 def LayerNorm(
     data: NDArray,
@@ -4330,7 +4326,7 @@ def moments(
 ) -> list[NDArray]:
     """Mean and variance along axes, of integers rounded towards 0; all axes where MXNet asks for their names."""
 
-def cumsum(
+def _np_cumsum(
     a: NDArray,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
@@ -5537,6 +5533,7 @@ random_pdf_dirichlet = _random_pdf_dirichlet
 sum_axis = sum
 max_axis = max
 min_axis = min
+cumsum = _np_cumsum
 broadcast_axes = broadcast_axis
 pad = Pad
 reshape = Reshape
@@ -6055,6 +6052,7 @@ __all__ = [
     "argmin",
     "argmax_channel",
     "moments",
+    "_np_cumsum",
     "cumsum",
     "all_finite",
     "multi_all_finite",

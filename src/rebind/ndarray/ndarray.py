@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DeviceError, ShapeError
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import wrap
 from .conversion import Conversions
@@ -184,7 +183,9 @@ Storage.array_class = NDArray
 
 def _available(device: Device) -> Device:
     """Return the device, or the CPU where this machine lacks it: a pickle may come from a machine with a GPU."""
-    if device.torch.type == "cuda" and device.device_id >= torch.cuda.device_count():
+    try:
+        _ = device.torch
+    except DeviceError:
         return Device("cpu", 0)
     return device
 

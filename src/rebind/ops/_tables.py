@@ -7,6 +7,7 @@ A row names the operator, its aliases, what computes it on tensors, and one line
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,7 +15,9 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from .spec import Operator, operator
+from ..params import Params
+from ..shapes import Shape
+from .spec import Operator, Shapes, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
 
@@ -72,6 +75,8 @@ def binary(
     )
     note = " Sizes of 1 broadcast, as in NumPy." if broadcasts else ""
     made = _declared(function, name, doc + note, declare)
+    if broadcasts:
+        made.half_known(broadcast_shapes)
     BINARY.append(Row(made, domain))
     return made
 
@@ -98,6 +103,18 @@ def _broadcasting(compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tens
             raise broadcast_error(lhs, rhs) or error from None
 
     return function
+
+
+def broadcast_shapes(shapes: Shapes, p: Params) -> list[Shape | None]:
+    """Return the shape that half-known shapes broadcast to: a size above 1 is that of the result, whatever meets it.
+
+    >>> broadcast_shapes({"lhs": (0, 3, 1), "rhs": (0, 0)}, Params())
+    [(0, 3, 0)]
+    """
+    first, second = shapes.values()
+    assert first is not None and second is not None
+    axes = itertools.zip_longest(reversed(first), reversed(second), fillvalue=1)
+    return [tuple(max(pair) if max(pair) > 1 or min(pair) == 1 else 0 for pair in axes)[::-1]]
 
 
 def broadcast_error(lhs: Tensor, rhs: Tensor) -> ShapeError | None:

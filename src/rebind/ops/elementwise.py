@@ -289,7 +289,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
     Shapes
     ------
-    condition : of x           or (x.shape[0],), which chooses rows
+    condition : of x, or its leading axes: each element then chooses a slice, such as a row
     x, y, out : one shape
 
     >>> where(torch.tensor([1.0, 0.0]), torch.tensor([1, 2]), torch.tensor([3, 4]))
@@ -298,20 +298,30 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     if x.shape != y.shape:
         raise ShapeError(f"y must have the shape of x, {tuple(x.shape)}; got {tuple(y.shape)}")
     if condition.shape != x.shape:
-        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
+        if not 0 < condition.ndim < x.ndim or condition.shape != x.shape[: condition.ndim]:
             raise ShapeError(
-                f"condition must have the shape of x, {tuple(x.shape)}, or ({x.shape[0]},); "
+                f"condition must have the shape of x, {tuple(x.shape)}, or of its leading axes; "
                 f"got {tuple(condition.shape)}"
             )
-        # One truth value for each row.
-        condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
+        condition = condition.reshape(*condition.shape, *(1,) * (x.ndim - condition.ndim))
     return torch.where(condition if condition.dtype is torch.bool else condition != 0, x, y)
 
 
 @where.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     common = merge(shapes.get("x"), shapes.get("y"))
-    return {"x": common, "y": common}
+    condition = shapes.get("condition")
+    if common is None or condition is None:
+        return {"x": common, "y": common}
+    if len(condition) == len(common) > 1:
+        common = merge(common, condition)
+        return {"x": common, "y": common, "condition": common}
+    return {"x": common, "y": common, "condition": merge(condition, common[: len(condition)])}
+
+
+@where.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [merge(shapes["x"], shapes["y"])]
 
 
 @where.shapes_from_outputs

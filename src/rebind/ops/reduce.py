@@ -264,7 +264,7 @@ def _sum_type(dtype: torch.dtype) -> torch.dtype:
     return torch.int64 if dtype is torch.bool else dtype
 
 
-@operator("cumsum", types=lambda p: {"output": p.dtype or _sum_type})
+@operator("_np_cumsum", "cumsum", types=lambda p: {"output": p.dtype or _sum_type})
 def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = None) -> Tensor:
     """Running sum along an axis, of the flattened array without one.
 

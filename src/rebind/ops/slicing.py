@@ -74,6 +74,14 @@ def slice(data: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Ten
     return torch.flip(out, region.backwards) if region.backwards else out
 
 
+@slice.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    assert data is not None
+    region = _region(data, p.begin, p.end, p.step)
+    return [tuple(n and size for n, size in zip(data, region.shape, strict=True))]
+
+
 @slice.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
@@ -100,6 +108,15 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
             f"begin and end must choose a range of axis {axis} of size {size}; got {begin} and {end}"
         )
     return data.narrow(axis, first, last - first)
+
+
+@slice_axis.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    assert data is not None
+    axis = normalize_axis(p.axis, len(data), "axis")
+    sliced = len(range(*builtins.slice(p.begin, p.end).indices(data[axis])))
+    return [(*data[:axis], data[axis] and sliced, *data[axis + 1 :])]
 
 
 @slice_axis.shapes_from_outputs

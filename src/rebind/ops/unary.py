@@ -180,10 +180,12 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
 
 
 @operator("smooth_l1", same_shape=True)
-def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
+def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
     """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``.
 
     Elsewhere ``|data| - 1 / (2 * scalar**2)``.
+
+    `is_int` is accepted, as by all operators with a number, and changes nothing.
 
     >>> smooth_l1(torch.tensor([-2.0, 0.5]))
     tensor([1.5000, 0.1250])
@@ -199,7 +201,13 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0) -> Tensor:
 _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
 
 
-@operator("Cast", "cast", same_shape=True, types=lambda p: {"data": "any", "output": p.dtype})
+@operator(
+    "Cast",
+    "cast",
+    same_shape=True,
+    types=lambda p: {"data": "any", "output": p.dtype},
+    head_gradient=lambda p: p.dtype.is_floating_point,  # whole numbers have no slope
+)
 def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
     """`data` in another type; fractions are rounded towards 0.
 

@@ -1067,6 +1067,7 @@ def clip(
 def smooth_l1(
     data: Symbol | None = None,
     scalar: float = 1.0,
+    is_int: bool = True,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -2301,7 +2302,7 @@ def where(
 
     Shapes
     ------
-    condition : of x           or (x.shape[0],), which chooses rows
+    condition : of x, or its leading axes: each element then chooses a slice, such as a row
     x, y, out : one shape
     """
 
@@ -2781,6 +2782,7 @@ def _split_v2(
 
 def _linalg_potrf(
     A: Symbol | None = None,
+    lower: bool = True,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -2790,6 +2792,7 @@ def _linalg_potrf(
 
 def _linalg_potri(
     A: Symbol | None = None,
+    lower: bool = True,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -3536,20 +3539,13 @@ def _contrib_SparseEmbedding(
     input_dim: int = ...,
     output_dim: int = ...,
     dtype: DTypeLike = ...,
-    sparse_grad: bool = False,
+    deterministic: bool = False,
     *,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Rows of `weight` chosen by the indices in `data`.
-
-    Shapes
-    ------
-    data : (...)
-    weight : (input_dim, output_dim)
-    out : (..., output_dim)
-    """
+    """The older name of ``Embedding(sparse_grad=True)``, in files an operator of its own."""
 
 def LayerNorm(
     data: Symbol | None = None,
@@ -4666,7 +4662,7 @@ def moments(
 ) -> Symbol:
     """Mean and variance along axes, of integers rounded towards 0; all axes where MXNet asks for their names."""
 
-def cumsum(
+def _np_cumsum(
     a: Symbol | None = None,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
@@ -5949,6 +5945,7 @@ random_pdf_dirichlet = _random_pdf_dirichlet
 sum_axis = sum
 max_axis = max
 min_axis = min
+cumsum = _np_cumsum
 broadcast_axes = broadcast_axis
 pad = Pad
 reshape = Reshape
@@ -6467,6 +6464,7 @@ __all__ = [
     "argmin",
     "argmax_channel",
     "moments",
+    "_np_cumsum",
     "cumsum",
     "all_finite",
     "multi_all_finite",

@@ -13,6 +13,7 @@ import torch
 from .. import dtypes
 from ..dtypes import DTypeLike
 from ..graph import Inferred, infer_shapes, infer_types
+from ..ndarray.mode import mode
 from ..shapes import Shape, as_shape, is_known
 from .base import SymbolBase, named_values
 
@@ -35,13 +36,14 @@ class Inference(SymbolBase):
 
     __slots__ = ()
 
-    def infer_shape(self, *args: ShapeLike, **kwargs: ShapeLike) -> ThreeOrNone[Shape]:
+    def infer_shape(self, *args: ShapeLike, **kwargs: ShapeLike) -> ThreeOrNone[Shape | None]:
         """Return the shapes of arguments, outputs and auxiliary states, from those of some arguments.
 
         Parameters
         ----------
         *args, **kwargs
-            Shapes in the order of `list_arguments`, or by name. A size may be 0 (unknown).
+            Shapes in the order of `list_arguments`, or by name. A size may be 0 (unknown); under
+            `mx.util.np_shape` -1.
 
         Returns
         -------
@@ -55,25 +57,33 @@ class Inference(SymbolBase):
         ([(8, 5), (3, 5), (3,)], [(8, 3)], [])
         """
         result = self.infer_shape_partial(*args, **kwargs)
-        if self._warn_of_unknown(
-            "infer_shape", "shapes", result, lambda shape: bool(shape) and is_known(shape)
-        ):
+        known = _known_as_numpy if mode.numpy_shapes else _known
+        if self._warn_of_unknown("infer_shape", "shapes", result, known):
             return None, None, None
         return result
 
-    def infer_shape_partial(self, *args: ShapeLike, **kwargs: ShapeLike) -> Three[Shape]:
+    def infer_shape_partial(self, *args: ShapeLike, **kwargs: ShapeLike) -> Three[Shape | None]:
         """Return the shapes as far as they follow: 0 for an unknown size, () for a wholly unknown shape.
+
+        Under `mx.util.np_shape` -1 and None, since 0 and () are shapes of NumPy's there.
 
         >>> import rebind as mx
         >>> mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3).infer_shape_partial(x=(0, 5))[1]
         [(0, 3)]
         """
+        numpy_shapes = mode.numpy_shapes
         given = {
-            name: as_shape(shape, f"Symbol.infer_shape: {name}")
+            name: as_shape(shape, f"Symbol.infer_shape: {name}", least=-1 if numpy_shapes else 0)
             for name, shape in named_values(self, "infer_shape", args, kwargs).items()
-            if shape is not None and shape != ()
+            if shape is not None and (numpy_shapes or shape != ())
         }
-        return _three(infer_shapes(self._graph, given), lambda shape: shape or ())
+        if not numpy_shapes:
+            return _three(infer_shapes(self._graph, given), lambda shape: shape or ())
+        unknown = {name: tuple(max(n, 0) for n in shape) for name, shape in given.items()}
+        found = infer_shapes(self._graph, unknown)
+        if any(0 in shape for shape in given.values()):  # sizes of 0 are in earnest
+            return _three(found, lambda shape: shape)
+        return _three(found, lambda shape: None if shape is None else tuple(n or -1 for n in shape))
 
     def infer_type(
         self, *args: DTypeLike | None, **kwargs: DTypeLike | None
@@ -124,6 +134,14 @@ class Inference(SymbolBase):
                 "Symbol.%s: %s do not follow for %s%s", who, what, ", ".join(unknown[:8]), more
             )
         return bool(unknown)
+
+
+def _known(shape: Shape | None) -> bool:
+    return bool(shape) and is_known(shape)
+
+
+def _known_as_numpy(shape: Shape | None) -> bool:
+    return shape is not None and min(shape, default=0) >= 0
 
 
 def _three(found: Inferred[T], convert: Callable[[T | None], R]) -> Three[R]:

@@ -10,6 +10,7 @@ from .. import files
 from ..errors import ArgumentError, FormatError
 from ..graph import symbol_json
 from ..graph.passes import without_casts
+from ..ndarray.mode import mode
 from .base import SymbolBase, symbol_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class Serialization(SymbolBase):
         >>> [node["name"] for node in json.loads(text)["nodes"]]
         ['x', 'e']
         """
-        return symbol_json.dumps(without_casts(self._graph) if remove_amp_cast else self._graph)
+        return symbol_json.dumps(
+            without_casts(self._graph) if remove_amp_cast else self._graph, mode.numpy_shapes
+        )
 
     def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
         """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`.

@@ -172,7 +172,7 @@ def _shapes(
             f"{who}: shape must name enough inputs to know all shapes; got {dict(given)!r}. "
             f"Other variables are {missing}."
         )
-    return {name: tuple(known) for name, known in zip(internals.list_outputs(), found)}
+    return {name: tuple(known or ()) for name, known in zip(internals.list_outputs(), found)}
 
 
 def _types(internals: Symbol, given: Mapping[str, DTypeLike]) -> dict[str, str]:

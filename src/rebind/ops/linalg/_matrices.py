@@ -34,14 +34,15 @@ def one_or_more(out: Tensor) -> Tensor:
     return out if out.ndim else out.reshape(1)
 
 
-def symmetric(matrix: Tensor) -> Tensor:
-    """Return the symmetric matrix of the lower triangle; its gradient is symmetric too.
+def symmetric(matrix: Tensor, lower: bool = True) -> Tensor:
+    """Return the symmetric matrix of the lower triangle, or of the upper one; its gradient is symmetric too.
 
     >>> symmetric(torch.tensor([[1.0, 9.0], [2.0, 3.0]]))
     tensor([[1., 2.],
             [2., 3.]])
     """
     mean = (matrix + matrix.mT) / 2  # the derivative is that of the mean, equal on both triangles
-    # The value is read from the lower triangle; the gradient is that of `mean`.
-    read = torch.tril(matrix) + torch.tril(matrix, -1).mT
+    # The value is read from one triangle; the gradient is that of `mean`.
+    triangle = matrix if lower else matrix.mT
+    read = torch.tril(triangle) + torch.tril(triangle, -1).mT
     return mean + (read - mean).detach()

@@ -14,8 +14,10 @@ from ._matrices import check_matrices, one_or_more, symmetric
 
 
 @operator("_linalg_potrf", "linalg_potrf", same_shape=True)
-def potrf(A: Tensor) -> Tensor:
+def potrf(A: Tensor, *, lower: bool = True) -> Tensor:
     """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A.
+
+    With ``lower=False`` the upper triangular U with ``U.T @ U = A``.
 
     Raises
     ------
@@ -28,14 +30,16 @@ def potrf(A: Tensor) -> Tensor:
     """
     check_matrices(A, square=True)
     try:
-        return torch.linalg.cholesky(symmetric(A))
+        return torch.linalg.cholesky(symmetric(A, lower), upper=not lower)
     except torch.linalg.LinAlgError:
         raise MXNetError("A must be positive definite; a matrix is not") from None
 
 
 @operator("_linalg_potri", "linalg_potri", same_shape=True)
-def potri(A: Tensor) -> Tensor:
+def potri(A: Tensor, *, lower: bool = True) -> Tensor:
     """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A.
+
+    With ``lower=False`` that of ``A.T @ A``, for upper triangular A.
 
     Unlike in MXNet, which fails, the result for a 0 on the diagonal is infinite or not a number.
 
@@ -46,7 +50,8 @@ def potri(A: Tensor) -> Tensor:
     check_matrices(A, square=True)
     # The inverse of A @ A.T is inv(A).T @ inv(A): one triangular system is enough.
     one = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-    inverse = torch.linalg.solve_triangular(torch.tril(A), one.expand(A.shape), upper=False)
+    factor = torch.tril(A) if lower else torch.triu(A).mT
+    inverse = torch.linalg.solve_triangular(factor, one.expand(A.shape), upper=False)
     return torch.matmul(inverse.mT, inverse)
 
 

@@ -74,7 +74,9 @@ def _declare_regression(
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _REGRESSION_DOC.format(what=what, error=error)
-    op = operator(name, head_gradient=False)(function)
+    op = operator(name, head_gradient=False, takes_any=True)(
+        function
+    )  # as in MXNet, which has many such scripts
 
     @op.gradient
     def _(

@@ -171,11 +171,32 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {} if outputs[0] is None else {"data": outputs[0][:-1]}
 
 
-# The older name of `Embedding(sparse_grad=True)`, in files an operator of its own.
-sparse_embedding = operator(
-    "_contrib_SparseEmbedding",
-    types={"data": "any"},
-)(embedding.kernels.function)
+@operator("_contrib_SparseEmbedding", types={"data": "any"})
+def sparse_embedding(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    input_dim: Annotated[int, AtLeast(1)],
+    output_dim: Annotated[int, AtLeast(1)],
+    dtype: torch.dtype = torch.float32,
+    deterministic: bool = False,
+) -> Tensor:
+    """The older name of ``Embedding(sparse_grad=True)``, in files an operator of its own.
+
+    Parameters
+    ----------
+    input_dim, output_dim, dtype
+        As for `Embedding`.
+    deterministic
+        Accepted: gradients of equal indices are always summed in one order on the CPU.
+
+    >>> sparse_embedding(torch.tensor([1, 0]), torch.tensor([[1.0], [2.0]]), input_dim=2, output_dim=1)
+    tensor([[2.],
+            [1.]])
+    """
+    return embedding.kernels.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+
+
 sparse_embedding.fill_shapes(lambda shapes, p: {"weight": (p.input_dim, p.output_dim)})
 sparse_embedding.shapes_from_outputs(
     lambda shapes, outputs, p: {} if outputs[0] is None else {"data": outputs[0][:-1]}

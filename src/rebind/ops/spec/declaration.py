@@ -34,7 +34,16 @@ from torch import Tensor
 from ... import dtypes
 from ...errors import DTypeError, MXNetError, NameLookupError, near_names
 from ...params import ParameterValue, Params
-from .inference import SHAPE_PARAMETER, Inference, ShapeRule, ShapeRuleBackward, SizeRule, TypeRule, TypeSlots
+from .inference import (
+    SHAPE_PARAMETER,
+    Inference,
+    ShapeRule,
+    ShapeRuleBackward,
+    ShapeRuleForward,
+    SizeRule,
+    TypeRule,
+    TypeSlots,
+)
 from .kernels import Function, InPlace, InPlaceAll, Kernels
 from .record import Record
 from .signature import Signature, read_signature
@@ -155,6 +164,22 @@ class Operator:
         {'data': (3, 2)}
         """
         self.inference = replace(self.inference, outputs_rule=rule)
+        return rule
+
+    def half_known(self, rule: ShapeRuleForward) -> ShapeRuleForward:
+        """Declare shapes of outputs that follow from half-known shapes of inputs: ``(shapes, p) -> shapes``.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator(
+        ...     "first_half", Signature((Input("data"),)), Kernels(lambda data: data[: len(data) // 2])
+        ... )
+        >>> @op.half_known
+        ... def _(shapes, p):
+        ...     return [(shapes["data"][0] // 2, *shapes["data"][1:])]
+        >>> op.inference.half_known_rule({"data": (4, 0)}, Params())
+        [(2, 0)]
+        """
+        self.inference = replace(self.inference, half_known_rule=rule)
         return rule
 
     def fill_types(self, rule: TypeRule) -> TypeRule:
@@ -352,6 +377,7 @@ def operator(
     owns_output: bool = False,
     writes_aux: bool = False,
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
+    takes_any: bool | None = None,
 ) -> Callable[[Function], Operator]:
     """Make a function on tensors the operator `name`, and register it.
 
@@ -380,6 +406,8 @@ def operator(
         See `Kernels`.
     resolve
         See `Operator`.
+    takes_any
+        See `Signature`.
 
     Examples
     --------
@@ -394,7 +422,9 @@ def operator(
     """
 
     def make(function: Function) -> Operator:
-        signature = read_signature(function, aux=aux, skip=skip, count=count, names=names)
+        signature = read_signature(
+            function, aux=aux, skip=skip, count=count, names=names, takes_any=takes_any
+        )
         # What takes no arrays makes one, and a 0 in its `shape` is a size that consumers decide.
         size = None if signature.inputs else SHAPE_PARAMETER
         made = Operator(

@@ -16,7 +16,17 @@ import torch
 from ...params import ParameterValue, Params
 from ...shapes import Shape, merge
 
-__all__ = ["Inference", "ShapeRule", "Shapes", "SizeRule", "TypeRule", "TypeSlot", "TypeSlots", "Types"]
+__all__ = [
+    "Inference",
+    "ShapeRule",
+    "ShapeRuleForward",
+    "Shapes",
+    "SizeRule",
+    "TypeRule",
+    "TypeSlot",
+    "TypeSlots",
+    "Types",
+]
 
 Shapes: TypeAlias = "Mapping[str, Shape | None]"
 Types: TypeAlias = "Mapping[str, torch.dtype | None]"
@@ -26,6 +36,7 @@ TypeSlots: TypeAlias = "Mapping[str, TypeSlot]"
 
 ShapeRule: TypeAlias = "Callable[[Shapes, Params], Shapes]"
 ShapeRuleBackward: TypeAlias = "Callable[[Shapes, Sequence[Shape | None], Params], Shapes]"
+ShapeRuleForward: TypeAlias = "Callable[[Shapes, Params], Sequence[Shape | None]]"
 TypeRule: TypeAlias = "Callable[[Types, Params], Types]"
 
 
@@ -65,6 +76,10 @@ class Inference:
         Shapes of inputs that follow from those of other inputs: ``(shapes, p) -> {name: shape}``.
     outputs_rule
         Shapes of inputs that follow from outputs: ``(shapes, outputs, p) -> {name: shape}``.
+    half_known_rule
+        Shapes of outputs where those of inputs are known in part: ``(shapes, p) -> shapes``. It is asked where running
+        the function on sizes that stand for unknown ones would not do: where it compares sizes with each other
+        (broadcasting) or with a parameter (slices).
     same_shape
         Whether all inputs and the first output have one shape.
     types
@@ -85,6 +100,7 @@ class Inference:
 
     shapes_rule: ShapeRule | None = None
     outputs_rule: ShapeRuleBackward | None = None
+    half_known_rule: ShapeRuleForward | None = None
     same_shape: bool = False
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None
     types_rule: TypeRule | None = None

@@ -54,6 +54,9 @@ class Signature:
         Of a variadic operator with `fixed_names`, which are auxiliary, without the number: ``mom`` for ``mom_0``.
     check
         What must hold between parameters: ``p -> sentence or None``.
+    takes_any
+        Whether keywords that are no parameters are ignored, rather than refused. MXNet reads no keywords for operators
+        without parameters: ``zeros_like(x, ctx=...)`` runs, and a node holds the keyword as an attribute.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Signature:
     fixed_names: Callable[[Params], Sequence[str]] | None = None
     aux: tuple[str, ...] = ()
     check: Callable[[Params], str | None] | None = None
+    takes_any: bool | None = None  # None: where there are no parameters
 
     # What each call asks is computed once, and at once: a tracing compiler does not follow `cached_property`.
     #: The names of all inputs, of those too that parameters may remove.
@@ -93,6 +97,7 @@ class Signature:
             "input_names": names,
             "order": tuple(self.parameters) if self.variadic else (*names, *self.parameters),
             "defaults": {p.name: p.default for p in self.parameters.values() if not p.required},
+            "takes_any": not self.parameters if self.takes_any is None else self.takes_any,
             "aux_names": self.aux or tuple(entry.name for entry in self.inputs if entry.auxiliary),
         }
         # The class is frozen, for its users; its own derived fields are set past that.
@@ -189,6 +194,8 @@ class Signature:
                 continue
             parameter = self.parameters.get(name)
             if parameter is None:
+                if self.takes_any:
+                    continue
                 raise ParameterError(
                     f"no parameter {name!r}{near_names(name, (*self.parameters, *self.input_names))} "
                     f"Parameters: {', '.join(self.parameters) or 'none'}.",
@@ -211,6 +218,7 @@ def read_signature(
     skip: Callable[[str, Params], bool] | None = None,
     count: str | None = None,
     names: Callable[[Params], Sequence[str]] | None = None,
+    takes_any: bool | None = None,
 ) -> Signature:
     """Split a function's signature into inputs (before ``*``), parameters (after it) and modes.
 
@@ -218,7 +226,7 @@ def read_signature(
     ----------
     function
         Takes tensors, and keywords that are all annotated.
-    aux, skip, count, names
+    aux, skip, count, names, takes_any
         See `Signature`; `names` are its `fixed_names`.
 
     Examples
@@ -260,4 +268,5 @@ def read_signature(
         skip=skip,
         fixed_names=names,
         aux=tuple(aux) if variadic and names else (),
+        takes_any=takes_any,
     )
