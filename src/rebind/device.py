@@ -212,6 +212,8 @@ def as_device(value: object, who: str) -> Device:
         return current_device()
     if isinstance(value, Device):
         return value
+    if isinstance(value, str):  # as it is in symbols
+        return parse_device(value)
     raise ArgumentError(f"{who}: must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
 
 

@@ -165,10 +165,15 @@ def test_the_five_methods_make_next():
     ]
 
 
-@pytest.mark.parametrize("call", ["next", "getdata", "getlabel", "getpad", "state_dict"])
+@pytest.mark.parametrize("call", ["next", "iter_next", "state_dict"])
 def test_base_says_what_is_missing(call):
     with pytest.raises(NotImplementedError, match="DataIter"):
         getattr(DataIter(), call)()
+
+
+@pytest.mark.parametrize("getter", ["getdata", "getlabel", "getindex", "getpad"])
+def test_getters_of_the_base_have_nothing(getter):
+    assert getattr(DataIter(), getter)() is None
 
 
 def test_batch_repr():

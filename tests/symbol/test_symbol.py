@@ -232,7 +232,7 @@ def test_random_symbols_draw(symbol, shape) -> None:
         (lambda x: x + np.ones(2), TypeError, "takes symbols and numbers; got a NumPy array"),
         (lambda x: np.ones(2) + x, TypeError, "takes symbols and numbers; got a NumPy array"),
         (lambda x: x + mx.nd.ones((1,)), TypeError, "unsupported operand"),
-        (lambda x: bool(x), TypeError, "no truth value"),
+        (lambda x: bool(x), NotImplementedForSymbol, "no truth value"),
         (lambda x: x[1], IndexError, "must be below 1; got 1"),
         (lambda x: x["y"], ValueError, "no output 'y'"),
         (lambda x: x[1.5], TypeError, "a number, a name or a slice"),

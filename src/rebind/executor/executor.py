@@ -207,7 +207,7 @@ class Executor:
         )
         return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
 
-    # Running.
+    _ctx = property(lambda self: self._device)  # by MXNet's name, which programs read
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray | Tensor) -> list[NDArray]:
         """Run forward and return the outputs.
@@ -237,6 +237,7 @@ class Executor:
             self._arrays.take_inputs(kwargs)
         if self._handles is None:
             self._complete()
+        is_train = bool(is_train)  # programs say 1 and 0, too
         watch = self._monitor
         if watch is not None and watch.is_active():
             values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
@@ -464,4 +465,6 @@ def _detached(output: Value, inputs: set[int]) -> Value:
         return output
     if id(output) in inputs or output._is_view():
         return output.detach().clone(memory_format=torch.contiguous_format)
-    return output.detach() if output.requires_grad else output
+    # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before backward,
+    # which then reads what is in memory, as in MXNet.
+    return output.data if output.requires_grad else output

@@ -20,8 +20,9 @@ State: TypeAlias = "dict[str, Any]"
 class DataIter:
     """Base of data iterators: one pass is an epoch, `reset` goes back to the start.
 
-    A subclass gives `provide_data` and `provide_label` (lists of `DataDesc`), `reset`, and either `next` or the
-    five methods that `next` calls. One whose position can be saved has `state_dict` and `load_state_dict` too.
+    A subclass gives `provide_data` and `provide_label` (lists of `DataDesc`), `reset`, and either `next` or
+    `iter_next` with those of the getters that have something to return. One whose position can be saved has
+    `state_dict` and `load_state_dict` too.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ class DataIter:
         """
         raise NotImplementedError(f"{type(self).__name__} must define next(), or iter_next() and the getters")
 
-    def getdata(self) -> Sequence[NDArray]:
-        """Return the data of the current batch.
+    def getdata(self) -> Sequence[NDArray] | None:
+        """Return the data of the current batch; None for an iterator that has none, as the other getters.
 
         >>> import numpy as np
         >>> from rebind.io import NDArrayIter
@@ -106,9 +107,9 @@ class DataIter:
         >>> batches.iter_next(), [array.asnumpy().tolist() for array in batches.getdata()]
         (True, [[0.0, 0.0], [1.0, 1.0]])
         """
-        raise NotImplementedError(f"{type(self).__name__} must define getdata()")
+        return None
 
-    def getlabel(self) -> Sequence[NDArray]:
+    def getlabel(self) -> Sequence[NDArray] | None:
         """Return the labels of the current batch.
 
         >>> import numpy as np
@@ -117,7 +118,7 @@ class DataIter:
         >>> batches.iter_next(), batches.getlabel()[0].asnumpy().tolist()
         (True, [7.0, 8.0])
         """
-        raise NotImplementedError(f"{type(self).__name__} must define getlabel()")
+        return None
 
     def getindex(self) -> Sequence[int] | np.ndarray | None:
         """Return the indices of the current batch's samples, or None."""
@@ -132,7 +133,7 @@ class DataIter:
         >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
         [0, 1]
         """
-        raise NotImplementedError(f"{type(self).__name__} must define getpad()")
+        return None
 
     def state_dict(self) -> State:
         """Return the position in the data, for `load_state_dict`.

@@ -19,7 +19,7 @@ from .buckets import Buckets
 from .module import Module
 from .old_names import OldNames
 from .parameters import Parameters
-from .settings import InitializerSpec
+from .settings import Binding, InitializerSpec
 from .steps import Arrays, HeadGrads, Labels
 from .update import UpdatePolicy
 
@@ -82,7 +82,16 @@ class CurrentBucket(OldNames, BaseModule):
     def policy(self) -> UpdatePolicy | None:
         return self._all.default.policy
 
+    @property
+    def binding(self) -> Binding | None:  # type: ignore[override]  # it follows the default bucket
+        """What the default bucket is bound to."""
+        return self._all.default.binding
+
     # Names that MXNet's programs reach for, beside those of `OldNames`.
+
+    @property
+    def _state_names(self) -> list[str]:
+        return list(self._all.settings["state_names"] or ())
 
     @property
     def _buckets(self) -> dict[Hashable, Module]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..device import Device
-from ..executor import DataParallelExecutorGroup
+from ..executor import DataParallelExecutorGroup, GradReqs
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
 from ..kvstore.base import UpdateFunction
@@ -13,6 +13,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict
 from .parameters import Parameters
+from .settings import Binding
 from .update import LocalUpdate, UpdatePolicy
 
 __all__ = ["OldNames"]
@@ -27,6 +28,9 @@ class OldNames:
     >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=mx.cpu(1))._context
     [cpu(1)]
     """
+
+    #: What the module is bound to.
+    binding: Binding | None
 
     @property
     def parameters(self) -> Parameters:
@@ -93,6 +97,19 @@ class OldNames:
     @property
     def _fixed_param_names(self) -> list[str]:
         return self.parameters.fixed
+
+    @property
+    def _grad_req(self) -> GradReqs | None:
+        return None if self.binding is None else self.binding.grad_req
+
+    @property
+    def _params_dirty(self) -> bool:
+        """Whether `get_params` must fetch newer values first: never, it always reads the devices."""
+        return False
+
+    @_params_dirty.setter
+    def _params_dirty(self, value: bool) -> None:
+        """Do nothing: programs that change the devices' arrays announce it."""
 
     @property
     def _arg_params(self) -> ArrayDict | None:

@@ -121,7 +121,11 @@ def while_loop(
         found, output_form = flatten(
             [] if outputs is None else outputs, NDArray, "contrib.while_loop: an output of func"
         )
-        values, new_form = flatten(new, NDArray, "contrib.while_loop: a new loop variable")
+        values, new_form = flatten(
+            [new] if form == [None] and isinstance(new, NDArray) else new,
+            NDArray,
+            "contrib.while_loop: a new loop variable",
+        )
         if new_form != form:
             raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         steps.append(found)

@@ -130,7 +130,7 @@ class Algorithm(Schedule, Generic[State]):
         # Weights with one set of numbers are updated by single calls of torch for all of them.
         groups: dict[tuple[float, float, int, torch.dtype, torch.device], list[int]] = {}
         counts = self._index_update_count
-        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        lrs, wds = self.learning_rates(index), self.weight_decays(index)
         sources = self.sources(weights) if self.draws else []
         for k, (i, lr, wd, weight) in enumerate(zip(index, lrs, wds, weights, strict=True)):
             groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)

@@ -89,9 +89,6 @@ class Optimizer(Algorithm[State]):
 
     opt_registry: ClassVar[Registry[type[Optimizer]]]
 
-    #: How many weights at a time MXNet updates; here all of one kind go together. An old subclass that sets it
-    #: on itself to more than 1 says that its `update` takes lists.
-    aggregate_num: ClassVar[int] = 0
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
 
@@ -272,7 +269,7 @@ class Optimizer(Algorithm[State]):
         (tensor([0.5000, 0.5000], dtype=torch.float64), tensor([1., 1.], dtype=torch.float64))
         """
         self._update_count(index)
-        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        lrs, wds = self.learning_rates(index), self.weight_decays(index)
         counts = [self._index_update_count[i] for i in index]
         more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)]
         # One seed for the step, from which `UpdatePart` derives one for each weight.

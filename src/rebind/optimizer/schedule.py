@@ -78,6 +78,9 @@ class Schedule(Settings):
     ([0.5, 1.0], [0.1, 0.0])
     """
 
+    #: How many weights at a time MXNet updates; here all of one kind go together. An old subclass that sets it
+    #: on itself to more than 1 says that its `update` takes lists.
+    aggregate_num: ClassVar[int] = 0
     #: The learning rate of who gives none.
     default_learning_rate: ClassVar[float | None] = None
     #: How the names of parameters end that weight decay acts on by default.
@@ -234,6 +237,34 @@ class Schedule(Settings):
         if not self.wd:
             return [0.0] * len(indices)
         return [self.wd * self._multiplier(i, "wd_mult") for i in indices]
+
+    def learning_rates(self, indices: Sequence[Hashable]) -> list[float]:
+        """Return the learning rate of each parameter, from the method that a subclass overrides.
+
+        As in MXNet an optimizer that takes weights one by one asks `_get_lr`, and one that takes several at once
+        (``aggregate_num`` above 0) asks `_get_lrs`.
+
+        >>> from rebind.optimizer import Adam
+        >>> class Warm(Adam):
+        ...     def _get_lr(self, index):
+        ...         return 0.5
+        >>> Warm().learning_rates(["a", "b"])
+        [0.5, 0.5]
+        """
+        if self.aggregate_num == 0 and type(self)._get_lr is not Schedule._get_lr:
+            return [self._get_lr(i) for i in indices]
+        return self._get_lrs(indices)
+
+    def weight_decays(self, indices: Sequence[Hashable]) -> list[float]:
+        """Return the weight decay of each parameter, as `learning_rates`.
+
+        >>> from rebind.optimizer import SGD
+        >>> SGD(wd=0.5, param_idx2name={0: "a_weight"}).weight_decays([0])
+        [0.5]
+        """
+        if self.aggregate_num == 0 and type(self)._get_wd is not Schedule._get_wd:
+            return [self._get_wd(i) for i in indices]
+        return self._get_wds(indices)
 
     def _get_lr(self, index: Hashable) -> float:
         """Return the learning rate of a parameter, with its multiplier."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ..errors import ArgumentError, BoundsError, NameLookupError, ParameterError, near_names
+from ..errors import (
+    ArgumentError,
+    BoundsError,
+    NameLookupError,
+    NotImplementedForSymbol,
+    ParameterError,
+    near_names,
+)
 from ..graph import Entry, Graph
 
 if TYPE_CHECKING:
@@ -106,7 +113,7 @@ class SymbolBase:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise ArgumentError("Symbol: has no truth value, since it has no value before it is bound")
+        raise NotImplementedForSymbol("Symbol: has no truth value, since it has no value before it is bound")
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         """Return one output, by number or by name, or several by a slice."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
+from ..errors import near_names
 from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
 from ..graph import Facts, Target, infer_shapes, infer_types
 from ..graph.passes import optimize, optimize_without_shapes
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .symbol import Symbol
 
 __all__ = ["Binding"]
+
+T = TypeVar("T")
 
 
 class Binding(Inspection):
@@ -105,7 +109,7 @@ class Binding(Inspection):
         shared_buffer
             Arrays by name to use when they are large enough, and to which new ones are added.
         **kwargs
-            Shapes by name of argument.
+            Shapes by name of argument. Other names are ignored, as in MXNet.
 
         Examples
         --------
@@ -118,10 +122,22 @@ class Binding(Inspection):
         device = as_device(ctx, "Symbol.simple_bind: ctx")
         for name, stype in (stype_dict or {}).items():
             storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
-        shapes = named_values(self, "simple_bind", (), kwargs)
+        shapes = self._of_inputs(kwargs)
         types = named_values(self, "simple_bind", (), type_dict or {})
-        sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(kwargs))
+        sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
         return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
+
+    def _of_inputs(self, given: Mapping[str, T]) -> dict[str, T]:
+        """Return what is given for variables; other names are ignored, as in MXNet, with a warning near a variable's.
+
+        Programs hand on what a module's `bind` takes (``force_rebind=True``), and the labels of other networks.
+        """
+        known = {node.name for node in self._graph.variables}
+        for name in given.keys() - known:
+            near = near_names(name, known)
+            if near != ".":
+                warnings.warn(f"Symbol.simple_bind: no argument {name!r}{near} It is ignored.", stacklevel=3)
+        return {name: value for name, value in given.items() if name in known}
 
     def _bind(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import dtypes, graph
+from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, MXNetError, ParameterError
 from ..graph import Application, Entry, input_variable, symbol_json
@@ -83,6 +84,8 @@ def _apply(
                 if not isinstance(value, SymbolBase) and not symbol_json.is_attribute(key)
             }
         )
+    if "ctx" in op.signature.parameters and isinstance(kwargs.get("ctx"), Device):
+        kwargs["ctx"] = str(kwargs["ctx"])
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
     for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):

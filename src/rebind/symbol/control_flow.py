@@ -137,7 +137,11 @@ def while_loop(
         found, output_form = flatten(
             [] if outputs is None else outputs, Symbol, "contrib.while_loop: an output of func"
         )
-        new_values, new_form = flatten(new, Symbol, "contrib.while_loop: a new loop variable")
+        new_values, new_form = flatten(
+            [new] if form == [None] and isinstance(new, Symbol) else new,
+            Symbol,
+            "contrib.while_loop: a new loop variable",
+        )
         if new_form != form:
             raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         graph, outside = step.cut(found, new_values)

@@ -109,6 +109,13 @@ def test_dropout_along_axes():
     assert torch.equal(out, mask.expand(50, 6, 7))
 
 
+def test_dropout_of_everything():
+    data = torch.ones(3, requires_grad=True)
+    out, _ = drop(data, p=1.0, training=True)
+    out.sum().backward()
+    assert out.eq(0).all() and data.grad.eq(0).all()
+
+
 def test_rrelu():
     data = torch.linspace(-1, 1, 10001).requires_grad_()
     out, mask = call("LeakyReLU", data, act_type="rrelu", training=True, generator=torch.Generator())
@@ -191,8 +198,8 @@ PARAMETERS = [
     ("log_softmax", {"use_length": True}, "use_length must be False"),
     ("softmax", {"temperature": 0}, "temperature must not be 0"),
     ("LRN", {"nsize": 4}, "nsize must be odd; got 4"),
-    ("Dropout", {"p": 1.0}, "Dropout: p must be in [0, 1); got 1.0"),
-    ("Dropout", {"p": -0.1}, "p must be in [0, 1)"),
+    ("Dropout", {"p": 1.5}, "Dropout: p must be in [0, 1]; got 1.5"),
+    ("Dropout", {"p": -0.1}, "p must be in [0, 1]"),
     ("GroupNorm", {"num_groups": 0}, "num_groups must be an int >= 1"),
     ("SequenceMask", {"axis": 2}, "axis must be an int in [0, 1]; got 2"),
     ("SoftmaxOutput", {"normalization": "mean"}, "normalization must be one of 'batch', 'null', 'valid'"),

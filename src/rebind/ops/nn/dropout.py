@@ -33,7 +33,8 @@ def dropout(
     Parameters
     ----------
     p
-        The fraction that is dropped, in [0, 1).
+        The fraction that is dropped, in [0, 1]. With 1 the result is 0; MXNet's is not a number, 0 scaled up by
+        infinity.
     mode
         ``'training'``: only in training; ``'always'``: in inference too (as Monte Carlo dropout needs it).
     axes
@@ -68,14 +69,16 @@ def dropout(
         # The mask has size 1 along these axes, and broadcasts.
         shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
     # Scaled in training, so that inference is the identity.
-    mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device).div_(1.0 - p)
+    mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device)
+    if p < 1.0:
+        mask.div_(1.0 - p)
     return data * mask, mask
 
 
 @dropout.check
 def _(p: Params) -> str | None:
-    if not 0.0 <= p["p"] < 1.0:
-        return f"p must be in [0, 1); got {p['p']}"
+    if not 0.0 <= p["p"] <= 1.0:
+        return f"p must be in [0, 1]; got {p['p']}"
     return None
 
 

@@ -81,6 +81,7 @@ def pooling(
         raise ShapeError(
             f"data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
         )
+    stride, pad = stride[: len(kernel)], pad[: len(kernel)]
     last = channels_last(layout)
     if last:
         data = to_channels_first(data)
@@ -211,7 +212,9 @@ def _(p: Params) -> str | None:
         return f"pad must be 0 with pooling_convention 'same'; got {p.pad}"
     if not p.kernel:
         return "kernel must be given unless global_pool is True; got ()"
-    return complaint(p, stride=1, pad=0)
+    # MXNet reads as many values as there are axes: some programs give three everywhere.
+    axes = len(p.kernel)
+    return complaint(Params(p, stride=p.stride[:axes], pad=p.pad[:axes]), stride=1, pad=0)
 
 
 @pooling.fill_shapes
@@ -229,7 +232,7 @@ def check_fits(data: Shape | None, p: Params) -> None:
         return
     spatial = split(data, p)[2]
     if p.pooling_convention != "same":
-        pads = p.pad or (0,) * len(spatial)
+        pads = p.pad[: len(spatial)] or (0,) * len(spatial)
         # A size of 0 is unknown and fits.
         if any(n and n + 2 * pad < k for n, k, pad in zip(spatial, p.kernel, pads, strict=True)):
             raise ShapeError(
