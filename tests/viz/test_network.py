@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import rebind as mx
 from rebind.viz import plot_network
 from rebind.viz.graph_view import Node
 from rebind.viz.network import describe
@@ -161,3 +162,9 @@ def test_unknown_suffix(lenet, tmp_path):
 )
 def test_details(op, attrs, text):
     assert describe(Node("n", op, attrs, ())) == text
+
+
+def test_variables_of_one_name_are_reported():
+    first, second = mx.sym.var("w"), mx.sym.var("w")
+    with pytest.warns(UserWarning, match="plot_network: several variables have one name: 'w'"):
+        plot_network(mx.sym.broadcast_add(first, second))

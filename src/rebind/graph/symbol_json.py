@@ -312,8 +312,10 @@ def _apply(
     except MXNetError as error:
         raise FormatError(f"{who}: {error.message}") from None
     names = op.signature.inputs_for(p, len(sources))
-    for missing in names[len(sources) :]:  # auxiliary states, which old files leave out
-        sources = [*sources, input_variable(op, record["name"], missing, texts if "param" in record else {})]
+    # Auxiliary states, which old files leave out, get the attributes of their node: its group of devices, too.
+    inherited = {hide(key): value for key, value in texts.items()} if "param" in record else {}
+    for missing in names[len(sources) :]:
+        sources = [*sources, input_variable(op, record["name"], missing, inherited)]
     if len(sources) != len(names):
         raise FormatError(f"{who}: must have the inputs {', '.join(names)}; got {len(sources)}")
     for key, value in for_inputs.items():

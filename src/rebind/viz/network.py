@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -83,6 +84,16 @@ class NetworkPlot:
         return f"<NetworkPlot '{self.title}': {len(self.picture.boxes)} boxes>"
 
 
+def _warn_of_equal_names(nodes: Sequence[Node]) -> None:
+    """Warn of variables that share a name: a module gives them one array, and a reader sees one name twice."""
+    counts = Counter(node.name for node in nodes if node.is_variable)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        warnings.warn(
+            f"plot_network: several variables have one name: {', '.join(map(repr, repeated))}", stacklevel=3
+        )
+
+
 def plot_network(
     symbol: Symbol,
     title: str = "plot",
@@ -134,6 +145,7 @@ def plot_network(
     save_format = _checked_format(save_format)
     looks = _looks(node_attrs or {})
     view = read_symbol(symbol, who="plot_network", shape=shape, dtype=dtype)
+    _warn_of_equal_names(view.nodes)
     shown = {
         i
         for i, node in enumerate(view.nodes)
