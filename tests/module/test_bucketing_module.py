@@ -400,6 +400,16 @@ def test_a_second_bind(devices, kvstore):
     assert not np.array_equal(weight(mod), before)
 
 
+@pytest.mark.parametrize("again", ["init_params", "set_params"])
+def test_parameters_made_again_are_those_of_all_buckets(again):
+    mod = module()
+    step(mod, batch(4))
+    arguments = () if again == "init_params" else mod.get_params()
+    mod.params_initialized = False
+    getattr(mod, again)(*arguments)
+    step(mod, batch(4))
+
+
 def test_flags_that_programs_set():
     mod = module()
     step(mod, batch(4))

@@ -250,6 +250,7 @@ class CurrentBucket(OldNames, BaseModule):
         self._all.default.init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
         )
+        self.params_initialized = True  # of the other buckets, too
 
     def set_params(
         self,
@@ -261,6 +262,7 @@ class CurrentBucket(OldNames, BaseModule):
     ) -> None:
         self._bound("set_params()")
         self._all.default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self.params_initialized = True
 
     def unify_devices(self) -> None:
         self._all.default.unify_devices()
