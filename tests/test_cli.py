@@ -155,3 +155,19 @@ def test_calls_that_run_nothing_return_2(
     monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", [False, True], ids=["script", "module"])
+def test_tracebacks_begin_in_the_program(tmp_path: Path, module: bool) -> None:
+    (tmp_path / "fails.py").write_text("def work():\n    raise KeyError('no')\n\nwork()\n")
+    (tmp_path / "syntax.py").write_text("x = = 1\n")
+    start = ["run", "-m"] if module else ["run"]
+    end = "" if module else ".py"
+    done = rebind(*start, f"fails{end}", cwd=tmp_path)
+    assert done.returncode == 1
+    places = [line for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert [place.rpartition("in ")[2] for place in places] == ["<module>", "work"]
+    assert done.stderr.endswith("KeyError: 'no'\n")
+    done = rebind(*start, f"syntax{end}", cwd=tmp_path)
+    assert done.returncode == 1 and "cli.py" not in done.stderr
+    assert "SyntaxError" in done.stderr and "x = = 1" in done.stderr

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ import pytest
 import rebind as mx
 from rebind import nd
 from rebind.io import DataBatch, DataDesc, NDArrayIter
-from rebind.progress import Progress, _batch_axis, _num_samples, _number_of_batches
+from rebind.progress import Progress, is_logged
+from rebind.progress.counting import batch_axis_of, num_batches, num_samples
 
 SCRIPT = """
 import logging, sys, time
@@ -56,7 +59,7 @@ def shown():
 
 
 @pytest.mark.parametrize(
-    "piece", ["Epoch 0", "Epoch 1", "4/4", "accuracy", "cross-entropy", "samples/s", "left", "━"]
+    "piece", ["epoch 1/2", "epoch 2/2", "4/4", "accuracy", "cross-entropy", "samples/s", "left", "━"]
 )
 def test_in_a_terminal_there_is_a_bar(shown, piece):
     assert piece in shown
@@ -113,7 +116,7 @@ class Generator:
     ],
 )
 def test_number_of_batches(data, batches):
-    assert _number_of_batches(data) == batches
+    assert num_batches(data) == batches
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_number_of_batches(data, batches):
     ],
 )
 def test_samples(batch, axis, samples):
-    assert _num_samples(batch, axis) == samples
+    assert num_samples(batch, axis) == samples
 
 
 class Steps:
@@ -135,7 +138,7 @@ class Steps:
 
 @pytest.mark.parametrize(("data", "axis"), [(Steps(), 1), (Generator(), 0)], ids=["TN", "no-layout"])
 def test_samples_are_counted_along_the_batch_axis(data, axis):
-    assert _batch_axis(data) == axis
+    assert batch_axis_of(data) == axis
 
 
 def test_an_error_gives_the_log_its_stream_back(monkeypatch):
@@ -159,4 +162,92 @@ def test_a_bar_that_is_wanted_anyway_counts(capsys):
             for _ in range(3):
                 bar.advance([DataBatch([nd.ones((2, 2))])] * 2, metric)
             bar.end_epoch()
-        assert (bar._seen, bar._samples, bar._finished, bar._batches) == (3, 12, 2, 3)
+        assert (bar._state.done, bar._samples, bar._finished, bar._batches) == (3, 12, 2, 3)
+
+
+UNLOGGED = SCRIPT.replace('logging.basicConfig(level=logging.INFO, format="%(message)s")', "").replace(
+    "data, num_epoch", "data, data, num_epoch"
+)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_without_logging_each_epoch_leaves_a_line(columns):
+    text = run_in_terminal(UNLOGGED, columns)
+    assert "Epoch[" not in text
+    for epoch in 1, 2:
+        (line,) = re.findall(
+            rf"epoch {epoch}/2  accuracy [^\r]*?samples/s|epoch {epoch}/2  accuracy.*?/s", text, re.S
+        )
+        for what in "(val ", "cross-entropy", " s  ":
+            assert what in line
+        assert f"epoch {epoch}/2  " in text
+    bars = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", each) for each in re.split(r"\x1b\[2K|\r\n?", text)]
+    bars = [bar for bar in bars if "━" in bar or "─" in bar]
+    assert bars and all(re.match(r"epoch [12]/2  [━─]+  \d/4", bar) and len(bar) <= columns for bar in bars)
+
+
+def test_with_logging_there_are_no_such_lines(shown):
+    assert "Epoch[1] Validation" in run_in_terminal(
+        SCRIPT.replace("data, num_epoch", "data, data, num_epoch")
+    )
+    assert "(val" not in shown and " s  " not in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+
+
+def test_a_run_that_is_stopped_says_so():
+    script = UNLOGGED.replace("lambda param: time.sleep(0.11)", "stop").replace(
+        "net = mx.sym.Fully",
+        "def stop(param):\n    raise mx.callback.StopTraining('enough')\nnet = mx.sym.Fully",
+        1,
+    )
+    assert "Training ends early, after 0 epochs and 1 batches. enough" in run_in_terminal(script)
+
+
+@pytest.mark.parametrize(
+    ("setting", "logged"),
+    [
+        (lambda logger: None, False),
+        (lambda logger: logger.setLevel(logging.INFO), False),  # no handler
+        (lambda logger: (logger.setLevel(logging.INFO), logger.addHandler(logging.NullHandler())), True),
+        (lambda logger: logger.addHandler(logging.NullHandler()), False),
+        (lambda logger: logger.setLevel(logging.CRITICAL + 1), True),  # silenced
+        (lambda logger: setattr(logger, "disabled", True), True),
+    ],
+)
+def test_whether_logging_is_set_up(setting, logged):
+    logger = logging.Logger("alone", level=logging.WARNING)
+    setting(logger)
+    assert is_logged(logger) is logged
+
+
+def test_a_notebook_gets_a_table(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, what):
+            shown.append(what)
+
+    display = SimpleNamespace(display=lambda what, display_id: Handle())
+    monkeypatch.setitem(
+        sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
+    )
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    metric = mx.metric.create("loss")
+    metric.update(None, [nd.array([2])])
+    with Progress(2, None) as bar:
+        for epoch in range(2):
+            bar.begin_epoch(epoch, [0])
+            bar.advance(DataBatch([nd.ones((2, 2))]), metric)
+            bar.end_epoch()
+            bar.report("train", "loss", 2.0)
+            bar.report("validation", "loss", 3.0)
+            bar.finish_epoch()
+    assert "epoch 1/2" in str(shown[0]) and "0/1" in str(shown[0])
+    assert str(shown[-2]).count("loss 2.0000 (val 3.0000)") == 2
+    assert [column.header for column in shown[-1].columns] == [
+        "epoch",
+        "loss",
+        "val loss",
+        "time",
+        "samples/s",
+    ]
+    assert list(shown[-1].columns[0].cells) == ["1/2", "2/2"]

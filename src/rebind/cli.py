@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from . import compat
 from ._version import __version__
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (given.module or given.target):
         given.parser.error("say which script, or -m and which module")
     _prepare()
+    _hide_own_frames()
     if given.module:
         run_module(given.module[0], given.module[1:])
     else:
@@ -75,6 +76,31 @@ def _prepare() -> None:
     compat.install()
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([_AS_MXNET, *(f for f in inherited if f and f != _AS_MXNET)])
+
+
+def _hide_own_frames() -> None:
+    """Let the traceback of an error that ends the program begin with the program's own frames, as python's does."""
+    show = sys.excepthook
+
+    def show_program(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        own = _frames_of_program(trace)
+        show(kind, error.with_traceback(own), own)
+
+    sys.excepthook = show_program
+
+
+def _frames_of_program(trace: TracebackType | None) -> TracebackType | None:
+    """Return what follows `main` and what it runs the program with; nothing for an error in the program's syntax."""
+    last = found = trace
+    while found is not None:  # what is above `main` started the command
+        if found.tb_frame.f_code is main.__code__:
+            last = found
+        found = found.tb_next
+    if last is None or last.tb_frame.f_code is not main.__code__:
+        return trace
+    while last is not None and last.tb_frame.f_globals.get("__name__") in (__name__, "runpy"):
+        last = last.tb_next
+    return last
 
 
 def _set_path(*first: str) -> None:

@@ -9,6 +9,7 @@ import torch
 from ..errors import ParameterError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict, StateTree
+from .hooks import OnBatchEnd
 from .records import BatchEndParam, module_of
 
 __all__ = ["ExponentialMovingAverage"]
@@ -21,7 +22,7 @@ class AverageState(TypedDict):
     params: ArrayDict
 
 
-class ExponentialMovingAverage:
+class ExponentialMovingAverage(OnBatchEnd):
     """Averages the parameters over the updates; give it as `batch_end_callback`.
 
     ``average = decay * average + (1 - decay) * parameter`` after each batch. Auxiliary states are not averaged. With

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
 from ..errors import ParameterError
+from ..optimizer import Optimizer
 from ..protocols import ArrayDict, Metric
 from ..symbol import Symbol
 
@@ -57,6 +58,9 @@ class TrainedModule(Protocol):
 
     def trained_params(self) -> ArrayDict:
         """Return the parameters that training changes; not copies."""
+
+    def optimizers(self) -> list[Optimizer]:
+        """Return the optimizers in use."""
 
 
 class EpochEnd(Protocol):

@@ -8,9 +8,21 @@ import time
 from collections.abc import Callable
 
 from ..protocols import Metric
+from .hooks import OnBatchEnd, OnEvalEnd
 from .records import BatchEndParam, begin_window, check_positive
 
 __all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "log_train_metric"]
+
+
+class _BatchEndFunction(OnBatchEnd):
+    """A function for the end of a batch; a member of `callbacks` too."""
+
+    def __init__(self, function: Callable[[BatchEndParam], None]) -> None:
+        self.function = function
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Call the function."""
+        self.function(param)
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
@@ -36,10 +48,10 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
             if auto_reset:
                 begin_window(param.eval_metric)
 
-    return log
+    return _BatchEndFunction(log)
 
 
-class Speedometer:
+class Speedometer(OnBatchEnd):
     """Batch callback that logs the speed, and the metric, every `frequent` batches.
 
     Parameters
@@ -103,7 +115,7 @@ class Speedometer:
         return self.frequent * self.batch_size / seconds if seconds > 0 else math.inf
 
 
-class ProgressBar:
+class ProgressBar(OnBatchEnd):
     """Batch callback that logs a bar.
 
     Parameters
@@ -131,7 +143,7 @@ class ProgressBar:
         logging.info("[%s] %s%s\r", bar, math.ceil(100 * done), "%")
 
 
-class LogValidationMetricsCallback:
+class LogValidationMetricsCallback(OnEvalEnd):
     """Callback after an evaluation that logs its metrics.
 
     >>> LogValidationMetricsCallback()(BatchEndParam(0, 9, eval_metric=None, locals=None))

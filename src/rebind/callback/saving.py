@@ -7,6 +7,7 @@ from typing import Protocol
 from ..checkpoint import save_checkpoint
 from ..protocols import ArrayDict
 from ..symbol import Symbol
+from .hooks import EpochRecord
 from .records import EpochEnd
 
 __all__ = ["do_checkpoint", "module_checkpoint"]
@@ -17,6 +18,27 @@ class SavesCheckpoints(Protocol):
 
     def save_checkpoint(self, prefix: str, epoch: int, *, save_optimizer_states: bool = False) -> None:
         """Write the network, the parameters and, if asked, the optimizer's states."""
+
+
+class _EpochEndFunction:
+    """A function for the end of an epoch; a member of `callbacks` too."""
+
+    def __init__(self, function: EpochEnd) -> None:
+        self.function = function
+
+    def __call__(
+        self,
+        epoch: int,
+        symbol: Symbol | None = None,
+        arg_params: ArrayDict | None = None,
+        aux_params: ArrayDict | None = None,
+    ) -> object:
+        """Call the function."""
+        return self.function(epoch, symbol, arg_params or {}, aux_params or {})
+
+    def on_epoch_end(self, record: EpochRecord) -> None:
+        """Call the function with a module's parameters."""
+        self(record.epoch, record.module.symbol, *record.module.get_params())
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
@@ -46,7 +68,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
-    return save
+    return _EpochEndFunction(save)
 
 
 def module_checkpoint(
@@ -86,4 +108,4 @@ def module_checkpoint(
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
-    return save
+    return _EpochEndFunction(save)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 from ..checkpoint import save_checkpoint
 from ..errors import ParameterError
 from ..protocols import StateTree
+from .hooks import OnEvalEnd
 from .records import BatchEndParam, StopTraining, check_positive, module_of
 
-__all__ = ["BestCheckpoint", "EarlyStopping"]
+__all__ = ["BestCheckpoint", "EarlyStopping", "ReduceLROnPlateau"]
 
 
-class _Watch:
+class _Watch(OnEvalEnd):
     """Tracks the best value of a validation metric."""
 
     def __init__(self, monitor: str | None, mode: str, min_delta: float) -> None:
@@ -119,6 +121,93 @@ class EarlyStopping(_Watch):
         {'best': None, 'best_epoch': None, 'waited': 0}
         """
         return {**super().state_dict(), "waited": self.waited}
+
+
+class ReduceLROnPlateau(_Watch):
+    """Lowers the learning rate when the validation has not improved for some epochs.
+
+    Give it as `eval_end_callback` or in `callbacks`. An optimizer with an `lr_scheduler` cannot be used: that decides
+    the learning rate.
+
+    Parameters
+    ----------
+    monitor, mode, min_delta
+        As for `EarlyStopping`.
+    factor
+        What the learning rate is multiplied by.
+    patience
+        How many epochs in a row may bring no improvement.
+    cooldown
+        How many epochs after a reduction are not counted.
+    min_lr
+        The learning rate is not made smaller than this.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+    >>> module.bind([("data", (1,))])
+    >>> module.init_params(mx.init.One(), arg_params={"w": mx.nd.ones((1,))})
+    >>> module.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    >>> metric = mx.metric.Loss()
+    >>> metric.update(None, [mx.nd.array([3])])
+    >>> reduce = ReduceLROnPlateau(patience=2)  # fit(..., eval_data=..., callbacks=[reduce])
+    >>> for epoch in range(3):  # the loss stays where it is
+    ...     reduce(module.batch_record(epoch, 0, metric, batch=None))
+    ...     print(module.optimizers()[0].learning_rate)
+    0.5
+    0.5
+    0.05
+    """
+
+    def __init__(
+        self,
+        monitor: str | None = None,
+        factor: float = 0.1,
+        patience: int = 10,
+        mode: str = "auto",
+        min_delta: float = 0.0,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        check_positive(patience, "ReduceLROnPlateau: patience")
+        if not 0 < factor < 1:
+            raise ParameterError(f"ReduceLROnPlateau: factor must be between 0 and 1; got {factor}")
+        if cooldown < 0 or min_lr < 0:
+            raise ParameterError(
+                f"ReduceLROnPlateau: cooldown and min_lr must be >= 0; got {cooldown} and {min_lr}"
+            )
+        self.factor, self.patience, self.cooldown, self.min_lr = factor, patience, cooldown, min_lr
+        self.waited = self.cooling = 0
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Take the record of an evaluation."""
+        improves = self._improves(param)
+        if self.cooling:
+            self.cooling -= 1
+            self.waited = 0
+            return
+        self.waited = 0 if improves else self.waited + 1
+        if self.waited >= self.patience:
+            self.waited, self.cooling = 0, self.cooldown
+            self._reduce(param)
+
+    def _reduce(self, param: BatchEndParam) -> None:
+        for optimizer in module_of(param).optimizers():
+            rate = optimizer.learning_rate
+            reduced = max(rate * self.factor, self.min_lr)
+            if reduced < rate:
+                optimizer.set_learning_rate(reduced)
+                logging.info("Epoch[%d] The learning rate is now %g", param.epoch, reduced)
+
+    def state_dict(self) -> StateTree:
+        """Return what was seen, for `load_state_dict`.
+
+        >>> ReduceLROnPlateau().state_dict()
+        {'best': None, 'best_epoch': None, 'waited': 0, 'cooling': 0}
+        """
+        return {**super().state_dict(), "waited": self.waited, "cooling": self.cooling}
 
 
 class BestCheckpoint(_Watch):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from .. import metric
-from ..callback import BatchCallback, EpochCallback, LogValidationMetricsCallback
+from ..callback import LogValidationMetricsCallback
+from ..callback.hooks import has_hooks
 from ..device import Device
 from ..errors import ParameterError
 from ..initializer import Uniform
@@ -101,7 +103,7 @@ class FeedForward(NetworkModel):
         initializer: InitializerSpec = None,
         num_epoch: int | None = None,
         force_init: bool = False,
-        callbacks: Sequence[BatchCallback | EpochCallback] = (),
+        callbacks: Sequence[object] = (),
         verbosity: int = 3,
         lr_decay: str = "batch",
         **settings: Any,
@@ -133,7 +135,7 @@ class FeedForward(NetworkModel):
         force_init
             Start from the initializer even if the model has parameters.
         callbacks
-            `callback.BatchCallback` and `callback.EpochCallback` objects.
+            `callback.BatchCallback` and `callback.EpochCallback` objects, and what `Module.fit` takes here.
         verbosity
             What is logged: 0 nothing, 1 the start and the end, 2 also one-time events and a line for each epoch, 3 also
             the metrics and time of each epoch.
@@ -166,9 +168,13 @@ class FeedForward(NetworkModel):
             eval_data,
             metric.create(eval_metric),
             Callbacks.read(
-                epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
+                epoch_end_callback,
+                batch_end_callback,
+                eval_end_callback,
+                eval_batch_end_callback,
+                members=list(filter(has_hooks, callbacks)),
             ),
-            callbacks,
+            list(filterfalse(has_hooks, callbacks)),
             kvstore,
             Verbose(logging if logger is None else logger, verbosity),
             work_load_list,

@@ -95,7 +95,7 @@ class Following:
     def __init__(
         self,
         model: HasParams,
-        callbacks: Sequence[BatchCallback | EpochCallback],
+        callbacks: Sequence[object],
         metric: EvalMetric,
         on_epoch: Callable[[int], None],
     ) -> None:

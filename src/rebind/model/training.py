@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import optimizer as opt
-from ..callback import BatchCallback, EpochCallback, LogValidationMetricsCallback
+from ..callback import LogValidationMetricsCallback
 from ..io import DataDesc
 from ..kvstore import KVStore, has_big_array
 from ..metric import EvalMetric
@@ -59,7 +59,7 @@ class FitRequest:
     eval_data: Source | tuple[ArrayLike, ArrayLike] | None
     metric: EvalMetric
     callbacks: Callbacks
-    state_callbacks: Sequence[BatchCallback | EpochCallback]
+    state_callbacks: Sequence[object]
     kvstore: StoreSpec
     log: Verbose
     work_load_list: Sequence[float] | None
@@ -111,6 +111,7 @@ def train(model: NetworkModel, request: FitRequest) -> History:
             begin_epoch=model.begin_epoch,
             num_epoch=_last_epoch(model, request.num_epoch),
             monitor=request.monitor,
+            callbacks=callbacks.members,
             **request.settings,
         )
     model.arg_params, model.aux_params = trainer.get_params()

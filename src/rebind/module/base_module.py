@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .. import checkpoint as checkpoints
 from ..callback import BatchEndParam
@@ -148,6 +148,7 @@ class BaseModule(Evaluation):
         progress: bool | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         accumulate: int = 1,
+        callbacks: Sequence[object] = (),
     ) -> History:
         """Train.
 
@@ -183,7 +184,8 @@ class BaseModule(Evaluation):
         sparse_row_id_fn
             Which rows of sparse parameters a batch needs.
         progress
-            Whether to draw a bar; by default in a terminal only.
+            Whether to show a bar for the running epoch, and a line for each finished one; by default in a terminal or a
+            notebook only. The lines are not shown where logging is set up, which then has MXNet's lines.
         checkpoint
             Where to save the run: a path's prefix, or a `checkpoint.Checkpoint`. The same call made again after a kill
             resumes exactly from the newest whole file, within an epoch too; `begin_epoch` is used only when there
@@ -191,6 +193,8 @@ class BaseModule(Evaluation):
         accumulate
             Sum the gradients of this many batches before each update; `rescale_grad` is then 1 / (batch size x
             accumulate). Batches left over at the end of an epoch make an update of their own.
+        callbacks
+            Objects that know their hooks, `on_batch_end`, `on_epoch_end` and others: see `callback.Callback`.
 
         A callback ends the training early by raising `callback.StopTraining`.
 
@@ -209,7 +213,11 @@ class BaseModule(Evaluation):
             eval_metric=eval_metric,
             validation_metric=validation_metric,
             callbacks=Callbacks.read(
-                epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
+                epoch_end_callback,
+                batch_end_callback,
+                eval_end_callback,
+                eval_batch_end_callback,
+                members=callbacks,
             ),
             optimizer=OptimizerSettings(kvstore, optimizer, optimizer_params),
             values=InitialValues(

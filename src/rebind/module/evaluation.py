@@ -28,6 +28,7 @@ from .batches import (
     without_padding,
 )
 from .descs import read_descs
+from .notes import note_batch
 from .settings import MetricSpec, RowIds, SomeCallbacks
 from .steps import Steps
 
@@ -77,12 +78,16 @@ class Evaluation(Steps):
         metric.reset()
         seen = -1  # so that after no batches at all the last record counts 0
         for seen, batch in enumerate(first(eval_data, num_batch)):
-            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(batch, is_train=False)
-            if pad := padding(batch):
-                self.measure_without_padding(metric, batch, pad)
-            else:
-                self.measure(metric, batch)
+            try:
+                self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+                self.forward(batch, is_train=False)
+                if pad := padding(batch):
+                    self.measure_without_padding(metric, batch, pad)
+                else:
+                    self.measure(metric, batch)
+            except Exception as error:
+                note_batch(error, self, f"score, epoch {epoch}", seen, batch)
+                raise
             record = self.batch_record(epoch, seen, metric, batch)
             for callback in as_callbacks(batch_end_callback):
                 callback(record)
@@ -190,8 +195,12 @@ class Evaluation(Steps):
         if reset:
             rewind(eval_data)
         for nbatch, batch in enumerate(first(eval_data, num_batch)):
-            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(batch, is_train=False)
+            try:
+                self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+                self.forward(batch, is_train=False)
+            except Exception as error:
+                note_batch(error, self, "predict", nbatch, batch)
+                raise
             yield self._predicted(batch), nbatch, batch
 
     def predict(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ..callback.hooks import EVALUATION_HOOKS, HOOKS, Hook, check_members, hooks_of
 from ..checkpoint import Checkpoint
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
@@ -112,24 +113,54 @@ class Callbacks:
     batch_end: list[Callback] = field(default_factory=list)
     eval_end: list[Callback] = field(default_factory=list)
     eval_batch_end: list[Callback] = field(default_factory=list)
+    #: Objects that have hooks for several events: `callback.Callback`.
+    members: list[object] = field(default_factory=list)
 
     @classmethod
-    def read(cls, *given: SomeCallbacks) -> Callbacks:
-        """Return the record of what `fit` was given: for each kind a function, several, or None.
+    def read(cls, *given: SomeCallbacks, members: Sequence[object] = ()) -> Callbacks:
+        """Return the record of what `fit` was given: for each kind a function, several, or None; and `callbacks`.
 
         >>> read = Callbacks.read(None, [print, repr], None, None)
         >>> len(read.epoch_end), len(read.batch_end)
         (0, 2)
         """
-        return cls(*map(as_callbacks, given))
+        check_members(members)
+        return cls(*map(as_callbacks, given), members=list(members))
 
-    def all(self) -> list[Callback]:
+    def hooks(self, event: str) -> list[Hook]:
+        """Return what is called at an event, such as ``on_batch_end``: MXNet's slots first.
+
+        >>> from rebind.callback import Speedometer
+        >>> len(Callbacks(batch_end=[print], members=[Speedometer(8)]).hooks("on_batch_end"))
+        2
+        """
+        slots: dict[str, list[Callback]] = {
+            "on_batch_end": self.batch_end,
+            "on_eval_batch_end": self.eval_batch_end,
+            "on_eval_end": self.eval_end,
+        }
+        return [*slots.get(event, ()), *hooks_of(self.members, event)]
+
+    def only_of_evaluations(self) -> list[object]:
+        """Return the members that nothing calls without a validation.
+
+        >>> from rebind.callback import EarlyStopping, Speedometer
+        >>> len(Callbacks(members=[Speedometer(8), EarlyStopping()]).only_of_evaluations())
+        1
+        """
+        return [
+            member
+            for member in self.members
+            if {event for event in HOOKS if hooks_of([member], event)} <= EVALUATION_HOOKS
+        ]
+
+    def all(self) -> list[object]:
         """Return the callbacks of all kinds.
 
         >>> Callbacks.read(len, None, None, repr).all() == [len, repr]
         True
         """
-        return [*self.epoch_end, *self.batch_end, *self.eval_end, *self.eval_batch_end]
+        return [*self.epoch_end, *self.batch_end, *self.eval_end, *self.eval_batch_end, *self.members]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +203,10 @@ class FitSettings:
             raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
         if self.accumulate < 1:
             raise ParameterError(f"fit: accumulate must be >= 1; got {self.accumulate}")
+        if self.eval_data is None and (unused := self.callbacks.only_of_evaluations()):
+            raise ParameterError(
+                f"fit: callbacks holds {type(unused[0]).__name__}, which needs a validation; give eval_data"
+            )
         if not hasattr(self.train_data, "provide_data"):
             raise ArgumentError(
                 "fit: train_data must be an iterator with provide_data and provide_label; "

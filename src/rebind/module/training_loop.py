@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from .. import metric as metrics
-from ..callback import StopTraining
+from ..callback import EpochRecord, StopTraining
 from ..checkpoint import Position
-from ..progress import Progress
+from ..progress import Progress, is_logged
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
+from .notes import note_batch
 from .optimizer_setup import rescaled
 from .settings import FitSettings
 from .training_run import History, TrainingRun
@@ -58,8 +59,6 @@ class TrainingLoop:
     epoch 1
     """
 
-    bar: Progress
-
     def __init__(self, module: Evaluation, settings: FitSettings) -> None:
         self.module, self.settings = module, settings
         self.metric = metrics.create(settings.eval_metric)
@@ -69,7 +68,12 @@ class TrainingLoop:
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
+        self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
         self._epoch_started = 0.0
+        self._record: EpochRecord | None = None  # of the epoch whose batches have ended
+        # Looked up once: the first is asked for in every batch.
+        self._batch_end = settings.callbacks.hooks("on_batch_end")
+        self._epoch_end = settings.callbacks.hooks("on_epoch_end")
 
     def run(self) -> History:
         """Train, and return the history.
@@ -84,14 +88,25 @@ class TrainingLoop:
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
-        last = self.settings.last_epoch
+        first, last, module = self.position.epoch, self.settings.last_epoch, self.module
+        lines = not is_logged(module.logger)
         try:
-            with Progress(last - self.position.epoch, self.settings.progress) as self.bar:
-                for epoch in range(self.position.epoch, last):
-                    self.run_epoch(epoch)
+            with Progress(last, self.settings.progress, first_epoch=first, lines=lines) as self.bar:
+                self._call("on_train_begin", module)
+                try:
+                    for epoch in range(first, last):
+                        self.run_epoch(epoch)
+                except StopTraining:
+                    self.finish_epoch()
+                    raise
         except StopTraining as stop:  # the bar is gone by now, and does not mix with what is logged
             self.stop_early(stop)
+        self._call("on_train_end", module)
         return self.history
+
+    def _call(self, event: str, *arguments: object) -> None:
+        for hook in self.settings.callbacks.hooks(event):
+            hook(*arguments)
 
     def run_epoch(self, epoch: int) -> None:
         """Train for an epoch, or for the rest of the one in which the run resumes.
@@ -111,10 +126,18 @@ class TrainingLoop:
         """
         self.begin_epoch(epoch)
         for batch in self.batches(epoch):
-            self.train_batch(batch)
-            self.end_batch(epoch, batch)
+            number = self.position.batch
+            try:
+                self.train_batch(batch)
+                self.end_batch(epoch, batch)
+            except StopTraining:
+                raise
+            except Exception as error:
+                note_batch(error, self.module, f"fit, epoch {epoch}", number, batch)
+                raise
         self.end_epoch(epoch)
         self.validate(epoch)
+        self.finish_epoch()
         self.rewind()
         self.save()
 
@@ -196,7 +219,8 @@ class TrainingLoop:
             self.metric.reset()
         # In a resumed epoch the checkpoint has the gradients of these batches.
         self.waiting = self.position.batch % self.settings.accumulate
-        self.bar.begin_epoch(epoch, self.settings.train_data)
+        self.bar.begin_epoch(epoch, self.settings.train_data, self.position.batch)
+        self._call("on_epoch_begin", epoch)
 
     def batches(self, epoch: int) -> Iterator[AnyBatch]:
         """Yield the batches of the epoch, or the rest of them.
@@ -269,7 +293,7 @@ class TrainingLoop:
         number = self.position.batch
         self.position = Position(epoch, number + 1)
         self.bar.advance(batch, self.metric)
-        if callbacks := self.settings.callbacks.batch_end:
+        if callbacks := self._batch_end:
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
                 callback(record)
@@ -286,8 +310,10 @@ class TrainingLoop:
         # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
         self.position = Position(epoch + 1, 0)
+        seconds = time.time() - self._epoch_started
+        self._record = EpochRecord(epoch, module, seconds)
         self.report(epoch, "Train", self.metric.get_global_name_value())
-        module.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - self._epoch_started)
+        module.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
         if callbacks := self.settings.callbacks.epoch_end:  # copying parameters costs; only if somebody looks
             params = module.get_params()
             for callback in callbacks:
@@ -313,14 +339,43 @@ class TrainingLoop:
             self.module.score(
                 self.settings.eval_data,
                 self.validation_metric,
-                score_end_callback=self.settings.callbacks.eval_end,
-                batch_end_callback=self.settings.callbacks.eval_batch_end,
+                score_end_callback=self.settings.callbacks.hooks("on_eval_end"),
+                batch_end_callback=self.settings.callbacks.hooks("on_eval_batch_end"),
                 epoch=epoch,
             )
         except StopTraining:
             self.report(epoch, "Validation", self.validation_metric.get_name_value())
             raise
         self.report(epoch, "Validation", self.validation_metric.get_name_value())
+
+    def finish_epoch(self) -> None:
+        """Show an epoch's line, and call the hooks for its end; once, also if a callback stops the training in it.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
+        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
+        >>> class Recorded(TrainingLoop):
+        ...     def finish_epoch(self):
+        ...         super().finish_epoch()
+        ...         print(self.history["train"])
+        >>> module = mx.mod.Module(net, label_names=["label"])
+        >>> history = Recorded(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()
+        {'mse': [2.0]}
+        """
+        record, self._record = self._record, None
+        if record is None:
+            return
+        self.bar.finish_epoch()
+        stopped: StopTraining | None = None
+        for (
+            hook
+        ) in self._epoch_end:  # all of them: one that stops the run keeps no other from writing its line
+            try:
+                hook(record)
+            except StopTraining as stop:
+                stopped = stop
+        if stopped is not None:
+            raise stopped
 
     def rewind(self) -> None:
         """Reset the training data."""
@@ -345,9 +400,9 @@ class TrainingLoop:
         >>> module.fit(data, eval_metric="mse", num_epoch=1, batch_end_callback=stop)
         {'train': {}, 'validation': {}}
         """
-        self.module.logger.info(
-            "Training ends early, after %d epochs and %d batches. %s", *self.position, stop
-        )
+        text = "Training ends early, after %d epochs and %d batches. %s"
+        self.module.logger.info(text, *self.position, stop)
+        self.bar.say(text % (*self.position, stop))
         self.save(stopped=True)
 
     def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
@@ -365,3 +420,7 @@ class TrainingLoop:
         for name, value in values:
             self.module.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
             history.setdefault(name, []).append(float(value))
+            self.bar.report(kind.lower(), name, float(value))
+            if self._record is not None:
+                figures = self._record.train if kind == "Train" else self._record.validation
+                figures[name] = float(value)

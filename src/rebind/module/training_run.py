@@ -16,7 +16,7 @@ from .. import generators
 from ..checkpoint import Checkpoint, Position
 from ..errors import StateError
 from ..metric import EvalMetric
-from ..protocols import Batch, Callback, DataSource, StateTree, is_resumable
+from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
 from .batches import rewind
 from .steps import Steps
@@ -102,7 +102,7 @@ class TrainingRun:
         eval_data: DataSource | None,
         metric: EvalMetric,
         history: History,
-        callbacks: Sequence[Callback],
+        callbacks: Sequence[object],
         last_epoch: int,
     ) -> None:
         self.checkpoint = checkpoint
