@@ -19,7 +19,7 @@ def data():
 
 
 def make_module():
-    net = mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,))
+    net = mx.sym.broadcast_mul(mx.sym.var("data"), mx.sym.var("w_weight", shape=(1,)))
     net = mx.sym.LinearRegressionOutput(mx.sym.reshape(net, (-1,)), mx.sym.var("label"), name="lro")
     return mx.mod.Module(net, label_names=["label"])
 

@@ -15,10 +15,14 @@ from ..ops import OPERATORS, Operator
 from .control_flow import control_flow_operator, is_control_flow
 from .graph import Application, Entry, Graph, Node, Variable, check, input_variable
 
-__all__ = ["HIDDEN_KEYS", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
+__all__ = ["HIDDEN_KEYS", "TORCH_MODULE", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
 
 # Attributes that users write plainly and MXNet stores with underscores.
 HIDDEN_KEYS = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
+
+#: What a node of `sym.torch_module` is in a file, which cannot hold the module.
+TORCH_MODULE = "torch_module"
+_TORCH_VALUE = '["torchvalue"'
 
 V = TypeVar("V")
 #: What a JSON text holds, before it is checked.
@@ -111,6 +115,10 @@ def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
 
 def _node(node: Node, reference: Callable[[Entry], list[int]], indent: int) -> str:
     attributes = {**node.attributes, **node.given}
+    if attributes.get("__init__", "").startswith(
+        _TORCH_VALUE
+    ):  # says where in this process's memory the value is
+        del attributes["__init__"]
     fields = [
         _field("op", json.dumps(node.operator.name if node.operator else "null")),
         _field("name", _text(node.name)),
@@ -256,6 +264,11 @@ def _read_node(
             raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
         return [Entry(Variable(record["name"], {hide(key): value for key, value in texts.items()}))]
     op = OPERATORS.get(record["op"])
+    if record["op"] == TORCH_MODULE:
+        raise FormatError(
+            f"{who}: a file cannot hold the PyTorch module of sym.torch_module; make the symbol in code again, and "
+            "load its parameters with Module.load_params"
+        )
     if op is None:
         raise FormatError(f"{who}: no operator {record['op']!r}{near_names(record['op'], OPERATORS)}")
     try:

@@ -20,6 +20,7 @@ from .composite import Load, Mixed
 from .constant import Bilinear, Constant, LSTMBias, One, Zero
 from .random import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
 from .recurrent import FusedRNN
+from .torch_value import TorchValue
 
 __all__ = [
     "NAME_RULES",
@@ -36,6 +37,7 @@ __all__ = [
     "Normal",
     "One",
     "Orthogonal",
+    "TorchValue",
     "Uniform",
     "Xavier",
     "Zero",

@@ -18,11 +18,12 @@ from .creation import (
 )  # fmt: skip
 from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
 from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
+from .torch_module import torch_module
 
 __all__ = [
     "Group", "Symbol", "Variable", "arange", "contrib", "eye", "fromjson", "full", "histogram", "hypot",
     "image", "linalg", "linspace", "load", "load_json", "maximum", "minimum", "ones", "op", "pow", "power",
-    "random", "sparse", "split_v2", "var", "zeros",
+    "random", "sparse", "split_v2", "torch_module", "var", "zeros",
 ]  # fmt: skip
 
 __all__ += [name for name in generated.__all__ if not name.startswith("_")]
