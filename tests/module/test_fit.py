@@ -217,7 +217,7 @@ class Once(Plain):
             POINTS,
             {"num_epoch": 1},
             TypeError,
-            r"train_data must be an iterator with provide_data.*got ndarray.*io\.NDArrayIter",
+            r"train_data: arrays need labels for 'softmax_label'; give \(x, y\), or x and y=",
         ),
         (batches(), {}, ValueError, "needs num_epoch"),
         (

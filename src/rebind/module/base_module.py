@@ -12,7 +12,6 @@ from ..initializer import Uniform
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from ..protocols import DataSource
 from .evaluation import Evaluation
 from .settings import (
     Callbacks,
@@ -26,6 +25,7 @@ from .settings import (
     SomeCallbacks,
     StoreSpec,
 )
+from .sources import ArrayGroup, Trainable, as_source
 from .training_loop import TrainingLoop
 from .training_run import History
 
@@ -123,8 +123,8 @@ class BaseModule(Evaluation):
 
     def fit(
         self,
-        train_data: DataSource,
-        eval_data: DataSource | None = None,
+        train_data: Trainable,
+        eval_data: Trainable | None = None,
         eval_metric: MetricSpec = "acc",
         epoch_end_callback: SomeCallbacks = None,
         batch_end_callback: SomeCallbacks = None,
@@ -149,6 +149,9 @@ class BaseModule(Evaluation):
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         accumulate: int = 1,
         callbacks: Sequence[object] = (),
+        y: ArrayGroup | None = None,
+        batch_size: int = 32,
+        shuffle: bool = True,
     ) -> History:
         """Train.
 
@@ -159,9 +162,10 @@ class BaseModule(Evaluation):
         Parameters
         ----------
         train_data
-            An iterator over batches.
+            An iterator over batches; or arrays, as ``(x, y)`` or with `y`, a list or a dict of them for several inputs;
+            or an iterable of batches ``(x, y)``, such as a `torch.utils.data.DataLoader`: see `sources.BatchSource`.
         eval_data
-            An iterator for the validation after each epoch.
+            What the validation after each epoch measures: the same kinds.
         eval_metric
             What is measured: a name, a list of names, a function or a metric.
         epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
@@ -196,6 +200,11 @@ class BaseModule(Evaluation):
         callbacks
             Objects that know their hooks, `on_batch_end`, `on_epoch_end` and others: see `callback.Callback`.
 
+        y
+            The labels, where `train_data` is an array, a list or a dict of arrays.
+        batch_size, shuffle
+            For arrays. The order of shuffled samples comes from ``numpy.random``.
+
         A callback ends the training early by raising `callback.StopTraining`.
 
         Returns
@@ -205,11 +214,23 @@ class BaseModule(Evaluation):
 
         Examples
         --------
-        See `Module`.
+        >>> import numpy as np, rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        >>> x = np.array([[0, 1], [1, 0]] * 8)
+        >>> history = module.fit(
+        ...     (x, x[:, 0]), num_epoch=5, batch_size=4, optimizer_params={"learning_rate": 1}
+        ... )
+        >>> history["train"]["accuracy"][-1]
+        1.0
         """
         settings = FitSettings(
-            train_data=train_data,
-            eval_data=eval_data,
+            train_data=as_source(
+                train_data, "fit: train_data", self, y=y, batch_size=batch_size, shuffle=shuffle
+            ),
+            eval_data=None
+            if eval_data is None
+            else as_source(eval_data, "fit: eval_data", self, batch_size=batch_size),
             eval_metric=eval_metric,
             validation_metric=validation_metric,
             callbacks=Callbacks.read(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, cast
 
-import numpy as np
 import torch
 
 from .. import metric as metrics
 from ..callback import BatchEndParam
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import batch_axis
-from ..io import DataBatch
 from ..metric import EvalMetric
-from ..ndarray import NDArray, array
+from ..ndarray import NDArray
 from ..protocols import Batch
 from .batches import (
     AnyBatch,
@@ -30,6 +28,7 @@ from .batches import (
 from .descs import read_descs
 from .notes import note_batch
 from .settings import MetricSpec, RowIds, SomeCallbacks
+from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
 from .steps import Steps
 
 __all__ = ["Evaluation"]
@@ -43,7 +42,7 @@ class Evaluation(Steps):
 
     def score(
         self,
-        eval_data: Iterable[Batch],
+        eval_data: Trainable,
         eval_metric: MetricSpec,
         num_batch: int | None = None,
         batch_end_callback: SomeCallbacks = None,
@@ -51,8 +50,11 @@ class Evaluation(Steps):
         reset: bool = True,
         epoch: int = 0,
         sparse_row_id_fn: RowIds | None = None,
+        *,
+        y: ArrayGroup | None = None,
+        batch_size: int = 32,
     ) -> list[tuple[str, float]]:
-        """Measure the predictions for a data set.
+        """Measure the predictions for a data set: an iterator, arrays or an iterable, as for `fit`.
 
         Padding is not measured (MXNet measures it).
 
@@ -72,12 +74,13 @@ class Evaluation(Steps):
         [('mse', 2.0)]
         """
         self._need_params("score")
+        data = as_source(eval_data, "score: eval_data", self, y=y, batch_size=batch_size)
         if reset:
-            rewind(eval_data)
+            rewind(data)
         metric = metrics.create(eval_metric)
         metric.reset()
         seen = -1  # so that after no batches at all the last record counts 0
-        for seen, batch in enumerate(first(eval_data, num_batch)):
+        for seen, batch in enumerate(first(data, num_batch)):
             try:
                 self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
                 self.forward(batch, is_train=False)
@@ -173,10 +176,12 @@ class Evaluation(Steps):
 
     def iter_predict(
         self,
-        eval_data: Iterable[Batch],
+        eval_data: Trainable,
         num_batch: int | None = None,
         reset: bool = True,
         sparse_row_id_fn: RowIds | None = None,
+        *,
+        batch_size: int = 32,
     ) -> Iterator[tuple[list[NDArray], int, Batch]]:
         """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch.
 
@@ -192,9 +197,10 @@ class Evaluation(Steps):
         """
         # A generator: nothing happens, and nothing is checked, before the first batch is asked for.
         self._need_params("iter_predict")
+        data = as_source(eval_data, "predict: eval_data", self, batch_size=batch_size, labelled=False)
         if reset:
-            rewind(eval_data)
-        for nbatch, batch in enumerate(first(eval_data, num_batch)):
+            rewind(data)
+        for nbatch, batch in enumerate(first(data, num_batch)):
             try:
                 self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
                 self.forward(batch, is_train=False)
@@ -205,19 +211,21 @@ class Evaluation(Steps):
 
     def predict(
         self,
-        eval_data: Iterable[Batch] | NDArray | np.ndarray,
+        eval_data: Trainable,
         num_batch: int | None = None,
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
         sparse_row_id_fn: RowIds | None = None,
+        *,
+        batch_size: int | None = None,
     ) -> Predictions:
         """Return the outputs for a data set, without padding.
 
         Parameters
         ----------
         eval_data
-            An iterator, or one array (NDArray or NumPy) for a module with one input.
+            An iterator, arrays or an iterable, as for `fit`; labels are not used.
         num_batch
             Stop after this many batches.
         merge_batches
@@ -226,6 +234,8 @@ class Evaluation(Steps):
             Start the iterator from its beginning.
         always_output_list
             Return a list even for a single output.
+        batch_size
+            For arrays, which are computed as one batch without it.
 
         Examples
         --------
@@ -237,10 +247,14 @@ class Evaluation(Steps):
         [4.0, 9.0]
         """
         self._need_params("predict")
-        if isinstance(eval_data, (NDArray, np.ndarray)):
-            eval_data = [DataBatch([eval_data if isinstance(eval_data, NDArray) else array(eval_data)])]
+        if batch_size is None and is_arrays(eval_data):
+            named = arrays_of(eval_data, names_of(self)[0], "predict: eval_data", "inputs")
+            eval_data = [named_batch(named, names_of(self)[0], "predict: eval_data")]
         batches = [
-            outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+            outputs
+            for outputs, *_ in self.iter_predict(
+                eval_data, num_batch, reset, sparse_row_id_fn, batch_size=batch_size or 32
+            )
         ]
         if not batches or not merge_batches:
             return batches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from ..errors import MXNetError
 from ..protocols import Batch
@@ -23,7 +24,7 @@ def add_note(error: BaseException, text: str) -> None:
         error.add_note(text)
         return
     # Python 3.10 has no notes, and its tracebacks show none: the text goes into the message where there is one.
-    error.__notes__ = [*getattr(error, "__notes__", ()), text]  # type: ignore[attr-defined]  # as PEP 678 has it
+    error.__notes__ = [*getattr(error, "__notes__", ()), text]
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{text}",)
 
@@ -52,7 +53,7 @@ def note_batch(error: BaseException, module: object, what: str, number: int, bat
     >>> error.__notes__
     ['In fit, epoch 3, batch 17 (counted from 0): data (2, 5) float32']
     """
-    slices = list(batch) if is_sliced(batch) else [batch]
+    slices = list(batch) if is_sliced(batch) else [cast(Batch, batch)]
     texts = ["; ".join(_arrays(module, each)) or "no arrays" for each in slices]
     held = texts[0] if len(texts) == 1 else " | ".join(texts)
     add_note(error, f"In {what}, batch {number} (counted from 0): {held}")

@@ -125,7 +125,8 @@ class Callbacks:
         (0, 2)
         """
         check_members(members)
-        return cls(*map(as_callbacks, given), members=list(members))
+        epoch_end, batch_end, eval_end, eval_batch_end = map(as_callbacks, given)
+        return cls(epoch_end, batch_end, eval_end, eval_batch_end, list(members))
 
     def hooks(self, event: str) -> list[Hook]:
         """Return what is called at an event, such as ``on_batch_end``: MXNet's slots first.
