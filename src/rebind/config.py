@@ -57,7 +57,7 @@ OPTIONS: dict[str, Option] = {
             "REBIND_PROGRESS",
             str,
             "auto",
-            "Progress bar of Module.fit: 'auto' draws it in a terminal only, 'on' always, 'off' never.",
+            "What Module.fit shows: 'auto' shows it in a terminal or a notebook only, 'on' always, 'off' never.",
         ),
     )
 }
