@@ -142,6 +142,19 @@ class Callbacks:
         }
         return [*slots.get(event, ()), *hooks_of(self.members, event)]
 
+    def call(self, event: str, *arguments: object) -> None:
+        """Call the hooks for an event.
+
+        >>> from rebind.callback import Callback
+        >>> class Quick(Callback):
+        ...     def on_epoch_begin(self, epoch):
+        ...         print("epoch", epoch)
+        >>> Callbacks(members=[Quick()]).call("on_epoch_begin", 3)
+        epoch 3
+        """
+        for hook in self.hooks(event):
+            hook(*arguments)
+
     def only_of_evaluations(self) -> list[object]:
         """Return the members that nothing calls without a validation.
 

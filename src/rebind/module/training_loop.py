@@ -88,25 +88,21 @@ class TrainingLoop:
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
-        first, last, module = self.position.epoch, self.settings.last_epoch, self.module
+        settings, module, first = self.settings, self.module, self.position.epoch
         lines = not is_logged(module.logger)
         try:
-            with Progress(last, self.settings.progress, first_epoch=first, lines=lines) as self.bar:
-                self._call("on_train_begin", module)
+            with Progress(settings.last_epoch, settings.progress, first_epoch=first, lines=lines) as self.bar:
+                settings.callbacks.call("on_train_begin", module)
                 try:
-                    for epoch in range(first, last):
+                    for epoch in range(first, settings.last_epoch):
                         self.run_epoch(epoch)
                 except StopTraining:
                     self.finish_epoch()
                     raise
         except StopTraining as stop:  # the bar is gone by now, and does not mix with what is logged
             self.stop_early(stop)
-        self._call("on_train_end", module)
+        settings.callbacks.call("on_train_end", module)
         return self.history
-
-    def _call(self, event: str, *arguments: object) -> None:
-        for hook in self.settings.callbacks.hooks(event):
-            hook(*arguments)
 
     def run_epoch(self, epoch: int) -> None:
         """Train for an epoch, or for the rest of the one in which the run resumes.
@@ -220,7 +216,7 @@ class TrainingLoop:
         # In a resumed epoch the checkpoint has the gradients of these batches.
         self.waiting = self.position.batch % self.settings.accumulate
         self.bar.begin_epoch(epoch, self.settings.train_data, self.position.batch)
-        self._call("on_epoch_begin", epoch)
+        self.settings.callbacks.call("on_epoch_begin", epoch)
 
     def batches(self, epoch: int) -> Iterator[AnyBatch]:
         """Yield the batches of the epoch, or the rest of them.
