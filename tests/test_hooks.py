@@ -197,6 +197,13 @@ def test_a_run_that_resumes_continues_its_table_and_its_plateau(tmp_path):
     assert whole == killed
 
 
+def test_json_has_no_nan(tmp_path):
+    lines = callback.JSONLogger(tmp_path / "a.jsonl")
+    lines.on_train_begin(make_module())
+    lines.on_epoch_end(callback.EpochRecord(0, mx.mod.PythonLossModule(), 1.0, {"mse": float("nan")}))
+    assert json.loads((tmp_path / "a.jsonl").read_text())["train_mse"] is None
+
+
 def test_feedforward_takes_members_too():
     recorder = Recorder()
     net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -131,7 +132,12 @@ class JSONLogger(_EpochFile):
     """
 
     def _text(self, figures: Mapping[str, float | None], first: bool) -> str:
-        return json.dumps(dict(figures)) + "\n"
+        # JSON has no nan and no infinity.
+        valid = {
+            key: None if value is None or not math.isfinite(value) else value
+            for key, value in figures.items()
+        }
+        return json.dumps(valid) + "\n"
 
 
 def _learning_rate(module: TrainedModule) -> float | None:

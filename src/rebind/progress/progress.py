@@ -136,7 +136,7 @@ class Progress:
             held[name] = value
 
     def finish_epoch(self) -> None:
-        """Show the line of the epoch that ended, in place of the bar."""
+        """Show the line of the epoch that ended, instead of the bar."""
         figures, self._figures = self._figures, None
         if self._view is not None and figures is not None:
             self._view.finish(figures if self._lines else None)
