@@ -23,8 +23,10 @@ class SavesCheckpoints(Protocol):
 class _EpochEndFunction:
     """A function for the end of an epoch; a member of `callbacks` too."""
 
-    def __init__(self, function: EpochEnd) -> None:
+    def __init__(self, function: EpochEnd, prefix: str) -> None:
         self.function = function
+        #: Where its files go.
+        self.checkpoint_prefix = prefix
 
     def __call__(
         self,
@@ -68,7 +70,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
-    return _EpochEndFunction(save)
+    return _EpochEndFunction(save, prefix)
 
 
 def module_checkpoint(
@@ -108,4 +110,4 @@ def module_checkpoint(
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
-    return _EpochEndFunction(save)
+    return _EpochEndFunction(save, prefix)
