@@ -22,8 +22,8 @@ FULL = tuple(
     _linalg_extracttrian _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_makediag _linalg_maketrian
     _linalg_potrf _linalg_potri _linalg_slogdet _linalg_sumlogdiag _linalg_syevd _linalg_syrk _linalg_trmm
     _linalg_trsm _power _power_scalar _rdiv_scalar _rpower_scalar _square_sum arccos arcsin arctanh argmax
-    argmax_channel argmin argsort broadcast_hypot broadcast_power Convolution_v1 cosh CTCLoss cumsum Custom erfinv exp
-    expm1 gamma gammaln GroupNorm IdentityAttachKLSparseReg InstanceNorm khatri_rao L2Normalization LayerNorm
+    argmax_channel argmin argsort broadcast_hypot broadcast_power Convolution_v1 cosh CTCLoss _np_cumsum Custom erfinv
+    exp expm1 gamma gammaln GroupNorm IdentityAttachKLSparseReg InstanceNorm khatri_rao L2Normalization LayerNorm
     LinearRegressionOutput log log10 log1p log2 log_softmax LogisticRegressionOutput LRN MAERegressionOutput make_loss
     MakeLoss mean moments multi_sum_sq nanprod nansum norm prod rcbrt reciprocal rsqrt sinh smooth_l1 softmax
     softmax_cross_entropy SoftmaxActivation SoftmaxOutput softmin square sum SVMOutput tan topk
