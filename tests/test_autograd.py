@@ -138,7 +138,7 @@ def mark_in_the_middle() -> list[nd.NDArray]:
 def differentiate_twice() -> list[nd.NDArray]:
     x = marked()
     with autograd.record():
-        slope = autograd.grad(x * x * x, x, create_graph=True)
+        (slope,) = autograd.grad(x * x * x, x, create_graph=True)
     slope.backward()
     return [x.grad]
 
@@ -154,7 +154,7 @@ def ask_for_gradients() -> list[nd.NDArray]:
 def write_into_a_second_derivative_of_zero() -> list[nd.NDArray]:
     x = marked()
     with autograd.record():
-        slope = autograd.grad(nd.abs(x), x, create_graph=True)
+        (slope,) = autograd.grad(nd.abs(x), x, create_graph=True)
     slope.backward()
     x.grad[:1] = 5
     return [x.grad]
@@ -239,7 +239,7 @@ def test_bad_head_gradients(head_grads, kind, says) -> None:
     ("call", "says"),
     [
         (lambda y, x: autograd.grad(y, nd.ones((3,))), "must be marked"),
-        (lambda y, x: autograd.grad(nd.ones((3,)), x), "heads must be computed"),
+        (lambda y, x: autograd.grad(nd.ones((3,)), x), "not computed from marked arrays"),
         (lambda y, x: autograd.grad([y], [x], head_grads=[]), "needs 1 head_grads, as many as heads; got 0"),
     ],
 )

@@ -12,9 +12,10 @@ from torch import Tensor
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Application, Entry, Node, Variable, depth_first
 from .ndarray import NDArray
-from .ndarray.gradients import GradReq, explain_second_backward, head_gradient, run_backward
-from .ndarray.history import Step, source_of
+from .ndarray.gradients import GradReq, explain_second_backward, roots, run_backward
+from .ndarray.history import free, opaque_step, source_of, steps_behind
 from .ndarray.mode import mode
+from .ndarray.whole_numbers import wrap_recorded
 from .params import format_value
 from .symbol import Symbol
 
@@ -217,20 +218,21 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> NDArray | list[NDArray]:
+) -> list[NDArray]:
     """Return the gradients of `variables` as new arrays; with `create_graph` they can be differentiated again.
+
+    It is a list for one variable too, as in MXNet 1.9.1, whose documentation says otherwise.
 
     >>> import rebind as mx
     >>> x = mx.nd.array([2.0])
     >>> x.attach_grad()
     >>> with record():
     ...     y = x * x * x
-    ...     slope = grad(y, x, create_graph=True)
+    ...     (slope,) = grad(y, x, create_graph=True)
     >>> slope.backward()
     >>> x.grad.item()
     12.0
     """
-    several = not isinstance(variables, NDArray)
     heads, variables = _as_list(heads), _as_list(variables)
     if head_grads is None:
         head_grads = [None] * len(heads)
@@ -242,30 +244,36 @@ def grad(
         )
     # torch knows arrays by the tensors that it recorded.
     leaves = [variable.recorded_tensor for variable in variables]
-    outputs = [head.recorded_tensor for head in heads]
     if not all(leaf.requires_grad for leaf in leaves):
         raise StateError("autograd.grad: variables must be marked with attach_grad() before they are used")
-    if not all(output.requires_grad for output in outputs):
-        raise StateError("autograd.grad: heads must be computed from marked arrays while recording")
-    gradients = [
-        torch.ones_like(output) if given is None else head_gradient(output, given)
-        for output, given in zip(outputs, head_grads, strict=True)
-    ]
+    outputs, gradients = roots(heads, head_grads, "autograd.grad")
+    steps = steps_behind(heads)
+    found: Sequence[Tensor | None] = [None] * len(leaves)
     with explain_second_backward():
-        found = torch.autograd.grad(
-            outputs,
-            leaves,
-            gradients,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            allow_unused=True,  # a variable that no head depends on has a gradient of zeros
-        )
+        if outputs:
+            found = torch.autograd.grad(
+                outputs,
+                leaves,
+                gradients,
+                retain_graph=retain_graph,
+                create_graph=create_graph,
+                allow_unused=True,  # a variable that no head depends on has a gradient of zeros
+            )
     arrays = [
         # torch may return a zero without memory, which cannot be read or written.
-        NDArray(torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value, variable.device)
+        wrap_recorded(
+            torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value,
+            variable.storage.dtype,
+            variable.device,
+        )
         for value, leaf, variable in zip(found, leaves, variables, strict=True)
     ]
-    return arrays if several else arrays[0]
+    if create_graph:
+        for array in arrays:
+            array.history = opaque_step("autograd.grad", heads)
+    if not (create_graph if retain_graph is None else retain_graph):
+        free(steps)
+    return arrays
 
 
 def _as_list(arrays: Arrays) -> Sequence[NDArray]:
@@ -408,7 +416,7 @@ class Function:
         ]
         if mode.recording:
             for result in results:
-                result.history = (Step(opaque=f"the autograd.Function {who}"), 0)
+                result.history = opaque_step(f"the autograd.Function {who}", inputs)
         return tuple(results) if several else results[0]
 
     def forward(self, *inputs: NDArray) -> Any:

@@ -212,6 +212,24 @@ class BoundArrays:
         tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
+    def fill(self, constants: Mapping[int, float]) -> None:
+        """Fill the arguments at positions with numbers.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.zeros((2,))}
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).fill({0: 1.0})
+        >>> args["x"].asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        for position, number in constants.items():
+            array = self.order[position].array
+            assert array is not None
+            tensor = array.storage.tensor
+            if tensor is None:
+                array.write_unrecorded(torch.full_like(array.tensor, number))
+            else:
+                tensor.detach().fill_(number)
+
     @property
     def nbytes(self) -> int:
         """The memory of all arrays, gradients too, in bytes.

@@ -263,6 +263,8 @@ class Executor:
         self._last = None  # frees the memory of the pass before, before this one takes its own
         generator = generators.generator(self._device) if plan.draws else None
         random_state = None if generator is None else generator.get_state()
+        if plan.constants:
+            self._arrays.fill(plan.constants)
         tensors = self._arrays.tensors()
         record = record and bool(self._arrays.wanted)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -72,6 +72,9 @@ class Plan:
     head_gradient_reaches
         For each output the positions of the arguments whose gradients follow from its head gradient. Where a loss is
         on the way there are none: it ignores what comes from behind.
+    constants
+        In training mode, the positions of arguments that an operator counts as a number (`gamma` of a `BatchNorm` with
+        `fix_gamma`), and that number: their arrays are to hold it.
     """
 
     target: Target
@@ -80,6 +83,7 @@ class Plan:
     losses: tuple[Loss | None, ...]
     outputs: tuple[Entry, ...]
     head_gradient_reaches: tuple[tuple[int, ...], ...]
+    constants: Mapping[int, float]
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -147,7 +151,25 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     draws = needs_randomness(best)
     code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
     reaches = _head_gradient_reaches(best, given.arguments)
-    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs, reaches)
+    constants = _constants(given) if target.training else {}
+    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs, reaches, constants)
+
+
+def _constants(graph: Graph) -> dict[int, float]:
+    """Return the positions of arguments that an operator counts as constants, and the numbers.
+
+    >>> import rebind as mx
+    >>> _constants(mx.sym.BatchNorm(mx.sym.var("x"), name="bn").graph)  # of x, bn_gamma and bn_beta
+    {1: 1.0}
+    """
+    positions = {Entry(node): i for i, node in enumerate(graph.arguments)}
+    found: dict[int, float] = {}
+    for node in graph.nodes:
+        if isinstance(node, Application) and node.operator.kernels.constants is not None:
+            numbers = node.operator.kernels.constants(node.params)
+            named = zip(node.input_names, node.inputs, strict=True)
+            found |= {positions[e]: numbers[name] for name, e in named if name in numbers and e in positions}
+    return found
 
 
 def _losses(graph: Graph, target: Target) -> list[Loss | None]:

@@ -173,7 +173,11 @@ class Step:
             What it takes: the optimizer's states, and learning rate, weight decay and count as tensors.
         """
         outputs, gradients, new_aux = self.forward_backward(arguments, auxiliary, head_grads, seed)
-        weights = [arguments[i] for i in self.wanted]
+        # What is counted as a constant is updated from there, as the executor's array, which is filled with it.
+        numbers = self.forward_part.constants
+        weights = [
+            torch.full_like(arguments[i], numbers[i]) if i in numbers else arguments[i] for i in self.wanted
+        ]
         # What no output depends on has a gradient of zeros; weight decay acts on it all the same.
         grads = [
             torch.zeros_like(weight) if gradient is None else gradient

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -15,7 +16,7 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, ShapeError, StateError
 from ..grad_mode import grad_mode
-from .history import Source, Step
+from .history import Source, opaque_step
 from .mode import mode
 from .storage import DenseStorage, Storage
 
@@ -29,6 +30,41 @@ Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
 
 # Without __init__, whose checks are not needed for results of operators.
 _new: Callable[[type[Object]], Object] = object.__new__
+
+
+@dataclass
+class Marking:
+    """Where `backward` puts the gradient of a marked array.
+
+    Attributes
+    ----------
+    grad
+        The array for it.
+    adds
+        Whether it is added to what is there, rather than written over it.
+    fresh
+        Whether it has been written since the user last set this to False.
+    reached
+        Whether a gradient arrived in the `backward` that is running.
+    """
+
+    grad: NDArray
+    adds: bool = False
+    fresh: bool = False
+    reached: bool = False
+
+    def receive_nothing(self) -> None:
+        """Take a gradient of zeros: what `backward` computed depends on the array, but the gradient is blocked.
+
+        >>> import rebind as mx
+        >>> marking = Marking(mx.nd.ones((2,)))
+        >>> marking.receive_nothing()
+        >>> marking.grad.asnumpy().tolist(), marking.fresh
+        ([0.0, 0.0], True)
+        """
+        self.fresh = True
+        if not self.adds:
+            self.grad.exchange(self.grad.storage.zeros_like())
 
 
 class ArrayBase:
@@ -51,10 +87,12 @@ class ArrayBase:
         After `attach_grad()`, the tensor that torch records in the array's stead; None for others. That of a dense
         array shares its memory.
     history
-        How it was computed while recording, for `autograd.get_symbol`; None where nothing was recorded.
+        How it was computed while recording, for `autograd.get_symbol` and `backward`; None where nothing was recorded.
+    marking
+        Where its gradient goes, after `attach_grad()`; None for others.
     """
 
-    __slots__ = ("__weakref__", "_grad", "device", "history", "leaf", "storage")
+    __slots__ = ("__weakref__", "device", "history", "leaf", "marking", "storage")
 
     def __init__(self, tensor: Tensor | Storage, device: Device | None = None) -> None:
         if isinstance(tensor, Tensor):
@@ -66,7 +104,7 @@ class ArrayBase:
         self.device = device or _device_of(self.storage.device)
         self.leaf: Tensor | None = None
         self.history: Source | None = None
-        self._grad: NDArray | None = None
+        self.marking: Marking | None = None
 
     @property
     def tensor(self) -> Tensor:
@@ -158,9 +196,11 @@ class ArrayBase:
         leaf = self.leaf
         if leaf is None:
             return self.tensor
-        # The leaf of an array that is not dense has memory of its own. As in MXNet, what is there now counts.
-        if self.storage.tensor is None:
-            leaf.data.copy_(self.storage.to_dense())
+        # The leaf of an array that is not dense, or of whole numbers, has memory of its own. As in MXNet, what is there
+        # now counts.
+        tensor = self.storage.tensor
+        if tensor is None or (tensor.dtype is not leaf.dtype and self.marking is not None):
+            leaf.data.copy_(self.tensor)
         return leaf
 
     @property
@@ -210,12 +250,14 @@ class ArrayBase:
         >>> total.asnumpy().tolist()
         [1.0, 2.0]
         """
+        written: tuple[ArrayBase, ...] = ()
         if isinstance(value, ArrayBase):
             # From storage to storage: a kind may do better than by way of a dense copy.
             if value.storage.tensor is None and not mode.recording:
                 self._leave_record()
                 self.storage.write(value.storage)
                 return
+            written = (value,)
             value = value.source()
         if self.storage.tensor is None:
             self._write_non_dense(value)
@@ -228,7 +270,9 @@ class ArrayBase:
         except RuntimeError:
             raise self._broadcast_error(value) from None
         if recorded:
-            self.set_recorded(target)
+            self.set_recorded(target, *written)
+        elif mode.recording:
+            self.note_written(*written)
 
     def _write_non_dense(self, value: Tensor) -> None:
         """Write a dense value into an array of another storage."""
@@ -353,6 +397,8 @@ class ArrayBase:
         self.history = None
         if mode.recording:
             self._leave_record()
+        if self.marking is None:
+            self.leaf = None  # that of a result of whole numbers
         tensor = self.tensor
         if recorded:
             return tensor.detach()
@@ -361,10 +407,17 @@ class ArrayBase:
             self.storage.tensor = tensor = tensor.detach()
         return tensor
 
-    def set_recorded(self, target: Tensor) -> None:
-        """Make `target`, which a recorded value was written into, the content."""
+    def set_recorded(self, target: Tensor, *values: ArrayBase) -> None:
+        """Make `target`, which recorded `values` were written into, the content."""
         self.storage.tensor = target
-        self.history = (Step(opaque="writing into an array"), 0)
+        self.note_written(*values)
+        self.history = self.history or opaque_step("writing into an array", ())
+
+    def note_written(self, *values: ArrayBase) -> None:
+        """Note that `values` were written into the array, if marked arrays are behind them."""
+        source = opaque_step("writing into an array", values)
+        if source[0].depends:
+            self.history = source
 
     def _leave_record(self) -> None:
         """Forget how the array was computed, before a write; an error where gradients would be lost."""
@@ -376,13 +429,13 @@ class ArrayBase:
             )
 
 
-def wrap(storage: Storage, device: Device | None = None) -> NDArray:
-    """Return an array of a storage, of the class that goes with its kind.
+def wrap(storage: Storage | NDArray, device: Device | None = None) -> NDArray:
+    """Return an array of a storage, of the class that goes with its kind; an array is returned as it is.
 
     >>> wrap(DenseStorage(torch.ones(2))).device
     cpu(0)
     """
-    return storage.array_class(storage, device)
+    return storage.array_class(storage, device) if isinstance(storage, Storage) else storage
 
 
 def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
@@ -397,7 +450,7 @@ def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
     made = _new(Storage.array_class)
     made.storage = storage
     made.device = device
-    made.leaf = made.history = made._grad = None
+    made.leaf = made.history = made.marking = None
     return made
 
 

@@ -5,8 +5,8 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,9 +20,7 @@ from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase
 from .mode import mode
-
-if TYPE_CHECKING:
-    from .storage import Storage
+from .whole_numbers import Results, compute_exactly
 
 __all__ = ["compute"]
 
@@ -34,12 +32,12 @@ def compute(
     device: Device | None,
     recording: bool,
     kernel_over: Callable[..., object] | None = None,
-) -> tuple[Sequence[Tensor | Storage], Device]:
+) -> Results:
     """Run `op` and return its visible outputs, and the device that they are on.
 
     The results never share memory with the inputs. New auxiliary states are written into theirs. With `kernel_over`, a
     form of the operator that writes over its inputs, the results are in their memory, and nothing is returned.
-    A kernel for other storage types returns storages.
+    A kernel for other storage types returns storages; whole numbers that are recorded come as arrays.
 
     >>> import rebind as mx
     >>> from rebind.ops import find
@@ -61,6 +59,8 @@ def compute(
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
             # torch records operations on the leaf; the content itself is a constant to it.
+            if array.leaf.dtype is not tensor.dtype:
+                return compute_exactly(compute, op, arrays, p, device)
             tensor = array.leaf
         tensors.append(tensor)
         if first is None:
@@ -96,6 +96,8 @@ def compute(
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
+            if op.kernels.constants is not None and mode.training:
+                _fill_constants(op, arrays, op.kernels.constants(p))
         return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         found = explain(error, op, tensors, p)
@@ -107,6 +109,13 @@ def compute(
             set_grad_enabled(before)
 
 
+def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], constants: Mapping[str, float]) -> None:
+    """Fill the arrays that an operator counts as constants."""
+    for name, array in zip(op.signature.input_names, arrays, strict=False):
+        if array is not None and name in constants:
+            array.write_unrecorded(torch.full_like(array.tensor, constants[name]).detach())
+
+
 def _compute_non_dense(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
@@ -114,7 +123,7 @@ def _compute_non_dense(
     device: Device | None,
     recording: bool,
     kernel_over: Callable[..., object] | None,
-) -> tuple[Sequence[Tensor | Storage], Device]:
+) -> Results:
     """As `compute`, where not all arrays are dense: by a kernel for their storage types, else on dense copies."""
     present = [array for array in arrays if array is not None]
     device = device or present[0].device

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..ops.storage_types import storage_number
-from .base import ArrayBase, wrap
+from . import whole_numbers
+from .base import ArrayBase, Marking, wrap
+from .history import free, marked_behind, steps_behind
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "run_backward"]
+__all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "roots", "run_backward"]
 
 GradReq: TypeAlias = Literal["write", "add", "null"]
 
@@ -38,7 +40,17 @@ class Gradients(ArrayBase):
         >>> before, x.grad.asnumpy().tolist()
         (None, [0.0, 0.0])
         """
-        return self._grad
+        return None if self.marking is None else self.marking.grad
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether `backward` has written the gradient since this was last set to False (MXNet's name)."""
+        return self.marking is not None and self.marking.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, value: bool) -> None:
+        if self.marking is not None:
+            self.marking.fresh = bool(value)
 
     def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
         """Make room for a gradient, which `backward` will write (or add) to; the array leaves its record.
@@ -83,20 +95,21 @@ class Gradients(ArrayBase):
         """
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
-        if not self.storage.dtype.is_floating_point and grad_req != "null":
-            raise DTypeError(
-                f"NDArray: only arrays of a float type have gradients; got {self.dtype.__name__}"
-            )
         tensor = self.tensor.detach()
         if self.storage.tensor is not None:
             self.storage.tensor = tensor
         # Gradients of what was recorded before stop here: the array is a leaf from now on.
-        self._grad, self.leaf, self.history = grad, None, None
-        if grad_req == "null" or grad is None:
+        self.marking = None if grad is None else Marking(grad)
+        self.leaf = self.history = None
+        if self.marking is None or grad_req == "null":
             return
-        # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-        self.leaf = tensor.data.requires_grad_()
-        _deliver(self.leaf, grad, adds=grad_req == "add")
+        if tensor.is_floating_point():
+            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+            self.leaf = tensor.data.requires_grad_()
+        else:
+            self.leaf = whole_numbers.as_floating(tensor).requires_grad_()
+        self.marking.adds = grad_req == "add"
+        _deliver(self.leaf, self.marking)
 
     def backward(
         self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
@@ -126,16 +139,20 @@ class Gradients(ArrayBase):
         run_backward([self], None if out_grad is None else [out_grad], retain_graph)
 
 
-def _deliver(leaf: Tensor, grad: NDArray, adds: bool) -> None:
-    """Let torch write the gradient of `leaf` into the array `grad`."""
+def _deliver(leaf: Tensor, marking: Marking) -> None:
+    """Let torch write the gradient of `leaf` into the array for it."""
+    grad = marking.grad
 
     def receive(leaf: Tensor) -> None:
         found, leaf.grad = leaf.grad, None
         if found is None:
             return
+        marking.fresh = marking.reached = True
         if found._is_zerotensor():  # a zero of torch's without memory
             found = torch.zeros_like(leaf, requires_grad=False)
-        if adds:
+        if not grad.storage.dtype.is_floating_point:
+            found = found.detach().to(grad.storage.dtype)
+        if marking.adds:
             grad.accumulate(found)
         elif found.requires_grad and grad.storage.tensor is not None:
             grad.storage.tensor = found  # with its own record: it can be differentiated again
@@ -149,6 +166,8 @@ def run_backward(
     heads: Sequence[ArrayBase], head_grads: Sequence[ArrayBase | None] | None, retain_graph: bool
 ) -> None:
     """Run backward from `heads`; without gradients for them, ones.
+
+    Marked arrays that they were computed from, but whose gradient is blocked on the way, have a gradient of zeros.
 
     >>> import rebind as mx
     >>> x = mx.nd.array([3])
@@ -164,16 +183,53 @@ def run_backward(
         raise ArgumentError(
             f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}"
         )
-    tensors, gradients = [], []
-    for head, gradient in zip(heads, head_grads, strict=True):
-        tensor = head.recorded_tensor
-        if not tensor.requires_grad:
-            raise StateError("backward: the array was not computed from marked arrays while recording")
-        tensors.append(tensor)
-        gradients.append(torch.ones_like(tensor) if gradient is None else head_gradient(tensor, gradient))
+    tensors, gradients = roots(heads, head_grads, "backward")
+    steps = steps_behind(heads)
+    marked = marked_behind(steps)
+    for array in marked:
+        if array.marking is not None:
+            array.marking.reached = False
     with explain_second_backward():
         # The hooks that `_deliver` has set write the results into arrays.
-        torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+        if tensors:
+            torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+    for array in marked:
+        if array.marking is not None and not array.marking.reached:
+            array.marking.receive_nothing()
+    if not retain_graph:
+        free(steps)
+
+
+def roots(
+    heads: Sequence[ArrayBase], head_grads: Sequence[ArrayBase | None], who: str
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the tensors that torch starts from and their gradients; none for heads from which no gradient flows.
+
+    Raises
+    ------
+    StateError
+        When a head does not depend on any marked array.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2,))
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     heads = [x * 2, mx.nd.BlockGrad(x)]
+    >>> roots(heads, [None, None], "backward")[1]
+    [tensor([1., 1.])]
+    """
+    tensors, gradients = [], []
+    for head, given in zip(heads, head_grads, strict=True):
+        tensor = head.recorded_tensor
+        gradient = None if given is None else head_gradient(tensor, given)
+        if tensor.requires_grad:
+            tensors.append(tensor)
+            gradients.append(torch.ones_like(tensor) if gradient is None else gradient)
+        elif head.history is None or not head.history[0].depends:
+            raise StateError(f"{who}: the array was not computed from marked arrays while recording")
+    return tensors, gradients
 
 
 def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
@@ -189,7 +245,8 @@ def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
         raise ShapeError(
             f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}"
         )
-    return gradient.tensor.detach()
+    # That of an array of whole numbers is recorded as of floating ones.
+    return gradient.tensor.detach().to(head.dtype)
 
 
 @contextlib.contextmanager

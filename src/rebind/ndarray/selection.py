@@ -16,12 +16,13 @@ from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
 from . import indexing
-from .base import ArrayBase, wrap_tensor
-from .history import Step, remember
+from .base import ArrayBase
+from .history import opaque_step, remember
 from .indexing import Bounds, Key, TorchKey
 from .invoke import invoke_by_name
 from .mode import mode
 from .reading import read_numbers
+from .whole_numbers import wrap_recorded
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
@@ -53,7 +54,9 @@ class Selections(ArrayBase):
         if not indexing.is_basic(where):
             result = self._new(selected)
             if mode.recording:
-                result.history = (Step(opaque="indexing with arrays (take and gather_nd are operators)"), 0)
+                result.history = opaque_step(
+                    "indexing with arrays (take and gather_nd are operators)", [self]
+                )
             return result
         # What was selected from an array that is not dense is of a dense copy, and so shares nothing.
         shares = selected.is_contiguous() and selected._is_view() and self.storage.tensor is not None
@@ -65,7 +68,7 @@ class Selections(ArrayBase):
         return result
 
     def _new(self, tensor: Tensor) -> NDArray:
-        return wrap_tensor(tensor, self.device)
+        return wrap_recorded(tensor, self.storage.dtype, self.device)
 
     def _remember_selection(self, key: TorchKey, result: NDArray) -> None:
         """Note that `result` was selected from this array, by the operators `slice` and `Reshape`."""
@@ -90,8 +93,11 @@ class Selections(ArrayBase):
         target = self.begin_write(recorded)
         with torch.set_grad_enabled(recorded):
             indexing.write(target, where, source)
+        written = (value,) if isinstance(value, ArrayBase) else ()
         if recorded:
-            self.set_recorded(target)
+            self.set_recorded(target, *written)
+        elif mode.recording:
+            self.note_written(*written)
 
     def _set_non_dense(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         """Write into an array that is not dense, by way of a dense copy."""

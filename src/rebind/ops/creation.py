@@ -108,8 +108,11 @@ def arange(
         return torch.zeros((0,), dtype=dtype, device=device)
     if stop is None:
         start, stop = 0.0, start
-    # The stop is left out, as in Python's range, also for steps that do not divide it.
     count = math.ceil((stop - start) / step)
+    if not dtype.is_floating_point:
+        # As MXNet has it: the length is that of the range, start and step are cut to the type.
+        start, step = int(start), int(step)
+    # The stop is left out, as in Python's range, also for steps that do not divide it.
     end = start + count * step
     if dtype is torch.float32 and start % 1 == step % 1 == 0 and max(abs(start), abs(end)) < 2**24:
         # Integers that float32 holds exactly: no detour is needed.

@@ -142,9 +142,14 @@ def _row_differences(
     span = step * (first.shape[3] - 1) + 1
     first = first.unsqueeze(3)
     return [
-        (first - second.unfold(3, span, stride)[..., ::step]).abs().sum(1).transpose(1, 2)
+        _distance(first - second.unfold(3, span, stride)[..., ::step]).sum(1).transpose(1, 2)
         for second in seconds
     ]
+
+
+def _distance(difference: Tensor) -> Tensor:
+    """Return ``|difference|``, whose derivative at 0 is 1, as MXNet has it, and not 0."""
+    return torch.where(difference >= 0, difference, -difference)
 
 
 def _patch_counts(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:

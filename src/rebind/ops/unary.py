@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -62,7 +63,49 @@ def _logical_not(data: Tensor) -> Tensor:
 
 
 relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")
-relu.in_place("data")(torch.relu_)
+
+
+@relu.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
+) -> tuple[Tensor]:
+    return (head_grads[0] * _step(outputs[0]),)
+
+
+def _step(out: Tensor) -> Tensor:
+    """Return the slope of a relu from its output: 1, 0, or nan, where torch's own has 1."""
+    return out.ceil().clamp(max=1)
+
+
+class _ReluContext(Protocol):
+    """What torch saves of a relu until its gradient is computed."""
+
+    saved_tensors: tuple[Tensor]
+
+    def mark_dirty(self, *tensors: Tensor) -> None: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
+class _ReluInPlace(torch.autograd.Function):
+    """The in-place form, with the same gradient."""
+
+    @staticmethod
+    def forward(ctx: _ReluContext, data: Tensor) -> Tensor:
+        ctx.mark_dirty(data)
+        torch.relu_(data)
+        ctx.save_for_backward(data)
+        return data
+
+    @staticmethod
+    def backward(ctx: _ReluContext, head_grad: Tensor) -> Tensor:
+        return head_grad * _step(ctx.saved_tensors[0])
+
+
+@relu.in_place("data")
+def _(data: Tensor) -> Tensor:
+    return _ReluInPlace.apply(data) if data.requires_grad and torch.is_grad_enabled() else torch.relu_(data)
+
+
 sigmoid = unary("sigmoid", compute=torch.sigmoid, doc="``1 / (1 + exp(-data))``.")
 softsign = unary(
     "softsign", compute=lambda data: data / (1 + torch.abs(data)), doc="``data / (1 + |data|)``."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -56,9 +56,12 @@ class Inference(SymbolBase):
         >>> mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3).infer_shape(x=(8, 5))
         ([(8, 5), (3, 5), (3,)], [(8, 3)], [])
         """
-        result = self.infer_shape_partial(*args, **kwargs)
-        known = _known_as_numpy if mode.numpy_shapes else _known
-        if self._warn_of_unknown("infer_shape", "shapes", result, known):
+        found, show = self._infer_shapes(args, kwargs)
+        result = _three(found, show)
+        # An output without axes, which is shown as (), is known nevertheless.
+        judged = result if mode.numpy_shapes else _three(found, lambda shape: shape)
+        known = _known_as_numpy if mode.numpy_shapes else is_known
+        if self._warn_of_unknown("infer_shape", "shapes", judged, known):
             return None, None, None
         return result
 
@@ -71,6 +74,12 @@ class Inference(SymbolBase):
         >>> mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3).infer_shape_partial(x=(0, 5))[1]
         [(0, 3)]
         """
+        return _three(*self._infer_shapes(args, kwargs))
+
+    def _infer_shapes(
+        self, args: Sequence[ShapeLike], kwargs: Mapping[str, ShapeLike]
+    ) -> tuple[Inferred[Shape], Callable[[Shape | None], Shape | None]]:
+        """Return what follows, and how its shapes are shown under the rule of shapes that is on."""
         numpy_shapes = mode.numpy_shapes
         given = {
             name: as_shape(shape, f"Symbol.infer_shape: {name}", least=-1 if numpy_shapes else 0)
@@ -78,12 +87,12 @@ class Inference(SymbolBase):
             if shape is not None and (numpy_shapes or shape != ())
         }
         if not numpy_shapes:
-            return _three(infer_shapes(self._graph, given), lambda shape: shape or ())
+            return infer_shapes(self._graph, given), lambda shape: shape or ()
         unknown = {name: tuple(max(n, 0) for n in shape) for name, shape in given.items()}
         found = infer_shapes(self._graph, unknown)
         if any(0 in shape for shape in given.values()):  # sizes of 0 are in earnest
-            return _three(found, lambda shape: shape)
-        return _three(found, lambda shape: None if shape is None else tuple(n or -1 for n in shape))
+            return found, lambda shape: shape
+        return found, lambda shape: None if shape is None else tuple(n or -1 for n in shape)
 
     def infer_type(
         self, *args: DTypeLike | None, **kwargs: DTypeLike | None
@@ -134,10 +143,6 @@ class Inference(SymbolBase):
                 "Symbol.%s: %s do not follow for %s%s", who, what, ", ".join(unknown[:8]), more
             )
         return bool(unknown)
-
-
-def _known(shape: Shape | None) -> bool:
-    return bool(shape) and is_known(shape)
 
 
 def _known_as_numpy(shape: Shape | None) -> bool:

@@ -53,8 +53,8 @@ def _batch_norm(
     momentum
         How much of the moving statistics remains in a training step.
     fix_gamma
-        Count `gamma` as 1 whatever is stored in it; its gradient is zero. MXNet overwrites the array with ones
-        as a side effect, which rebind does not.
+        Count `gamma` as 1 whatever is stored in it; its gradient is zero. In training mode the array is filled with
+        ones.
     use_global_stats
         Normalize with the moving statistics in training too; they do not change then.
     output_mean_var
@@ -199,6 +199,7 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: 
         visible=_shown,
         types=dict.fromkeys(_STATISTICS, _statistics_type),
         counted=counted,
+        constants=lambda p: {"gamma": 1.0} if p.fix_gamma else {},
         owns_output=True,
     )(function)
     op.fill_shapes(_batch_norm_shapes)

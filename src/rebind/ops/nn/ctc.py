@@ -89,6 +89,12 @@ def ctc_loss(
     if not steps or not batch:
         return data.sum((0, 2))  # zeros; torch takes one step and one sequence at least
 
+    times = _lengths(data_lengths, batch, steps, label.device)
+    if data_lengths is not None:
+        # What comes after the data may hold anything, and has a gradient of 0.
+        beyond = torch.arange(steps, device=data.device).unsqueeze(1) >= times
+        data = data.masked_fill(beyond.unsqueeze(2), 0)
+
     blank = 0 if blank_label == "first" else classes - 1
     index, lengths = label.long(), _lengths(label_lengths, batch, label.shape[1], label.device)
     if label_lengths is None and label.shape[1]:
@@ -99,7 +105,6 @@ def ctc_loss(
     unused = torch.arange(index.shape[1], device=index.device) >= lengths.unsqueeze(1)
     known = ((index >= 0) & (index < classes) | unused).all(1)
     targets = index.clamp(0, classes - 1)
-    times = _lengths(data_lengths, batch, steps, label.device)
 
     def fast(scores: Tensor) -> Tensor:
         # The last argument: a sequence that is impossible has loss 0 and no gradient, as in MXNet.

@@ -376,6 +376,7 @@ def operator(
     counted: int | Callable[[Params], int] | None = None,
     owns_output: bool = False,
     writes_aux: bool = False,
+    constants: Callable[[Params], Mapping[str, float]] | None = None,
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
     takes_any: bool | None = None,
 ) -> Callable[[Function], Operator]:
@@ -402,7 +403,7 @@ def operator(
         Whether `backward` needs the gradients of the outputs.
     inits
         Initializers of variables that are made for inputs.
-    owns_output, writes_aux
+    owns_output, writes_aux, constants
         See `Kernels`.
     resolve
         See `Operator`.
@@ -430,7 +431,13 @@ def operator(
         made = Operator(
             name,
             signature,
-            Kernels(function, head_gradient=head_gradient, owns_output=owns_output, writes_aux=writes_aux),
+            Kernels(
+                function,
+                head_gradient=head_gradient,
+                constants=constants,
+                owns_output=owns_output,
+                writes_aux=writes_aux,
+            ),
             Inference(same_shape=same_shape, types=types, size=size),
             Record(outputs, visible, counted, dict(inits or {})),
             aliases=aliases,

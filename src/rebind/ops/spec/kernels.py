@@ -67,6 +67,9 @@ class Kernels:
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
         overwrite it.
+    constants
+        Inputs that the function counts as a number whatever they hold, for parameters. In training mode the caller's
+        arrays are filled with it, outside of the function: converters that do not know the parameter read them right.
     writes_aux
         Whether the function writes auxiliary states in place and returns outputs only. The others return new values.
 
@@ -83,6 +86,7 @@ class Kernels:
     function: Function
     gradient: GradientRule | None = None
     head_gradient: bool | Callable[[Params], bool] = True
+    constants: Callable[[Params], Mapping[str, float]] | None = None
     in_place: Mapping[str, InPlace] = field(default_factory=dict)
     in_place_all: InPlaceAll | None = None
     make: Callable[[Locate | None], Function] | None = None

@@ -1,0 +1,107 @@
+"""Gradients of arrays of whole numbers, where there is an exact one: selecting, joining, summing, multiplying.
+
+torch records floating types only. What is marked has a stand-in of float64, in which operators that are exact for whole
+numbers are recorded too; the array itself holds what they compute in its own type, and the gradient is converted back.
+Through other operators no gradient flows: rounding has no slope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..device import Device
+from ..ops import Operator, find
+from ..params import Params
+from .base import ArrayBase, wrap_tensor
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+    from .storage import Storage
+
+__all__ = ["Results", "as_floating", "compute_exactly", "wrap_recorded"]
+
+_NAMES = """
+    BlockGrad Cast Concat Flatten Reshape SwapAxis _copy _minus_scalar _mul_scalar _plus_scalar _rminus_scalar
+    _split_v2 broadcast_add broadcast_axis broadcast_like broadcast_mul broadcast_sub broadcast_to elemwise_add
+    elemwise_mul elemwise_sub expand_dims flip gather_nd max min negative pad pick repeat reshape_like slice
+    slice_axis slice_like split square squeeze stack sum take tile transpose where
+"""
+#: Operators whose results on float64 are those on whole numbers, and so are their gradients.
+_EXACT = frozenset(find(name).name for name in _NAMES.split())
+
+#: What an operator computed, and the device that it is on.
+Results: TypeAlias = "tuple[Sequence[Tensor | Storage | NDArray], Device]"
+Compute: TypeAlias = "Callable[[Operator, Sequence[ArrayBase | None], Params, Device | None, bool], Results]"
+
+
+def as_floating(tensor: Tensor) -> Tensor:
+    """Return a stand-in for whole numbers that torch can record; float64 holds them up to 2**53.
+
+    >>> as_floating(torch.tensor([1, 2]))
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    return tensor.detach().to(torch.float64)
+
+
+def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> NDArray:
+    """Return the array of `dtype` that a recorded `tensor`, perhaps a stand-in for whole numbers, is the content of.
+
+    >>> import rebind as mx
+    >>> whole = wrap_recorded(torch.ones(2, requires_grad=True) * 3, torch.int32, mx.cpu())
+    >>> whole.asnumpy(), whole.is_recorded
+    (array([3, 3], dtype=int32), True)
+    """
+    if tensor.dtype is dtype:
+        return wrap_tensor(tensor, device)
+    made = wrap_tensor(tensor.detach().to(dtype), device)
+    if tensor.requires_grad:
+        made.leaf = tensor
+    return made
+
+
+def compute_exactly(
+    compute: Compute, op: Operator, arrays: Sequence[ArrayBase | None], p: Params, device: Device | None
+) -> Results:
+    """Run `op` recorded, by `compute`, on arrays some of which are recorded whole numbers.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.array([1, 2, 3], dtype="int32")
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.sum(x * x)
+    >>> y.backward()
+    >>> y.dtype.__name__, x.grad.asnumpy()
+    ('int32', array([2, 4, 6], dtype=int32))
+    """
+    exact = op.name in _EXACT
+    # Without their stand-ins whole numbers are constants; then gradients flow to the other arrays only.
+    plain = [array if array is None or not _stands_in(array) else _constant(array) for array in arrays]
+    results, device = compute(op, plain, p, device, not exact)
+    if not exact:
+        return results, device
+    recorded, device = compute(op, [_floating(array) for array in arrays], p, device, True)
+    found: list[Tensor | Storage | NDArray] = []
+    for result, stand_in in zip(results, recorded, strict=True):
+        if isinstance(result, Tensor) and isinstance(stand_in, Tensor) and stand_in.requires_grad:
+            result = wrap_recorded(stand_in, result.dtype, device)
+        found.append(result)
+    return found, device
+
+
+def _stands_in(array: ArrayBase) -> bool:
+    return array.leaf is not None and array.leaf.dtype is not array.storage.dtype
+
+
+def _constant(array: ArrayBase) -> ArrayBase:
+    return ArrayBase(array.tensor.detach(), array.device)
+
+
+def _floating(array: ArrayBase | None) -> ArrayBase | None:
+    if array is None:
+        return None
+    tensor = array.recorded_tensor
+    return ArrayBase(tensor if tensor.is_floating_point() else as_floating(tensor), array.device)
