@@ -415,3 +415,34 @@ def test_what_cannot_become_a_symbol(compute, message) -> None:
         y = compute(x)
     with pytest.raises(StateError, match=message):
         mx.autograd.get_symbol(y)
+
+
+@pytest.mark.parametrize(
+    "compute", [lambda x: x * 2, lambda x: x.sum(), nd.MakeLoss], ids=["product", "sum", "loss"]
+)
+def test_a_constant_derivative_has_a_derivative_of_zeros(compute) -> None:
+    x = marked()
+    x.grad[:] = 9
+    with autograd.record():
+        (slope,) = autograd.grad(compute(x), x, create_graph=True)
+    slope.backward()
+    assert x.grad.asnumpy().tolist() == [0, 0, 0]
+
+
+def test_whole_numbers_written_after_recording() -> None:
+    """The stand-in that is recorded follows what is in the array."""
+    x = nd.array([1, 2, 3], dtype="int32")
+    x.attach_grad()
+    x[:] = 5
+    with autograd.record():
+        y = x * x
+    y.backward()
+    assert y.asnumpy().tolist() == [25, 25, 25] and x.grad.asnumpy().tolist() == [10, 10, 10]
+    y[:] = 7
+    assert (y + 1).asnumpy().tolist() == [8, 8, 8]
+    x.attach_grad("add")
+    for _ in range(2):
+        with autograd.record():
+            y = x[1:].sum()
+        y.backward()
+    assert x.grad.asnumpy().tolist() == [0, 2, 2]

@@ -66,3 +66,29 @@ def test_scopes_belong_to_a_thread() -> None:
 def test_attributes_are_strings() -> None:
     with pytest.raises(ValueError, match="must be a string"):
         mx.AttrScope(lr_mult=0.1)
+
+
+def test_one_object_serves_several_threads() -> None:
+    device, scope, barrier, seen = mx.cpu(3), mx.AttrScope(a="1"), threading.Barrier(2), {}
+
+    def run(name: str, first: bool) -> None:
+        with device, scope, mx.AttrScope(**{name: "x"}):
+            barrier.wait()
+            inside = mx.current_context(), mx.AttrScope.current.get(None)
+            barrier.wait()
+            if not first:
+                barrier.wait()  # leaves after the other one has left
+        if first:
+            barrier.wait()
+        automatic = mx.sym.relu(mx.sym.var("x")).name
+        seen[name] = (*inside, mx.current_context(), mx.AttrScope.current.get(None), automatic)
+
+    threads = [
+        threading.Thread(target=run, args=("p", True)),
+        threading.Thread(target=run, args=("q", False)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {name: (mx.cpu(3), {"a": "1", name: "x"}, mx.cpu(0), {}, "relu0") for name in ("p", "q")}

@@ -14,6 +14,8 @@ __all__ = [
 ]  # fmt: skip
 
 _current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device")
+#: The defaults before each ``with device:`` that is open.
+_entered: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("rebind_devices", default=())
 
 
 class _HasDefault(type):
@@ -44,7 +46,7 @@ class Device(metaclass=_HasDefault):
     cpu(2)
     """
 
-    __slots__ = ("_tokens", "_torch", "device_id", "device_type")
+    __slots__ = ("_torch", "device_id", "device_type")
     device_type: str
     device_id: int
 
@@ -66,8 +68,6 @@ class Device(metaclass=_HasDefault):
         self.device_id = device_id
         # That of a GPU is found at the first use: a device may be named, and written into a file, where it is not.
         self._torch = None if device_type == "gpu" else torch.device("cpu")
-        # A stack: the same object may be entered again inside its own `with` block.
-        self._tokens: list[contextvars.Token] = []
 
     @property
     def torch(self) -> torch.device:
@@ -116,11 +116,15 @@ class Device(metaclass=_HasDefault):
         return Device, (self.device_type, self.device_id)
 
     def __enter__(self) -> Device:
-        self._tokens.append(_current.set(self))
+        # What was entered is held here, for each thread, and not by the device: one object may serve several threads.
+        _entered.set((*_entered.get(), _current.get(_cpu0)))
+        _current.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.reset(self._tokens.pop())
+        *others, before = _entered.get()
+        _entered.set(tuple(others))
+        _current.set(before)
 
     def empty_cache(self) -> None:
         """Return memory that torch has cached on a GPU to the system."""

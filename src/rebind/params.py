@@ -43,7 +43,7 @@ import numpy as np
 import torch
 
 from . import dtypes
-from .errors import DTypeError, ParameterError
+from .errors import ArgumentError, DTypeError, ParameterError
 
 __all__ = [
     "NULL",
@@ -176,9 +176,9 @@ class Parameter:
         try:
             return self.convert(value)
         except (ValueError, TypeError, DTypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
-            raise ParameterError(
-                f"{self.name} must be {self.type_text}; got {value!r}", argument=self.name
-            ) from None
+            # An array is of the wrong kind altogether, whatever it holds.
+            kind = ArgumentError if hasattr(value, "asnumpy") else ParameterError
+            raise kind(f"{self.name} must be {self.type_text}; got {value!r}", argument=self.name) from None
 
 
 def format_value(value: object) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from .errors import ParameterError
@@ -30,7 +31,6 @@ class NameManager:
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
-        self._tokens: list[contextvars.Token] = []
 
     def get(self, name: str | None, hint: str) -> str:
         """Return `name` if there is one, else the next automatic name for `hint`.
@@ -47,11 +47,11 @@ class NameManager:
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:
-        self._tokens.append(_names.set(self))
+        _names.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _names.reset(self._tokens.pop())
+        _names.leave()
 
     current: ClassVar[NameManager]  # the innermost manager
 
@@ -90,8 +90,6 @@ class AttrScope:
             if not isinstance(value, str):
                 raise ParameterError(f"AttrScope: attribute {key!r} must be a string; got {value!r}")
         self._own = attributes
-        self._attr: dict[str, str] = dict(attributes)
-        self._tokens: list[contextvars.Token] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """Return the scope's attributes with those in `attr` added; the latter win.
@@ -99,32 +97,61 @@ class AttrScope:
         >>> AttrScope(lr_mult="1", ctx_group="a").get({"lr_mult": "2"})
         {'lr_mult': '2', 'ctx_group': 'a'}
         """
-        return {**self._attr, **(attr or {})}
+        # Those of the scopes around it are found where it is used: it may be entered inside others, in other threads.
+        found: dict[str, str] = {}
+        for scope in _attributes.up_to(self):
+            found |= scope._own
+        return {**found, **(attr or {})}
 
     def __enter__(self) -> Self:
-        # At entry, not at construction: a scope object may be entered inside another one later.
-        self._attr = {**AttrScope.current._attr, **self._own}
-        self._tokens.append(_attributes.set(self))
+        _attributes.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _attributes.reset(self._tokens.pop())
+        _attributes.leave()
 
     current: ClassVar[AttrScope]  # the innermost scope
 
 
-class _Innermost(Generic[T]):
-    """The class attribute `current`: what the innermost ``with`` of this thread or task entered."""
+class _Scopes(Generic[T]):
+    """The scopes of this thread or task, from the outermost in; as a class attribute, the innermost.
 
-    def __init__(self, scopes: contextvars.ContextVar[T]) -> None:
-        self.scopes = scopes
+    What one thread enters or leaves, no other sees. Each thread has an outermost scope of its own, as in MXNet.
+    """
+
+    def __init__(self, name: str, make: Callable[[], T]) -> None:
+        self._entered: contextvars.ContextVar[tuple[T, ...]] = contextvars.ContextVar(name, default=())
+        self._make = make
+        self._outermost = threading.local()
+
+    def _all(self) -> tuple[T, ...]:
+        entered = self._entered.get()
+        if entered:
+            return entered
+        if not hasattr(self._outermost, "scope"):
+            self._outermost.scope = self._make()
+        return (self._outermost.scope,)
+
+    def enter(self, scope: T) -> None:
+        self._entered.set((*self._all(), scope))
+
+    def leave(self) -> None:
+        rest = self._entered.get()[:-1]
+        self._entered.set(rest if len(rest) > 1 else ())
+
+    def up_to(self, scope: T) -> tuple[T, ...]:
+        """Return the scopes from the outermost to `scope`; `scope` alone where it is not entered."""
+        scopes = self._all()
+        if scopes[-1] is scope:  # the common case
+            return scopes
+        at = max((i for i, each in enumerate(scopes) if each is scope), default=-1)
+        return scopes[: at + 1] if at >= 0 else (scope,)
 
     def __get__(self, instance: object, owner: type) -> T:
-        return self.scopes.get()
+        return self._all()[-1]
 
 
-# The outermost scopes are shared by all threads, as MXNet's are not: names never repeat within a process.
-_names = contextvars.ContextVar("rebind_names", default=NameManager())  # noqa: B039
-_attributes = contextvars.ContextVar("rebind_attributes", default=AttrScope())  # noqa: B039
-NameManager.current = _Innermost(_names)  # type: ignore[assignment]  # a descriptor, which returns one
-AttrScope.current = _Innermost(_attributes)  # type: ignore[assignment]  # likewise
+_names = _Scopes("rebind_names", NameManager)
+_attributes = _Scopes("rebind_attributes", AttrScope)
+NameManager.current = _names  # type: ignore[assignment]  # a descriptor, which returns the innermost
+AttrScope.current = _attributes  # type: ignore[assignment]  # likewise

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Protocol, SupportsIndex, TypeAlias
 
-from .errors import ShapeError
+from .errors import ArgumentError, ShapeError
 
 __all__ = ["HasShape", "Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
 
@@ -36,7 +36,9 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape",
         try:
             shape = tuple(operator.index(n) for n in value)  # type: ignore[union-attr]  # a TypeError for anything else
         except TypeError:
-            raise ShapeError(f"{who}: must be an int or a sequence of ints; got {value!r}") from None
+            text = f"{who}: must be an int or a sequence of ints; got {value!r}"
+            # An array of numbers is of the wrong kind altogether, a sequence of other things has wrong members.
+            raise (ArgumentError(text) if hasattr(value, "asnumpy") else ShapeError(text)) from None
     if any(n < least for n in shape):
         raise ShapeError(f"{who}: sizes must be >= {least}; got {shape}")
     return shape

@@ -146,7 +146,7 @@ def allocate(
     specs
         What each array must be, by the variable's name.
     requests
-        The request for each gradient; arguments with ``'null'``, or of an integer type, get none.
+        The request for each gradient; arguments with ``'null'`` get none.
     sharing
         Whose arrays may be used.
 
@@ -169,7 +169,7 @@ def allocate(
         # Parameters are shared with another executor, inputs with the buffer.
         found = shared if shared is not None else sharing.memory(name, spec)
         args[name] = spec.make() if found is None else found
-        if requests[name] != "null" and spec.dtype.is_floating_point:
+        if requests[name] != "null":
             # An argument that is new must not write its gradient into another's.
             grad = old_grads.get(name) if shared is not None else None
             grads[name] = spec.make() if grad is None else grad

@@ -230,33 +230,39 @@ class BoundArrays:
             else:
                 tensor.detach().fill_(number)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of all arrays, gradients too, in bytes.
-
-        >>> import rebind as mx
-        >>> args, grads = {"x": mx.nd.ones((2,))}, {"x": mx.nd.zeros((2,))}
-        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, grads, {"x": "write"}, {}).nbytes
-        16
-        """
-        arrays = [*self.present.values(), *(slot.bound_grad for slot in self.order)]
-        return sum(each.storage.nbytes for each in arrays if each is not None)
-
     # Taking in arrays and values.
 
     def make_gradients(self) -> None:
         """Make the gradients of arguments that came without one."""
         for slot in self.slots.values():
             assert slot.array is not None
-            if slot.request == "null" or not slot.array.storage.dtype.is_floating_point:
-                slot.grad = None
-            elif slot.grad is None:
-                slot.grad = slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
+            if slot.request != "null" and slot.bound_grad is None:
+                slot.bound_grad = wrap(slot.array.storage.zeros_like(), slot.array.device)
+            floating = slot.array.storage.dtype.is_floating_point
+            slot.grad = slot.bound_grad if slot.request != "null" and floating else None
         self._find_wanted()
 
     def _find_wanted(self) -> None:
         # Asked for in every step, and changed by `make_gradients` only.
         self.wanted = [slot for slot in self.slots.values() if slot.grad is not None]
+        self._whole = [
+            slot.bound_grad
+            for slot in self.slots.values()
+            if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
+        ]
+
+    def clear_whole_gradients(self) -> None:
+        """Write zeros into the gradients of arguments of whole numbers.
+
+        >>> import rebind as mx
+        >>> x, grad = mx.nd.ones((2,), dtype="int32"), mx.nd.ones((2,), dtype="int32")
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), {"x": x}, {"x": grad}, {"x": "write"}, {})
+        >>> arrays.clear_whole_gradients()
+        >>> grad.asnumpy()
+        array([0, 0], dtype=int32)
+        """
+        for grad in self._whole:
+            grad.write_unrecorded(grad.storage.zeros_like())
 
     def take_inputs(self, inputs: Mapping[str, NDArray | np.ndarray | Tensor]) -> None:
         """Copy arguments in, in the types that were bound; all are checked before the first is copied.

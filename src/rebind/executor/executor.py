@@ -315,6 +315,7 @@ class Executor:
         assert last is not None
         head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
         wanted = self._arrays.wanted
+        self._arrays.clear_whole_gradients()
         if not wanted:
             return
         # Freed by an earlier backward, or never made in an inference pass.
@@ -457,7 +458,8 @@ class Executor:
 
     def debug_str(self) -> str:
         """Return a text about the graph and its memory, in the form of MXNet's."""
-        memory = describe_memory(self._graph, self._plans.facts, self._arrays.nbytes)
+        wanted = [name for name, slot in self._arrays.slots.items() if slot.grad is not None]
+        memory = describe_memory(self._graph, self._plans.facts, wanted)
         return f"{self._symbol.debug_str()}\n{memory}"
 
 

@@ -24,7 +24,7 @@ from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Kernels", "Loss", "Plan", "Values", "lower"]
+__all__ = ["Kernels", "Loss", "Plan", "Values", "gradient_receivers", "lower"]
 
 #: What a plan returns: outputs, new auxiliary values (None: unchanged), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
@@ -218,6 +218,31 @@ def _head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tup
     return tuple(tuple(sorted(reached[entry.node])) for entry in graph.outputs)
 
 
+def gradient_receivers(graph: Graph) -> set[Node]:
+    """Return the nodes that a gradient of some output can reach: not those before an operator that blocks it.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.exp(mx.sym.var("x"), name="e")
+    >>> [
+    ...     sorted(node.name for node in gradient_receivers(net.graph))
+    ...     for net in (x, mx.sym.BlockGrad(x, name="b"))
+    ... ]
+    [['e', 'x'], ['b']]
+    """
+    found = {entry.node for entry in graph.outputs}
+    for node in reversed(graph.nodes):  # what uses a node comes before it
+        if node in found and node.operator is not None and not _blocks(node):
+            found.update(entry.node for entry in node.inputs)
+    return found
+
+
+def _blocks(node: Node) -> bool:
+    assert node.operator is not None
+    kernels = node.operator.kernels
+    # A loss needs no head gradient either, but has a gradient of its own.
+    return kernels.gradient is None and not kernels.needs_head_gradient(node.params)
+
+
 class _Code:
     """Writes the code of a graph."""
 
@@ -236,6 +261,8 @@ class _Code:
         # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
         self.overwriting = overwriting_kernels(graph) if in_place else {}
+        # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
+        self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
         self.code = fx.Graph()
         self.source = self.code.placeholder("source") if draws else None
         self.values: dict[Entry, fx.Node] = {}
@@ -308,7 +335,7 @@ class _Code:
                 return ControlFlow(node, self.target, own, _body_code)
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
-        if node in self.loss_nodes:
+        if node in self.loss_nodes or (op.kernels.make is None and node not in self.recorded):
             return op.kernels.forward
         if node in self.overwriting:
             return self.overwriting[node]

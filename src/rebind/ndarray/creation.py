@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict
 
@@ -185,21 +186,26 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeL
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     """Return an array that shares the memory of a NumPy array (with ``zero_copy=False``: a copy), of its type.
 
+    The NumPy array is read-only from then on, as in MXNet: only the new array can be written into.
+
     >>> values = np.zeros(3, np.int32)
     >>> from_numpy(values)[:] = 1
-    >>> values
-    array([1, 1, 1], dtype=int32)
+    >>> values, values.flags.writeable
+    (array([1, 1, 1], dtype=int32), False)
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"nd.from_numpy: must be a NumPy array; got {type(ndarray).__name__}")
     dtype = dtypes.torch_dtype(ndarray.dtype)
     if not zero_copy:
         return array(ndarray, dtype=dtype)
-    if not (ndarray.flags.c_contiguous and ndarray.flags.writeable and ndarray.dtype.isnative):
-        raise ParameterError(
-            "nd.from_numpy: only a contiguous, writable array can be shared; use zero_copy=False"
-        )
-    return from_torch(torch.from_numpy(ndarray))
+    if not (ndarray.flags.c_contiguous and ndarray.dtype.isnative):
+        raise ParameterError("nd.from_numpy: only a contiguous array can be shared; use zero_copy=False")
+    with warnings.catch_warnings():
+        # torch warns of memory that was read-only before: a second call with the same array, for example.
+        warnings.simplefilter("ignore")
+        shared = torch.from_numpy(ndarray)
+    ndarray.flags.writeable = False
+    return from_torch(shared)
 
 
 def from_torch(tensor: torch.Tensor) -> NDArray:

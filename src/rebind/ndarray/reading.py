@@ -57,12 +57,16 @@ def array(
 def read_numbers(source: ArrayLike, who: str) -> Tensor:
     """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only.
 
-    >>> read_numbers([[1, 2], [3, 4]], "nd.array: source_array")
-    tensor([[1, 2],
-            [3, 4]])
+    >>> read_numbers([["1", "2.5"], [3, 4]], "nd.array: source_array")
+    tensor([[1.0000, 2.5000],
+            [3.0000, 4.0000]], dtype=torch.float64)
     """
     try:
         values = np.asarray(source)
+        if values.dtype.kind in "USO":  # texts of numbers, Decimal, Fraction: as NumPy converts them
+            if any(value is None for value in values.flat):
+                raise TypeError  # NumPy would make it nan
+            values = values.astype(np.float64)
         # torch takes neither read-only memory, nor foreign byte orders, nor negative strides.
         plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
         return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))

@@ -19,7 +19,7 @@ from . import indexing
 from .base import ArrayBase
 from .history import opaque_step, remember
 from .indexing import Bounds, Key, TorchKey
-from .invoke import invoke_by_name
+from .invoke import call, invoke_by_name
 from .mode import mode
 from .reading import read_numbers
 from .whole_numbers import wrap_recorded
@@ -173,6 +173,8 @@ class Selections(ArrayBase):
             shape = (keywords.pop("shape"),)
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
+        if any(isinstance(sizes, ArrayBase) for sizes in shape):
+            raise ArgumentError(f"NDArray.reshape: shape must be ints; got {shape[0]!r}")
         reverse = bool(keywords.pop("reverse", False))
         if keywords:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
@@ -187,6 +189,57 @@ class Selections(ArrayBase):
             _remember("Reshape", self, result, shape=target)
             return result
         return self.alias(self.tensor.reshape(target))
+
+    def flatten(self, inplace: bool = False, **keywords: Any) -> NDArray:
+        """Return the array as rows, with all axes but the first one joined; with `inplace` they share memory.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2, 3, 4))
+        >>> x.flatten(inplace=True)[:] = 1
+        >>> x.sum().item(), x.flatten().shape
+        (24.0, (2, 12))
+        """
+        if inplace:
+            return self.reshape((self.shape[0], shapes.size(self.shape[1:])))
+        return call(find("Flatten"), (self,), keywords, "flatten")
+
+    def expand_dims(self, axis: int, inplace: bool = False, **keywords: Any) -> NDArray:
+        """Return the array with a further axis of size 1 at `axis`; with `inplace` they share memory.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2, 3))
+        >>> x.expand_dims(0, inplace=True)[:] = 1
+        >>> x.sum().item(), x.expand_dims(-1).shape
+        (6.0, (2, 3, 1))
+        """
+        if not inplace:
+            return call(find("expand_dims"), (self,), {"axis": axis, **keywords}, "expand_dims")
+        at = shapes.normalize_axis(axis, self.ndim + 1, "NDArray.expand_dims: axis")
+        return self.reshape((*self.shape[:at], 1, *self.shape[at:]))
+
+    def squeeze(
+        self, axis: int | Sequence[int] | None = None, inplace: bool = False, **keywords: Any
+    ) -> NDArray:
+        """Return the array without axes of size 1, all of them or those in `axis`; with `inplace` they share memory.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((1, 2, 1))
+        >>> x.squeeze(inplace=True)[:] = 1
+        >>> x.sum().item(), x.squeeze(axis=0).shape
+        (2.0, (2, 1))
+        """
+        if not inplace:
+            return call(find("squeeze"), (self,), {"axis": axis, **keywords}, "squeeze")
+        chosen = range(self.ndim) if axis is None else shapes.as_shape(axis, "axis", least=-self.ndim)
+        dropped = {shapes.normalize_axis(n, self.ndim, "NDArray.squeeze: axis") for n in chosen}
+        if axis is None:
+            dropped = {n for n in dropped if self.shape[n] == 1}
+        elif any(self.shape[n] != 1 for n in dropped):
+            raise ShapeError(
+                f"NDArray.squeeze: axis must name axes of size 1; got {axis} for shape {self.shape}"
+            )
+        # An array has at least one axis.
+        return self.reshape(tuple(n for i, n in enumerate(self.shape) if i not in dropped) or (1,))
 
     def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
         """Return a copy, broadcast to `shape`, which may have more axes in front.

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from ..errors import ParameterError, ShapeError
+from ..errors import BoundsError, ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
 from .spec import Shapes, operator
@@ -172,7 +172,7 @@ def _index(data: Tensor, indices: Tensor) -> Tensor:
     try:
         return data[where]
     except IndexError:
-        raise ParameterError(
+        raise BoundsError(
             f"indices must be within the first {len(where)} axes of data of shape {tuple(data.shape)}"
         ) from None
 

@@ -219,6 +219,11 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
         bounds = torch.iinfo(data.dtype)
         # Bounds beyond the type would wrap around.
         a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
+    elif max(a_max, -a_min) > 65504:  # perhaps beyond the type, as the text of the largest float32 is
+        limit = torch.finfo(data.dtype).max
+        a_min, a_max = (
+            bound if math.isinf(bound) else max(-limit, min(limit, bound)) for bound in (a_min, a_max)
+        )
     return torch.clamp(data, a_min, a_max)
 
 

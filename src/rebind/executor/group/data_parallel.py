@@ -190,7 +190,11 @@ class DataParallelExecutorGroup(Generic[Desc]):
     def _collect_arrays(self) -> None:
         """Gather the executors' arrays by name, in the lists that programs written for MXNet use."""
         args = [exe.arg_dict for exe in self.execs]
-        grads = [exe.grad_dict for exe in self.execs]
+        # Not those of whole numbers, which are zeros, and which no optimizer's rule can update.
+        grads = [
+            {name: grad if _is_floating(grad) else None for name, grad in exe.grad_dict.items()}
+            for exe in self.execs
+        ]
         aux = [exe.aux_dict for exe in self.execs]
         self._data = Inputs.of("data", self.data_shapes, self.replicas.split, args)
         self._labels = Inputs.of("label", self.label_shapes or (), self.replicas.split, args)
@@ -394,3 +398,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
 def _by_name(arrays: Sequence[Mapping[str, T]], names: Sequence[str]) -> list[list[T]]:
     """Return for each name the devices' arrays."""
     return [[own[name] for own in arrays] for name in names]
+
+
+def _is_floating(grad: NDArray | None) -> bool:
+    return grad is not None and grad.storage.dtype.is_floating_point
