@@ -64,7 +64,7 @@ def test_fact(expression: str, expected: str) -> None:
         ("nd.relu(3)", TypeError, "data must be of class NDArray; got 3"),
         ("nd.clip(a, 0, 1, 2)", TypeError, "takes at most 3 arguments"),
         ("nd.clip(a, 0, a_min=1, a_max=2)", TypeError, "a_min is given twice"),
-        ("nd.relu(a, ctx=mx.cpu())", ValueError, "no parameter 'ctx'"),
+        ("nd.clip(a, 0, 1, ctx=mx.cpu())", ValueError, "no parameter 'ctx'"),
         ("nd.relu(a, out=nd.zeros((2, 2)))", ValueError, "relu: out must have shape (3, 4); got (2, 2)"),
         ("nd.maximum('a', 1)", TypeError, "takes arrays and numbers"),
         ("bool(i32)", ValueError, "ambiguous"),

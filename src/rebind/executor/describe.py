@@ -73,7 +73,7 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
         found = [facts[Entry(node, i)] for i in range(len(node.output_names))]
         return sum(size(f.shape) * (f.dtype or torch.float32).itemsize for f in found if f.shape)
 
-    sizes = {node: nbytes(node) for node in operators}
+    sizes: dict[Node, int] = {node: nbytes(node) for node in operators}
     # Needed after forward: outputs, and what the gradients are computed from.
     kept = {entry.node for entry in graph.outputs}
     for node in operators:

@@ -218,15 +218,6 @@ class OperatorMethods(ArrayBase):
     ) -> NDArray:
         """``e ** data``."""
 
-    def expand_dims(
-        self,
-        axis: int,
-        *,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
-        """`data` with a new axis of size 1 before position `axis`."""
-
     def expm1(
         self,
         *,
@@ -242,20 +233,6 @@ class OperatorMethods(ArrayBase):
         name: str | None = None,
     ) -> NDArray:
         """Integer part: rounded towards 0."""
-
-    def flatten(
-        self,
-        *,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
-        """`data` as a matrix: all axes but the first become one.
-
-        Shapes
-        ------
-        data : (N, ...)
-        out : (N, product of the others)
-        """
 
     def flip(
         self,
@@ -686,15 +663,6 @@ class OperatorMethods(ArrayBase):
         name: str | None = None,
     ) -> NDArray:
         """``data ** 2``."""
-
-    def squeeze(
-        self,
-        axis: int | Sequence[int] | None = None,
-        *,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
-        """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
 
     def sum(
         self,

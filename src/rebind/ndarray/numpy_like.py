@@ -49,7 +49,11 @@ class NumPyLike(ArrayBase):
         values = np.asarray(self)
         if values.size == 1:
             return format(values.item(), spec)
-        return np.array2string(values, formatter={"all": lambda value: format(value.item(), spec)})
+
+        def formatted(value: Any) -> str:
+            return format(value.item(), spec)
+
+        return np.array2string(values, formatter={"all": formatted})  # type: ignore[arg-type]  # as documented
 
     # Python's operators.
 
