@@ -53,7 +53,7 @@ class NumPyLike(ArrayBase):
         def formatted(value: Any) -> str:
             return format(value.item(), spec)
 
-        return np.array2string(values, formatter={"all": formatted})  # type: ignore[arg-type]  # as documented
+        return np.array2string(values, formatter={"all": formatted})
 
     # Python's operators.
 
