@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -23,3 +25,26 @@ def test_the_code_of_a_page_runs(page: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+PAGES = sorted([*DOCS.parent.glob("*.md"), *DOCS.glob("*.md"), DOCS.parent / "tests" / "parity" / "README.md"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_tables_of_a_page_render(page: Path) -> None:
+    """A blank line cuts a table in two, and a row with a cell too many loses it."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    columns = 0
+    for token in MarkdownIt("commonmark").enable("table").parse("\n".join(lines)):
+        if token.type == "inline" and token.map is not None:
+            text = [line for line in lines[slice(*token.map)] if line.lstrip().startswith("|")]
+            assert not text or columns, f"{page.name}:{token.map[0] + 1}: these rows belong to no table"
+        elif token.type == "table_open":
+            columns = 1
+        elif token.type == "table_close":
+            columns = 0
+        elif token.type == "tr_open" and token.map is not None:
+            row = lines[token.map[0]]
+            cells = len(re.split(r"(?<!\\)\|", row.strip().strip("|")))
+            columns = cells if columns <= 1 else columns
+            assert cells == columns, f"{page.name}:{token.map[0] + 1}: {cells} cells in a table of {columns}"
