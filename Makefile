@@ -57,7 +57,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_types
 	"$(ORACLE)" -m tests.parity.generate_training
 	"$(ORACLE)" -m tests.parity.generate_modules
-	"$(ORACLE)" -m tests.parity.generate_scripts
+	"$(ORACLE)" -m tests.parity.generate_programs
 	"$(ORACLE)" -m tests.parity.generate_svrg
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity

@@ -27,7 +27,9 @@ def test_the_code_of_a_page_runs(page: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-PAGES = sorted([*DOCS.parent.glob("*.md"), *DOCS.glob("*.md"), DOCS.parent / "tests" / "parity" / "README.md"])
+PAGES = sorted(
+    [*DOCS.parent.glob("*.md"), *DOCS.glob("*.md"), DOCS.parent / "tests" / "parity" / "README.md"]
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
