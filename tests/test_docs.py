@@ -27,6 +27,24 @@ def test_the_code_of_a_page_runs(page: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_program_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```.*?```\n(\[\[.*?)```", page, re.DOTALL)
+    assert found is not None
+    done = subprocess.run(
+        [sys.executable, "-c", found[1]],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "REBIND_PROGRESS": "off", "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed, promised = (re.findall(r"[\d.]+", text) for text in (done.stdout, found[2]))
+    # Its points are random; that the centre is inside and a corner outside is not.
+    assert [float(p) for p in printed] == pytest.approx([float(p) for p in promised], abs=0.15)
+
+
 PAGES = sorted(
     [*DOCS.parent.glob("*.md"), *DOCS.glob("*.md"), DOCS.parent / "tests" / "parity" / "README.md"]
 )

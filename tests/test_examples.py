@@ -24,6 +24,11 @@ def run_digits(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
 
 
+def without_figures(line: str) -> str:
+    """Return a line of the demo's output without its folder, measured figures and runs of blanks."""
+    return " ".join(re.sub(r"\S*/(?=\w+[.-])|\d+\.\d{2,}|\d+ (?=of)", "", line).split())
+
+
 def test_digits(tmp_path: Path) -> None:
     # One test, since tests of a file may run in several processes, and the demo should run once.
     folder = tmp_path / "run"
@@ -40,6 +45,14 @@ def test_digits(tmp_path: Path) -> None:
     assert last is not None
     assert last[1] == accuracy[1]  # the second process sees what the first one learned
     assert not set("━\x1b") & set(done.stderr + done.stdout)  # no bar outside of a terminal
+
+    # README.md shows what it prints: the same lines, whatever the figures of this machine are.
+    page = (DIGITS.parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = page[page.index("Epoch[0] Batch [0-20]") :].split("```")[0]
+    lines = {without_figures(line) for line in (done.stderr + done.stdout).splitlines()}
+    assert [
+        line for line in shown.splitlines() if line[:1] != " " and without_figures(line) not in lines
+    ] == []
 
     checkpoints = {f"digits-{epoch:04d}.params" for epoch in range(1, 11)}
     others = {"digits-symbol.json", "digits-history.json", "training.png", "network.svg"}

@@ -8,6 +8,9 @@ from collections import defaultdict
 from rebind.ops import OPERATORS
 
 from .generate_inventory import INVENTORY
+from .golden import DATA, read_arrays
+from .golden import OPERATORS as CALLS
+from .types import TYPES
 
 #: Arguments that the inventory lists and no caller gives: counts of inputs come from the inputs.
 COUNTS = {"num_args", "num_arrays", "num_weights", "num_outputs"}
@@ -49,6 +52,23 @@ def missing_parameters() -> dict[str, list[str]]:
     return found
 
 
+def recorded() -> dict[str, int]:
+    """Return how much of what MXNet computed is recorded, by kind; README.md quotes these figures."""
+
+    def manifest(path: str) -> dict[str, dict[str, object]]:
+        return json.loads((DATA / path).read_text(encoding="utf-8"))
+
+    types = json.loads(TYPES.read_text(encoding="utf-8"))
+    return {
+        "calls with their outputs": sum(len(manifest(str(path))["cases"]) for path in CALLS.glob("*.json")),
+        "combinations of operator and element types": sum(len(columns) for columns in types.values()),
+        "training runs": len(manifest("optimizers.json")["runs"]),
+        "cases of update operators": len(manifest("updates.json")["cases"]),
+        "programs": len(manifest("programs.json")["runs"]),
+        "numbers": sum(array.size for path in DATA.rglob("*.npz") for array in read_arrays(path).values()),
+    }
+
+
 def main() -> None:
     """Print what is there and what is missing."""
     names, missing = inventory(), missing_operators()
@@ -68,6 +88,9 @@ def main() -> None:
         print("No operator lacks a parameter.")
     for name, found in LISTED_ONLY.items():
         print(f"listed, but refused by MXNet itself: {', '.join(found)} of {name}")
+
+    for kind, count in recorded().items():
+        print(f"recorded from MXNet: {count:,} {kind}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from rebind.ops import OPERATORS
 
 from . import control_flow, feedforward, modules, optimizers, updates
 from .cases import CASES
-from .coverage import LEFT_OUT, LISTED_ONLY, inventory, missing_operators, missing_parameters
+from .coverage import LEFT_OUT, LISTED_ONLY, inventory, missing_operators, missing_parameters, recorded
 from .golden import DATA, read_manifest
 
 DRAWN = "random numbers are others: tests/ops compares moments and distributions"
@@ -137,3 +137,11 @@ def test_recorded_cases_are_those_of_the_table(
 ) -> None:
     recorded = read_manifest(DATA / manifest)[key]
     assert list(recorded) == list(table), f"record again: python -m tests.parity.{command}"
+
+
+def test_readme_quotes_no_more_than_is_recorded() -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    for kind, count in recorded().items():
+        quoted = re.search(rf"([\d,]+) {kind}", page)
+        assert quoted is not None, kind
+        assert int(quoted[1].replace(",", "")) <= count, kind
