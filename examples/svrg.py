@@ -2,7 +2,7 @@
 
 The data are the tumours of scikit-learn's breast cancer set. Both get the same batches, and what counts is gradient
 evaluations: a step of SGD takes one for each row, a step of SVRG two, a snapshot one for each row of the data. SGD
-comes down to where the noise of its batches is as large as the slope; SVRG goes on to the limits of the numbers.
+comes down to where the noise of its batches is as large as the slope; SVRG continues to the limits of the numbers.
 
     python examples/svrg.py --out svrg.svg
 """
