@@ -52,7 +52,7 @@ bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own; AR
 	$(BIN)/python -m benchmarks.operators $(ARGS)
 
 golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
-	@test -n "$(ORACLE)" || { echo "make golden: say ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
+	@test -n "$(ORACLE)" || { echo "make golden: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	"$(ORACLE)" -m tests.parity.generate $(ARGS)
 	"$(ORACLE)" -m tests.parity.generate_types
 	"$(ORACLE)" -m tests.parity.generate_training

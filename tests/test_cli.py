@@ -118,12 +118,12 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
             ["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]", id="run-help"
         ),
         pytest.param(
-            ["run"], 2, "rebind run: error: say which script, or -m and which module", id="run-nothing"
+            ["run"], 2, "rebind run: error: name a script, or a module after -m", id="run-nothing"
         ),
         pytest.param(
             ["run", "-m"],
             2,
-            "rebind run: error: say which script, or -m and which module",
+            "rebind run: error: name a script, or a module after -m",
             id="run-no-module",
         ),
         pytest.param(["rum"], 2, "invalid choice: 'rum'", id="unknown-command"),

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     if not (given.module or given.target):
-        given.parser.error("say which script, or -m and which module")
+        given.parser.error("name a script, or a module after -m")
     _prepare()
     _hide_own_frames()
     if given.module:

@@ -282,7 +282,7 @@ def _read_kind(reader: _Reader, what: str) -> type[Storage]:
     (number,) = reader.numbers("i", f"the storage type of {what}")
     kind = storage_kind_by_number(number)
     if kind is None:
-        raise reader.wrong(f"{what} must be dense (0); sparse storage is not there yet", number)
+        raise reader.wrong(f"{what} must be dense (0); sparse storage is not supported yet", number)
     return kind
 
 
