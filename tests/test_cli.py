@@ -117,9 +117,7 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
         pytest.param(
             ["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]", id="run-help"
         ),
-        pytest.param(
-            ["run"], 2, "rebind run: error: name a script, or a module after -m", id="run-nothing"
-        ),
+        pytest.param(["run"], 2, "rebind run: error: name a script, or a module after -m", id="run-nothing"),
         pytest.param(
             ["run", "-m"],
             2,

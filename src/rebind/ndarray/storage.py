@@ -374,7 +374,7 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
     kind = _KINDS.get(stype)
     if kind is None:
         names = " or ".join(map(repr, _KINDS))
-        later = " Sparse storage is not there yet." if stype in ("csr", "row_sparse") else ""
+        later = " Sparse storage is not supported yet." if stype in ("csr", "row_sparse") else ""
         raise ArgumentError(f"{who} must be {names}; got {stype!r}.{later}")
     return kind
 

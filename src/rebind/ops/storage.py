@@ -28,14 +28,14 @@ def cast_storage(data: Tensor, *, stype: Literal["csr", "default", "row_sparse"]
 @cast_storage.check
 def _(p: Params) -> str | None:
     if p.stype != "default":
-        return (
-            f"stype must be 'default', arrays without sparse storage; got {p.stype!r}, which is not there yet"
-        )
+        return f"stype must be 'default', arrays without sparse storage; got {p.stype!r}, which is not supported yet"
     return None
 
 
 def _needs_sparse(kind: str) -> ArgumentError:
-    return ArgumentError(f"data must be a {kind} array; got a dense one. Sparse storage is not there yet.")
+    return ArgumentError(
+        f"data must be a {kind} array; got a dense one. Sparse storage is not supported yet."
+    )
 
 
 @operator("_sparse_retain", types={"indices": "any"})

@@ -118,9 +118,7 @@ def scale_loss(loss: Loss, optimizer_or_trainer: Optimizer | Updater) -> Iterato
     3.0
     """
     if isinstance(optimizer_or_trainer, BaseModule):
-        raise ArgumentError(
-            "amp.scale_loss: a module scales its own losses; only call init_trainer(module)"
-        )
+        raise ArgumentError("amp.scale_loss: a module scales its own losses; only call init_trainer(module)")
     scaler, rescale_grad = _find(optimizer_or_trainer)
     scale = scaler.loss_scale
     target = _optimizer_of(optimizer_or_trainer)
