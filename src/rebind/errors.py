@@ -8,6 +8,7 @@ and the node as data (`MXNetError.locate`), and the text is put together when it
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ __all__ = [
     "FormatError",
     "MXNetError",
     "MissingExtraError",
+    "MissingFileError",
     "NameLookupError",
     "NonFiniteError",
     "NotImplementedForSymbol",
@@ -33,7 +35,12 @@ __all__ = [
     "UnknownArgumentError",
     "UserCodeError",
     "near_names",
+    "shortened",
+    "shown",
 ]
+
+#: Longer messages are cut in the middle: about what a terminal of 80 x 24 shows.
+LONGEST_MESSAGE = 1600
 
 
 class MXNetError(RuntimeError):
@@ -69,7 +76,7 @@ class MXNetError(RuntimeError):
     """
 
     def __init__(self, *args: object, argument: str | None = None) -> None:
-        super().__init__(*args)
+        super().__init__(*(shortened(each) if isinstance(each, str) else each for each in args))
         self.argument = argument
         self.operator: str | None = None
         self.called_as: str | None = None
@@ -169,6 +176,14 @@ class MissingExtraError(MXNetError, ImportError):
     """A package that one of rebind's extras installs is missing."""
 
 
+class MissingFileError(MXNetError, FileNotFoundError):
+    """A file, or the folder that one is to be written to, does not exist."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno.ENOENT
+
+
 class AbsentModuleError(MXNetError, ImportError):
     """A module of MXNet's that rebind does not have is imported."""
 
@@ -183,5 +198,36 @@ def near_names(name: str, known: Iterable[str]) -> str:
     >>> near_names("num_hiden", ["num_hidden", "flatten"])
     "; did you mean 'num_hidden'?"
     """
+    if len(str(name)) > 200:  # no name is so long, and matching would take seconds
+        return "."
     close = difflib.get_close_matches(str(name), list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
+
+
+def shortened(text: str, limit: int = LONGEST_MESSAGE) -> str:
+    """Return a text, cut in the middle if it is longer than `limit`, with a count of what was left out.
+
+    >>> shortened("a" * 100, limit=20)
+    'aaaaaaaaaaaaa ... (80 characters left out) ... aaaaaaa'
+    """
+    left_out = len(text) - limit
+    if left_out <= 0:
+        return text
+    # More of the beginning, which says who and what; of the end enough for how to mend it.
+    begin = limit * 2 // 3
+    return f"{text[:begin]} ... ({left_out} characters left out) ... {text[len(text) - (limit - begin) :]}"
+
+
+def shown(value: object) -> str:
+    """Return the `repr` of what a user gave; of a long text or list the beginning, and its length.
+
+    >>> shown("sgd"), shown("a" * 100_000)
+    ("'sgd'", "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' (100000 characters)")
+    >>> shown([[1, 2]] * 100_000)
+    '[[1, 2], [1, 2], [1, 2], [1, 2], ...] (100000 items)'
+    """
+    if isinstance(value, (str, bytes)) and len(value) > 200:
+        return f"{value[:40]!r}"[:-1] + f"...' ({len(value)} characters)"
+    if isinstance(value, (list, tuple)) and len(value) > 12:
+        return f"[{', '.join(map(shown, value[:4]))}, ...] ({len(value)} items)"
+    return shortened(repr(value), 400)

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from typing import IO, Any
 
+from .checks import check_folder
 from .errors import ParameterError
 
 __all__ = ["atomic_write"]
@@ -49,6 +50,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         with open(target, mode, encoding=encoding) as file:
             yield file
         return
+    check_folder(target, "write")  # the system's error would name the temporary file
     folder, name = os.path.split(target)
     # In the same folder, since a rename is atomic within one file system only. The name is cut so that it stays below
     # the limit for names with what is added to it.

@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 
+from .checks import check_numbers
 from .errors import ArgumentError, ParameterError
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
@@ -46,6 +47,7 @@ class LRScheduler:
         warmup_begin_lr: float = 0,
         warmup_mode: str = "linear",
     ) -> None:
+        check_numbers(self._who, base_lr=base_lr, warmup_steps=warmup_steps, warmup_begin_lr=warmup_begin_lr)
         if not _is_int(warmup_steps) or warmup_steps < 0:
             raise ParameterError(f"{self._who}: warmup_steps must be an int >= 0; got {warmup_steps!r}")
         if warmup_begin_lr > base_lr:
@@ -167,6 +169,7 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        check_numbers(self._who, step=step, factor=factor, stop_factor_lr=stop_factor_lr)
         if step < 1:
             raise ParameterError(f"{self._who}: step must be >= 1; got {step}")
         _check_factor(factor, self._who)
@@ -225,6 +228,7 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentError(f"{self._who}: step must be a list of numbers of updates; got {step!r}")
+        check_numbers(self._who, factor=factor, **{f"step[{i}]": each for i, each in enumerate(step)})
         if step[0] < 1 or any(a >= b for a, b in itertools.pairwise(step)):
             raise ParameterError(f"{self._who}: step must be increasing numbers >= 1; got {step}")
         _check_factor(factor, self._who)
@@ -256,6 +260,7 @@ class _UntilMaxUpdate(LRScheduler):
         warmup_mode: str,
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        check_numbers(self._who, max_update=max_update, final_lr=final_lr)
         if not _is_int(max_update) or max_update < 1:
             raise ParameterError(f"{self._who}: max_update must be an int >= 1; got {max_update!r}")
         self.base_lr_orig = base_lr
@@ -312,6 +317,7 @@ class PolyScheduler(_UntilMaxUpdate):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        check_numbers(self._who, pwr=pwr)
         self.power = pwr
 
     def _left(self, done: float) -> float:

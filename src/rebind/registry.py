@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from .errors import ArgumentError, NameLookupError, ParameterError, near_names
+from .checks import check_instance, warn_user
+from .errors import ArgumentError, NameLookupError, ParameterError, near_names, shown
 
 __all__ = ["Registry", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -71,8 +71,7 @@ class Registry(Generic[T]):
         for name in names:
             old = self._entries.get(name.lower())
             if old is not None and old is not entry:
-                # stacklevel: past _add and the decorator, to the line of the class.
-                warnings.warn(f"{self.kind} {name!r}: {_where(entry)} replaces {_where(old)}", stacklevel=4)
+                warn_user(f"{self.kind} {name!r}: {_where(entry)} replaces {_where(old)}")
             self._entries[name.lower()] = entry
         return entry
 
@@ -81,7 +80,7 @@ class Registry(Generic[T]):
             return self._entries[name.lower()]
         except KeyError:
             raise NameLookupError(
-                f"no {self.kind} {name!r}{near_names(name.lower(), self._entries)} "
+                f"no {self.kind} {shown(name)}{near_names(name.lower(), self._entries)} "
                 f"Registered: {', '.join(sorted(self._entries))}."
             ) from None
 
@@ -109,8 +108,9 @@ class Registry(Generic[T]):
             isinstance(spec, str) and spec[:1] == "["
         ):  # no name begins so; parsing is left to those that are JSON
             spec, kwargs = self._read(spec)
+        check_instance(spec, self.kind)
         if not isinstance(spec, str):
-            raise ArgumentError(f"{self.kind}: must be a name or an instance; got {spec!r}")
+            raise ArgumentError(f"{self.kind}: must be a name or an instance; got {shown(spec)}")
         return self[spec](*args, **kwargs)  # type: ignore[operator]  # entries are classes where create() is used
 
     def _read(self, text: str) -> tuple[str, dict[str, Any]]:

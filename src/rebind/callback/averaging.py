@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, cast
+from typing import ClassVar, TypedDict, cast
 
 import torch
 
+from ..checks import check_numbers
 from ..errors import ParameterError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict, StateTree
@@ -48,7 +49,11 @@ class ExponentialMovingAverage(OnBatchEnd):
     2.0
     """
 
+    #: The argument of `fit` that takes it.
+    slots: ClassVar[tuple[str, ...]] = ("batch_end_callback",)
+
     def __init__(self, decay: float = 0.999, warm_up: bool = False) -> None:
+        check_numbers("ExponentialMovingAverage", decay=decay)
         if not 0 <= decay < 1:
             raise ParameterError(f"ExponentialMovingAverage: decay must be in [0, 1); got {decay}")
         self.decay, self.warm_up = decay, warm_up

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
+from ..checks import check_numbers
 from ..errors import ParameterError
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, Metric
@@ -106,5 +107,7 @@ def check_positive(value: int, who: str) -> None:
     Traceback (most recent call last):
     rebind.errors.ParameterError: Speedometer: frequent must be >= 1; got 0
     """
+    owner, _, name = who.rpartition(": ")
+    check_numbers(owner, **{name: value})
     if value < 1:
         raise ParameterError(f"{who} must be >= 1; got {value}")

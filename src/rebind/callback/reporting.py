@@ -6,7 +6,9 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from typing import ClassVar
 
+from ..checks import check_numbers
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
 from .records import BatchEndParam, begin_window, check_positive
@@ -69,8 +71,12 @@ class Speedometer(OnBatchEnd):
     >>> callback = Speedometer(batch_size=64, frequent=10)  # fit(..., batch_end_callback=callback)
     """
 
+    #: The arguments of `fit` that take it.
+    slots: ClassVar[tuple[str, ...]] = ("batch_end_callback", "eval_batch_end_callback")
+
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         check_positive(frequent, "Speedometer: frequent")
+        check_numbers("Speedometer", batch_size=batch_size)
         self.batch_size = batch_size
         self.frequent = frequent
         self.init = False
@@ -129,6 +135,9 @@ class ProgressBar(OnBatchEnd):
     --------
     >>> callback = ProgressBar(total=100)  # fit(..., batch_end_callback=callback)
     """
+
+    #: The arguments of `fit` that take it.
+    slots: ClassVar[tuple[str, ...]] = ("batch_end_callback", "eval_batch_end_callback")
 
     def __init__(self, total: int, length: int = 80) -> None:
         check_positive(total, "ProgressBar: total")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..checkpoint import save_checkpoint
+from ..checks import check_numbers
 from ..protocols import ArrayDict
 from ..symbol import Symbol
 from .hooks import EpochRecord
@@ -27,6 +28,8 @@ class _EpochEndFunction:
         self.function = function
         #: Where its files go.
         self.checkpoint_prefix = prefix
+        self.slots = ("epoch_end_callback",)
+        self.__qualname__ = function.__qualname__  # type: ignore[attr-defined]  # for messages
 
     def __call__(
         self,
@@ -63,6 +66,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
     ...     os.listdir(folder)
     ['net-0002.params']
     """
+    check_numbers("do_checkpoint", period=period)
     period = max(1, int(period))
 
     # Epochs count from 0; a file has the number of finished epochs, which is `begin_epoch` to continue.
@@ -99,6 +103,7 @@ def module_checkpoint(
     ...     callback(epoch, None, {}, {})
     saved digits, epoch 2
     """
+    check_numbers("module_checkpoint", period=period)
     period = max(1, int(period))
 
     def save(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from ..errors import ArgumentError
 
@@ -10,6 +11,9 @@ __all__ = ["BatchCallback", "EpochCallback"]
 
 
 class _StateCallback:
+    #: The argument that takes it, of `FeedForward.fit` only.
+    slots: ClassVar[tuple[str, ...]] = ("callbacks of FeedForward.fit",)
+
     def __init__(self, function: Callable[..., object]) -> None:
         if not callable(function):
             raise ArgumentError(f"{type(self).__name__}: function must be callable; got {function!r}")

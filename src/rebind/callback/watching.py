@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+from typing import ClassVar
 
 from ..checkpoint import save_checkpoint
+from ..checks import check_numbers
 from ..errors import ParameterError
 from ..protocols import StateTree
 from .hooks import OnEvalEnd
@@ -17,11 +19,15 @@ __all__ = ["BestCheckpoint", "EarlyStopping", "ReduceLROnPlateau"]
 class _Watch(OnEvalEnd):
     """Tracks the best value of a validation metric."""
 
+    #: The arguments of `fit` that take it.
+    slots: ClassVar[tuple[str, ...]] = ("eval_end_callback",)
+
     def __init__(self, monitor: str | None, mode: str, min_delta: float) -> None:
         if mode not in ("max", "min", "auto"):
             raise ParameterError(
                 f"{type(self).__name__}: mode must be one of 'max', 'min', 'auto'; got {mode!r}"
             )
+        check_numbers(type(self).__name__, min_delta=min_delta)
         self.monitor, self.mode, self.min_delta = monitor, mode, min_delta
         self.best: float | None = None
         self.best_epoch: int | None = None
@@ -239,6 +245,11 @@ class BestCheckpoint(_Watch):
     ) -> None:
         super().__init__(monitor, mode, min_delta)
         self.prefix, self.epoch = prefix, epoch
+
+    @property
+    def checkpoint_prefix(self) -> str:
+        """Where its files go."""
+        return self.prefix
 
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of an evaluation."""

@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from collections.abc import Mapping
 
 from .. import symbol as symbols
-from ..errors import FormatError
+from ..errors import FormatError, MissingFileError, near_names
 from ..files import atomic_write
 from ..ndarray import NDArray, load, save
 from ..symbol import Symbol
@@ -92,7 +94,10 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
     >>> list(arg_params), aux_params
     (['w'], {})
     """
-    return read_params(params_path(prefix, epoch))
+    path = params_path(prefix, epoch)
+    if not os.path.exists(path):
+        raise _no_file(path, prefix)
+    return read_params(path)
 
 
 def write_params(path: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
@@ -162,7 +167,27 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
     >>> symbol.list_arguments(), list(arg_params), aux_params
     (['w'], ['w'], {})
     """
-    return symbols.load(symbol_path(prefix)), *load_params(prefix, epoch)  # one network for all epochs
+    path = symbol_path(prefix)  # one network for all epochs
+    if not os.path.exists(path):
+        raise _no_file(path, prefix)
+    return symbols.load(path), *load_params(prefix, epoch)
+
+
+def _no_file(path: str, prefix: str) -> MissingFileError:
+    """Return the error for a missing file of a checkpoint: it lists the epochs, or near prefixes, that there are."""
+    pattern = re.compile(re.escape(os.path.basename(prefix)) + r"-(\d{4,})\.params")
+    folder = os.path.dirname(prefix) or "."
+    if not os.path.isdir(folder):
+        return MissingFileError(f"load_checkpoint: the folder {folder!r} of {path!r} must exist")
+    names = os.listdir(folder)
+    epochs = sorted(int(match[1]) for name in names if (match := pattern.fullmatch(name)))
+    if epochs:
+        known = f"There are files of the epochs {', '.join(map(str, epochs))} ({prefix}-*.params)."
+    else:
+        prefixes = {name.removesuffix("-symbol.json") for name in names if name.endswith("-symbol.json")}
+        near = near_names(os.path.basename(prefix), prefixes)
+        known = f"There are none of the prefix {prefix!r}{near}"
+    return MissingFileError(f"load_checkpoint: the file {path!r} must exist. {known}")
 
 
 def symbol_path(prefix: str) -> str:

@@ -6,7 +6,7 @@ import glob
 import logging
 import os
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import ArgumentError, FormatError, ParameterError
 from ..files import atomic_write
@@ -14,6 +14,10 @@ from ..protocols import StateTree
 from .tree import read_tree, write_tree
 
 __all__ = ["Checkpoint", "Position"]
+
+
+#: What to do when a run is resumed with other settings.
+OnChange: TypeAlias = Literal["keep", "use new", "error"]
 
 
 class Position(NamedTuple):
@@ -44,11 +48,19 @@ class Checkpoint:
         Epochs from one save to the next; None for none. The run is always saved after the last epoch.
     keep
         How many of the newest files to leave; None for all.
+    on_change
+        What to do when `fit` is called with other settings than those of the saved run; a table of setting, saved,
+        given and used is logged. ``'keep'``: the optimizer's settings (learning rate, weight decay, schedule, ...)
+        are those of the saved run, as an exact resume needs. ``'use new'``: they are those of this call; the weights,
+        the optimizer's states and its counts are the saved ones, and a schedule gives the rates that it would have
+        given from the start. ``'error'``: raise a StateError, but not for more epochs. The number of epochs, the
+        data, the metric and `accumulate` are always those of the call; with other data an epoch that was begun
+        begins again.
 
     Examples
     --------
     >>> Checkpoint("digits", every_n_batches=500, keep=2)  # for fit(..., checkpoint=...)
-    Checkpoint('digits', every_n_batches=500, every_n_epochs=1, keep=2)
+    Checkpoint('digits', every_n_batches=500, every_n_epochs=1, keep=2, on_change='keep')
     """
 
     def __init__(
@@ -57,6 +69,7 @@ class Checkpoint:
         every_n_batches: int | None = None,
         every_n_epochs: int | None = 1,
         keep: int | None = 3,
+        on_change: OnChange = "keep",
     ) -> None:
         for name, value in (
             ("every_n_batches", every_n_batches),
@@ -65,7 +78,12 @@ class Checkpoint:
         ):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise ParameterError(f"Checkpoint: {name} must be an int >= 1 or None; got {value!r}")
+        if on_change not in get_args(OnChange):
+            raise ParameterError(
+                f"Checkpoint: on_change must be one of {', '.join(map(repr, get_args(OnChange)))}; got {on_change!r}"
+            )
         self.prefix = os.fspath(prefix)
+        self.on_change = on_change
         self.every_n_batches = every_n_batches
         self.every_n_epochs = every_n_epochs
         self.keep = keep
@@ -86,7 +104,8 @@ class Checkpoint:
     def __repr__(self) -> str:
         return (
             f"Checkpoint({self.prefix!r}, every_n_batches={self.every_n_batches}, "
-            f"every_n_epochs={self.every_n_epochs}, keep={self.keep})"
+            f"every_n_epochs={self.every_n_epochs}, keep={self.keep}, "
+            f"on_change={self.on_change!r})"
         )
 
     def is_due(self, position: Position, last_epoch: int) -> bool:

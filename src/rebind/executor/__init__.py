@@ -1,7 +1,7 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
 from ..graph import Target
-from .allocate import ArraySpec, Sharing, allocate
+from .allocate import ArraySpec, SharedArgumentError, Sharing, allocate
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .bind import bind, simple_bind
@@ -20,6 +20,7 @@ __all__ = [
     "GradReqs",
     "Plan",
     "Record",
+    "SharedArgumentError",
     "Sharing",
     "Step",
     "Target",

@@ -19,7 +19,7 @@ from ..shapes import Shape, size
 from .arguments import in_shape
 from .executor import Executor
 
-__all__ = ["ArraySpec", "Sharing", "allocate"]
+__all__ = ["ArraySpec", "SharedArgumentError", "Sharing", "allocate"]
 
 Arrays = dict[str, NDArray]
 
@@ -74,6 +74,25 @@ class ArraySpec(NamedTuple):
         )
 
 
+class SharedArgumentError(ShapeError):
+    """An argument's array is to be shared, and the new shapes of the inputs need another one.
+
+    Attributes
+    ----------
+    name
+        The argument.
+    wanted, found
+        The shape that follows from the inputs, and that of the array.
+    """
+
+    def __init__(self, name: str, spec: ArraySpec, array: NDArray) -> None:
+        self.name, self.wanted, self.found = name, spec.shape, array.shape
+        super().__init__(
+            f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape} and type {spec.dtype}; "
+            f"got {array.shape} and {array.storage.dtype}"
+        )
+
+
 @dataclass(frozen=True)
 class Sharing:
     """Whose arrays a new executor may use.
@@ -111,10 +130,7 @@ class Sharing:
             return array
         if self.names is None:
             return None
-        raise ShapeError(
-            f"Symbol.simple_bind: shared argument {name!r} must have shape {spec.shape} and type {spec.dtype}; "
-            f"got {array.shape} and {array.storage.dtype}"
-        )
+        raise SharedArgumentError(name, spec, array)
 
     def memory(self, name: str, spec: ArraySpec) -> NDArray | None:
         """Return memory from the buffer for an input, put there if it is missing; None for other arguments.

@@ -117,7 +117,8 @@ class Backward:
                 if any(record.tensors[k].requires_grad for k in self.head_gradient_reaches[i]):
                     raise StateError(
                         f"Executor.backward: output {entry.name!r} is no loss, so out_grads must hold its head "
-                        "gradient; it is missing"
+                        "gradient; it is missing. To train without, end the network in a loss layer, such as "
+                        "SoftmaxOutput, LinearRegressionOutput or MakeLoss."
                     )
                 head_grad = _ones_like(output)
             roots.append(output)

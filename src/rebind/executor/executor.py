@@ -154,6 +154,8 @@ class Executor:
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
         self._last: _Pass | None = None
+        #: Whether `forward` has run; until then the outputs are zeros.
+        self.has_run = False
         self._monitor: Watch | None = None
 
     # Arrays.
@@ -244,6 +246,7 @@ class Executor:
         else:
             values, self._last = self._run(self._plans.get(is_train), is_train)
         assert self._handles is not None
+        self.has_run = True
         # A watched run has the results of all nodes as further outputs.
         return self._handles.show(values[: len(self._graph.outputs)])
 

@@ -7,20 +7,23 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 
-from ..errors import ArgumentError, NameLookupError, ShapeError
+from ..checks import check_instance
+from ..errors import ArgumentError, NameLookupError, ShapeError, shown
 from ..ndarray import NDArray
 from ..registry import Registry
 
 __all__ = [
     "NAME_RULES",
     "OLD_NAME_RULES",
+    "Filler",
     "InitDesc",
     "Initializer",
     "alias",
+    "as_initializer",
     "bilinear",
     "create",
     "register",
@@ -51,6 +54,8 @@ OLD_NAME_RULES = (
 )
 
 
+#: Fills the parameter of a name: an `Initializer`, or any function with this signature.
+Filler: TypeAlias = "Callable[[str, NDArray], object]"
 #: Returns what is logged of an array.
 PrintFunc: TypeAlias = "Callable[[NDArray], object]"
 
@@ -283,6 +288,33 @@ def create(initializer: str | Initializer, **kwargs: object) -> Initializer:
     (Uniform(scale=0.1), Normal(sigma=0.5))
     """
     return initializers.create(initializer, **kwargs)
+
+
+@overload
+def as_initializer(given: str | Filler, who: str) -> Filler: ...
+
+
+@overload
+def as_initializer(given: str | Filler | None, who: str) -> Filler | None: ...
+
+
+def as_initializer(given: str | Filler | None, who: str) -> Filler | None:
+    """Return what fills parameters: an initializer, one by its name, a function, or None as it is.
+
+    >>> as_initializer("xavier", "fit: initializer")
+    Xavier(rnd_type='uniform', factor_type='avg', magnitude=3)
+    >>> as_initializer("xaviar", "fit: initializer")
+    Traceback (most recent call last):
+    rebind.errors.NameLookupError: no initializer 'xaviar'; did you mean 'xavier'? Registered: bilinear, ...
+    """
+    check_instance(given, who)
+    if isinstance(given, str):
+        return create(given)
+    if given is not None and not callable(given):
+        raise ArgumentError(
+            f"{who} must be an initializer, its name, or a function of a name and an array; got {shown(given)}"
+        )
+    return given
 
 
 def bilinear(shape: Sequence[int], name: str) -> np.ndarray:

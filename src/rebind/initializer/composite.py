@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError
 from ..ndarray import NDArray, load
+from .base import Filler, as_initializer
 
 __all__ = ["Load", "Mixed"]
-
-#: Fills the parameter of a name: an `Initializer`, or any function with this signature.
-Filler: TypeAlias = Callable[[str, NDArray], None]
 
 
 class Mixed:
@@ -43,7 +40,10 @@ class Mixed:
                 f"Mixed: there must be an initializer for each pattern; "
                 f"got {len(patterns)} patterns and {len(initializers)} initializers"
             )
-        self.map = [(re.compile(pattern), each) for pattern, each in zip(patterns, initializers, strict=True)]
+        self.map = [
+            (re.compile(pattern), as_initializer(each, f"Mixed: the initializer of {pattern!r}"))
+            for pattern, each in zip(patterns, initializers, strict=True)
+        ]
 
     def __call__(self, name: str, arr: NDArray) -> None:
         """Fill `arr`, a parameter called `name`, in place."""

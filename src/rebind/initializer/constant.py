@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..checks import check_numbers
 from ..ndarray import NDArray
 from .base import Initializer, alias, register
 
@@ -69,6 +70,7 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: float | Sequence[float] | np.ndarray | NDArray) -> None:
+        check_numbers("Constant", value=value)
         super().__init__(value=value)
         self.value = value
 
@@ -113,6 +115,7 @@ class LSTMBias(Initializer):
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
+        check_numbers("LSTMBias", forget_bias=forget_bias)
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..checks import check_numbers
 from ..errors import ParameterError, ShapeError
 from ..generators import generator
 from ..ndarray import NDArray
@@ -55,6 +56,7 @@ class Uniform(Initializer):
     """
 
     def __init__(self, scale: float = 0.07) -> None:
+        check_numbers(type(self).__name__, scale=scale)
         super().__init__(scale=scale)
         self.scale = scale
 
@@ -82,6 +84,7 @@ class Normal(Initializer):
     """
 
     def __init__(self, sigma: float = 0.01) -> None:
+        check_numbers(type(self).__name__, sigma=sigma)
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
@@ -111,6 +114,7 @@ class Orthogonal(Initializer):
     """
 
     def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
+        check_numbers("Orthogonal", scale=scale)
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
             raise ParameterError(
@@ -158,6 +162,7 @@ class Xavier(Initializer):
     """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
+        check_numbers(type(self).__name__, magnitude=magnitude)
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         if rnd_type not in ("uniform", "gaussian"):
             raise ParameterError(
@@ -198,6 +203,7 @@ class MSRAPrelu(Xavier):
     """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
+        check_numbers("MSRAPrelu", slope=slope)
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         # `dumps` must name this class's own settings, from which `create` makes it again.
         self._kwargs = {"factor_type": factor_type, "slope": slope}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..checks import check_numbers
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, zeros
 from .base import InitDesc, Initializer, create, register
@@ -50,6 +51,7 @@ class FusedRNN(Initializer):
         bidirectional: bool = False,
         forget_bias: float = 1.0,
     ) -> None:
+        check_numbers("FusedRNN", num_hidden=num_hidden, num_layers=num_layers, forget_bias=forget_bias)
         if mode not in _GATES:
             raise ParameterError(
                 f"FusedRNN: mode must be one of {', '.join(map(repr, _GATES))}; got {mode!r}"

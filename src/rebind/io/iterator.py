@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..checks import check_numbers
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from .batch import DataBatch, DataDesc
@@ -52,6 +53,7 @@ class DataIter:
     provide_label: Sequence[DataDesc]
 
     def __init__(self, batch_size: int = 0) -> None:
+        check_numbers(type(self).__name__, batch_size=batch_size)
         self.batch_size = batch_size
 
     def __iter__(self) -> DataIter:
@@ -233,6 +235,7 @@ class ResizeIter(CurrentBatch):
 
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
         super().__init__(getattr(data_iter, "batch_size", 0))
+        check_numbers("ResizeIter", size=size)
         if size < 0:
             raise ParameterError(f"ResizeIter: size must be >= 0; got {size}")
         self.data_iter = data_iter

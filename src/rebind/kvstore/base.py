@@ -249,8 +249,7 @@ class KVStoreBase:
         ['w']
         """
         updater = self._need_updater("load_optimizer_states")
-        with open(fname, "rb") as file:
-            updater.set_states(file.read())
+        updater.load_states(fname)
 
     def _need_updater(self, who: str) -> Updater:
         if not isinstance(self._updater, Updater):

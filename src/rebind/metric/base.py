@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from ..errors import NameLookupError, StateError
+from ..errors import ArgumentError, NameLookupError, StateError, shown
 from ..registry import Registry
 from .arrays import Array, Arrays, as_list, as_numpy, as_tensor, check_label_shapes
 from .eval_metric import EvalMetric
@@ -239,6 +239,11 @@ class CustomMetric(EvalMetric):
         # Extra outputs have no label, and are left out.
         for label, pred in zip(as_list(labels), as_list(preds), strict=False):
             found = self._feval(as_numpy(label), as_numpy(pred))
+            if not _is_figure(found):
+                raise ArgumentError(
+                    f"metric {self.name!r}: the function must return a number, or a sum and a number of samples; got "
+                    f"{shown(found)}{'. Does it lack a return?' if found is None else ''}"
+                )
             self._add(*(found if isinstance(found, tuple) else (found, 1)))
 
     def get_config(self) -> dict[str, Any]:
@@ -316,6 +321,12 @@ def np(
     'custom(<lambda>)'
     """
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
+
+
+def _is_figure(found: object) -> bool:
+    """Return whether a metric's function returned what can be added up."""
+    values = found if isinstance(found, tuple) and len(found) == 2 else (found,)
+    return all(hasattr(each, "__float__") for each in values)
 
 
 def _unzip(pairs: list[tuple[str, float]]) -> tuple[list[str], list[float]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from ..checks import check_numbers
 from ..errors import ParameterError, ShapeError
 from .arrays import same_length
 from .base import metrics
@@ -122,6 +123,7 @@ class TopKAccuracy(EvalMetric[Tensor]):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_numbers("TopKAccuracy", top_k=top_k)
         if top_k <= 1:
             raise ParameterError(f"TopKAccuracy: top_k must be more than 1; got {top_k}. For 1 use Accuracy.")
         super().__init__(f"{name}_{top_k}", output_names, label_names, top_k=top_k, has_global_stats=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ..errors import ShapeError
+from ..checks import check_numbers
+from ..errors import ParameterError, ShapeError
 from .arrays import Count, same_length
 from .base import metrics
 from .eval_metric import EvalMetric
@@ -25,9 +26,26 @@ def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str
     (tensor(-0., dtype=torch.float64), 1)
     """
     same_length(label, pred, who)
-    likely = pred.gather(1, label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long())
+    wanted = label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long()
+    try:
+        likely = pred.gather(1, wanted)
+    except (RuntimeError, IndexError):
+        _check_classes(label, pred.shape[1], who)
+        raise
     # In float64: an epoch adds up millions of small terms.
     return -(likely + eps).log().sum(dtype=torch.float64), label.numel()
+
+
+def _check_classes(label: Tensor, classes: int, who: str) -> None:
+    """Raise an error that names the first label that is none of the classes."""
+    flat = label.reshape(-1)
+    outside = ((flat < 0) | (flat >= classes)).nonzero()
+    if len(outside):
+        first = int(outside[0])
+        raise ParameterError(
+            f"{who}: labels must be classes from 0 to {classes - 1}, since there are predictions for {classes}; got "
+            f"{flat[first].item():g} at sample {first} of the batch ({len(outside)} of {len(flat)} labels are outside)"
+        )
 
 
 def log_perplexity(
@@ -65,6 +83,7 @@ def _constructor(default: str) -> Callable[..., None]:
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_numbers(type(self).__name__, eps=eps)
         EvalMetric.__init__(self, name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
@@ -148,6 +167,7 @@ class Perplexity(EvalMetric[Tensor]):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_numbers("Perplexity", ignore_label=ignore_label, axis=axis)
         super().__init__(
             name, output_names, label_names, ignore_label=ignore_label, axis=axis, has_global_stats=True
         )

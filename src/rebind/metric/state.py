@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy
 from torch import Tensor
 
+from ..checks import warn_user
 from ..ndarray import NDArray
 
 __all__ = ["restore", "snapshot"]
@@ -39,10 +39,9 @@ def snapshot(values: Mapping[str, Any], who: str) -> dict[str, Any]:
             found[name] = _copied(value)
         except _NotData as error:
             if not callable(value):
-                warnings.warn(
+                warn_user(
                     f"{who}: {name} must be numbers, arrays, or lists and dicts of these to be saved; got {error}, "
-                    "which is left out. Define state_dict and load_state_dict in the metric.",
-                    stacklevel=3,
+                    "which is left out. Define state_dict and load_state_dict in the metric."
                 )
     return found
 

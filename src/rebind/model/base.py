@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from .. import checkpoint
+from ..checks import warn_user
 from ..device import Device, current_device
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Uniform
+from ..initializer.base import Filler, as_initializer
 from ..lr_scheduler import LRScheduler
 from ..module.settings import InitializerSpec
 from ..ndarray import NDArray, zeros
@@ -145,7 +146,9 @@ class NetworkModel:
             if name not in inputs and shape is not None
         }
         aux = {name: shape for name, shape in zip(aux_names, aux_shapes, strict=True) if shape is not None}
-        fill = self.initializer if initializer is None else initializer
+        fill = as_initializer(
+            self.initializer if initializer is None else initializer, "FeedForward: initializer"
+        )
         self.arg_params, self.aux_params = (
             self._first_values(shapes, {} if overwrite or have is None else have, fill)
             for shapes, have in ((params, self.arg_params), (aux, self.aux_params))
@@ -153,7 +156,7 @@ class NetworkModel:
         return arg_names, list(params), aux_names
 
     def _first_values(
-        self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: InitializerSpec
+        self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: Filler | None
     ) -> ArrayDict:
         """Return the existing arrays that fit, and new ones instead of the others."""
         attributes = self.symbol.attr_dict()
@@ -161,10 +164,9 @@ class NetworkModel:
         for name, shape in shapes.items():
             value = have.get(name)
             if value is not None and value.shape != shape:
-                warnings.warn(
+                warn_user(
                     f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; "
-                    "it is initialized again",
-                    stacklevel=4,
+                    "it is initialized again"
                 )
                 value = None
             if value is None:

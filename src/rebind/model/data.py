@@ -21,6 +21,7 @@ __all__ = [
     "Source",
     "axes_of",
     "batches_of",
+    "check_metric",
     "described",
     "join",
     "unpadded",
@@ -97,6 +98,21 @@ def batches_of(
         data_name=_only_name(arguments, "data", "data"),
         label_name=_only_name(arguments, "label", "softmax_label"),
     )
+
+
+def check_metric(metric: object) -> None:
+    """Raise an error for labels where a metric is meant: the order of arguments is MXNet's, X and then the metric.
+
+    >>> check_metric(np.zeros(4))
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: FeedForward.score: eval_metric must be a metric; got ndarray. Give labels by name: ...
+    """
+    numbers = isinstance(metric, (list, tuple)) and metric and isinstance(metric[0], (int, float))
+    if numbers or isinstance(metric, (np.ndarray, NDArray)):
+        raise ArgumentError(
+            f"FeedForward.score: eval_metric must be a metric; got {type(metric).__name__}. Give labels by name: "
+            "score(X, y=labels)."
+        )
 
 
 def validation_batches(

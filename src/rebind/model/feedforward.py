@@ -22,7 +22,7 @@ from ..optimizer import Optimizer
 from ..protocols import ArrayLike, DataSource, Logger
 from ..symbol import Symbol
 from .base import NetworkModel
-from .data import BatchArrays, Joined, Source, axes_of, batches_of, described, join, unpadded
+from .data import BatchArrays, Joined, Source, axes_of, batches_of, check_metric, described, join, unpadded
 from .predictor import Predictor
 from .training import FitRequest, Verbose, train
 
@@ -344,6 +344,7 @@ class FeedForward(NetworkModel):
         >>> model.score(np.array([1.0, 2.0]), "mse", y=np.array([1.0, 4.0]))
         2.0
         """
+        check_metric(eval_metric)
         data = batches_of("score", self.symbol, X, y, self.numpy_batch_size, labelled=True)
         module = self._bound("score", data, overwrite)
         found = module.score(data, eval_metric, num_batch, batch_end_callback, reset=reset)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+import numpy as np
+
+from ..checks import warn_user
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..executor import DataParallelExecutorGroup, GradReqs
+from ..executor import DataParallelExecutorGroup, GradReqs, SharedArgumentError
 from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
@@ -19,8 +22,9 @@ from ..ndarray import NDArray
 from ..protocols import Batch, Logger
 from ..symbol import Symbol
 from .base_module import BaseModule
-from .batches import AnyBatch, labels_of, whole
+from .batches import AnyBatch, is_sliced, labels_of, whole
 from .descs import Shapes, check_names, described, have_shapes, read_descs
+from .mistakes import bound_labels, check_arrays, check_descs, data_error, no_batch, no_labels, warn_bound
 from .old_names import OldNames
 from .parameters import Parameters
 from .settings import Binding, RowIds
@@ -86,6 +90,8 @@ class BoundModule(OldNames, BaseModule):
         #: What it is bound to. The executors' shapes follow the batches; these do not.
         self.binding: Binding | None = None
         self._scales_outputs = True
+        self._has_gradients = False  # for `update`
+        self._absent_labels: list[str] = []  # which the last batch should have had
 
     @property
     def parameters(self) -> Parameters:
@@ -173,6 +179,12 @@ class BoundModule(OldNames, BaseModule):
             raise StateError(f"Module.{who} needs bind() first")
         return self._group
 
+    def _need_run(self, who: str) -> DataParallelExecutorGroup:
+        group = self._need_group(who)
+        if not group.has_run:
+            raise StateError(f"Module.{who} needs forward() first")
+        return group
+
     # Shapes and memory.
 
     def bind(
@@ -220,11 +232,11 @@ class BoundModule(OldNames, BaseModule):
             grad_req=grad_req,
         )
         if self._group is not None and not force_rebind:
-            self._warn_bound(self._group, binding)
+            warn_bound(self._group, binding)
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
-        self._check_descs(binding.data, binding.labels)
+        check_descs(binding.data, binding.labels, self._data_names, self._label_names, self._symbol)
         if shared_module is not None:
             self._check_shared(shared_module)
             if self.loss_scaler is None:
@@ -233,6 +245,7 @@ class BoundModule(OldNames, BaseModule):
         # Only now, when binding has not failed, are the old arrays replaced.
         self._parameters.attach(group, shared=shared_module is not None)
         self._group, self.binding = group, binding
+        self._has_gradients = False
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         if shared_module is not None:
             self._share_optimizer(shared_module)
@@ -284,34 +297,6 @@ class BoundModule(OldNames, BaseModule):
                 f"got {owner.parameters.devices}"
             )
 
-    def _check_descs(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
-        """Check that the names are the module's: no input may silently stay zero, and none may be dropped."""
-        names = [desc.name for desc in data]
-        if sorted(names) != sorted(self._data_names):
-            raise ParameterError(
-                f"Module.bind: data_shapes must describe the inputs {self._data_names}; got {names}"
-            )
-        if not labels:
-            return
-        names = [desc.name for desc in labels]
-        arguments = self._symbol.list_arguments()
-        missing = [name for name in self._label_names if name in arguments and name not in names]
-        unknown = [name for name in names if name in arguments and name not in self._label_names]
-        if missing or unknown:
-            raise ParameterError(
-                f"Module.bind: label_shapes must describe the labels {self._label_names}; got {names}. Give them "
-                "the same names in the iterator (label_name=...) and the module (label_names=[...])."
-            )
-
-    def _warn_bound(self, group: DataParallelExecutorGroup, asked: Binding) -> None:
-        have = [*group.data_shapes, *(group.label_shapes or ())]
-        wanted = [*asked.data, *(asked.labels or ())]
-        shapes = f"; it is bound to {have}, and was asked for {wanted}" if have != wanted else ""
-        warnings.warn(
-            f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind again.",
-            stacklevel=3,
-        )
-
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Change the shapes of inputs and labels; parameters and optimizer stay.
 
@@ -325,8 +310,8 @@ class BoundModule(OldNames, BaseModule):
         group = self._need_group("reshape()")
         data = read_descs(data_shapes, "data_shapes")
         labels = read_descs(label_shapes, "label_shapes") or None
-        self._check_descs(data, labels)
-        group.reshape(data, labels)
+        check_descs(data, labels, self._data_names, self._label_names, self._symbol)
+        self._reshape(group, data, labels)
         assert self.binding is not None  # there is a group
         self.binding = dataclasses.replace(self.binding, data=data, labels=labels)
 
@@ -365,40 +350,65 @@ class BoundModule(OldNames, BaseModule):
         group = self._need_group("forward()")
         if (batch := whole(data_batch)) is not None:
             self._follow(batch, group)
+        else:
+            if strange := [each for each in cast(Sequence[object], data_batch) if not hasattr(each, "data")]:
+                raise no_batch(strange[0])
+            lacking = is_sliced(data_batch) and not all(map(labels_of, data_batch))
+            self._absent_labels = bound_labels(self._symbol, self.binding) if lacking else []
         group.forward(data_batch, is_train)
 
     def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
         """Change to the shapes of a batch if they differ from the last one's."""
-        if not hasattr(batch, "data"):
-            raise ArgumentError(
-                f"Module.forward: a batch must have data, a list of arrays; got {type(batch).__name__}"
+        if not hasattr(batch, "data") or isinstance(batch, (np.ndarray, NDArray)):
+            raise no_batch(batch)
+        expected = () if self.binding is None else self.binding.labels or ()
+        labels = labels_of(batch) if expected else ()
+        self._absent_labels = bound_labels(self._symbol, self.binding) if expected and not labels else []
+        if batch.data is None or len(batch.data) != len(group.data_shapes):
+            count = "none" if batch.data is None else f"{len(batch.data)} arrays"
+            raise ShapeError(f"Module.forward: the batch must hold {self._data_names}; got {count}")
+        try:
+            fits = have_shapes(batch.data, group.data_shapes) and (
+                not labels or have_shapes(labels, group.label_shapes)
             )
-        bound_labels = None if self.binding is None else self.binding.labels
-        labels = labels_of(batch) if bound_labels else ()
-        if len(batch.data) != len(group.data_shapes):
-            raise ShapeError(
-                f"Module.forward: the batch must hold {self._data_names}; got {len(batch.data)} arrays"
-            )
-        if have_shapes(batch.data, group.data_shapes) and (
-            not labels or have_shapes(labels, group.label_shapes)
-        ):
+        except AttributeError:
+            check_arrays("data", batch.data, self._data_names)
+            check_arrays("label", labels, [desc.name for desc in expected])
+            raise
+        if fits:
             return
         data = described(batch.data, group.data_shapes, getattr(batch, "provide_data", None))
         descs = None
         if labels:
-            descs = described(labels, bound_labels or (), getattr(batch, "provide_label", None))
-        self._check_descs(data, descs)
-        group.reshape(data, descs)
+            descs = described(labels, expected, getattr(batch, "provide_label", None))
+        check_descs(data, descs, self._data_names, self._label_names, self._symbol)
+        self._reshape(group, data, descs)
+
+    def _reshape(
+        self,
+        group: DataParallelExecutorGroup,
+        data: Sequence[DataDesc],
+        labels: Sequence[DataDesc] | None,
+    ) -> None:
+        """Bind to other shapes; where the weights forbid them, say that the data are wrong rather than the weights."""
+        try:
+            group.reshape(data, labels)
+        except SharedArgumentError as error:
+            raise data_error(error, [] if self.binding is None else self.binding.data, data) from None
 
     def backward(self, out_grads: HeadGrads = None) -> None:
         self._need_params("backward")
-        self._need_group("backward()").backward(out_grads)
+        group = self._need_run("backward()")
+        if self._absent_labels:
+            raise no_labels(self._absent_labels)
+        group.backward(out_grads)
+        self._has_gradients = True
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        return self._need_group("get_outputs()").get_outputs(merge_multi_context)
+        return self._need_run("get_outputs()").get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        return self._need_group("get_input_grads()").get_input_grads(merge_multi_context)
+        return self._need_run("get_input_grads()").get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:
         return self._need_group("get_states()").get_states(merge_multi_context)
@@ -407,7 +417,7 @@ class BoundModule(OldNames, BaseModule):
         self._need_group("set_states()").set_states(states, value)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        self._need_group("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
+        self._need_run("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
 
     def release(self) -> None:
         """Free what the last batch holds for `backward`."""
@@ -420,10 +430,9 @@ class BoundModule(OldNames, BaseModule):
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get ready for a batch; `sparse_row_id_fn` is for sparse parameters, and changes nothing for dense ones."""
         if sparse_row_id_fn is not None:
-            warnings.warn(
+            warn_user(
                 "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
-                "changes nothing",
-                stacklevel=2,
+                "changes nothing"
             )
 
 

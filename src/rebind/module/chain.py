@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+from ..checks import warn_user
 from ..errors import ParameterError, StateError
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
@@ -146,10 +146,9 @@ class Chain:
         module = self.links[i].module
         arguments = [] if module.symbol is None else module.symbol.list_arguments()
         if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:
-            warnings.warn(
+            warn_user(
                 f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
-                "take_labels=True.",
-                stacklevel=4,
+                "take_labels=True."
             )
 
     def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:

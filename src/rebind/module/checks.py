@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
+from ..checks import warn_user
 from ..errors import ParameterError
 from ..io import DataDesc
 from ..symbol import Symbol
@@ -27,7 +27,7 @@ def _check_names_match(
         text = f"{name}_shapes: names must be {name}_names, {list(data_names)}; got {given}"
         if throw:
             raise ParameterError(text)
-        warnings.warn(text, stacklevel=3)
+        warn_user(text)
 
 
 def _parse_data_desc(

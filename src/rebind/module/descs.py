@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from ..checks import warn_user
 from ..errors import ArgumentError, NameLookupError, near_names
 from ..io import DataDesc
 from ..protocols import ShapeSpec
@@ -47,7 +47,7 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
             text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}"
             if must:
                 raise NameLookupError(text)
-            warnings.warn(f"{text} It is given no labels.", stacklevel=3)
+            warn_user(f"{text} It is given no labels.")
 
 
 def have_shapes(arrays: Sequence[HasShape], descs: Sequence[DataDesc] | None) -> bool:

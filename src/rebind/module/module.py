@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
 
 from .. import checkpoint
+from ..checks import warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
 from ..kvstore import KVStoreBase, choose_store
@@ -16,6 +16,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
+from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
@@ -135,7 +136,7 @@ class Module(BoundModule):
         Parameters
         ----------
         initializer
-            Fills what is not given; a variable's own initializer (``var(init=...)``) takes precedence.
+            Fills what is not given (a name will do); a variable's own initializer (``var(init=...)``) takes precedence.
         arg_params, aux_params
             Values to copy. Names that the module does not have are ignored: a checkpoint of a larger network
             can be given as it is.
@@ -144,7 +145,7 @@ class Module(BoundModule):
         force_init
             Set the values again; otherwise a second call changes nothing and warns.
         allow_extra
-            Accepted for MXNet's sake: extra names are always ignored.
+            Do not log names that the module does not have; they are ignored either way.
 
         Raises
         ------
@@ -163,7 +164,10 @@ class Module(BoundModule):
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._need_group("init_params()")
-        self._parameters.initialize(values, self._symbol.attr_dict())
+        with explained_labels(self._symbol, self._parameters.names, self._label_names):
+            self._parameters.initialize(values, self._symbol.attr_dict())
+        if line := described_values(self._parameters, values):
+            self.logger.warning("Module.init_params: %s", line)
         self._start_policy()
 
     def set_params(
@@ -217,8 +221,7 @@ class Module(BoundModule):
         policy = self._make_policy(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
         if self._preload_opt_states is not None:
             policy.load_states(self._preload_opt_states)
-        # Nothing failed: from here on there is an optimizer.
-        self._preload_opt_states, self._policy = None, policy
+        self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
         policy.start_from(self._parameters)
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
@@ -277,6 +280,8 @@ class Module(BoundModule):
         With scaled losses (`contrib.amp.init_trainer`), a batch whose gradients overflow changes nothing.
         """
         self._need_policy("update()")
+        if not self._has_gradients:
+            check_gradients(self._parameters.trained())
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
@@ -430,4 +435,4 @@ class Module(BoundModule):
 
 
 def _warn(what: str, remedy: str) -> None:
-    warnings.warn(f"Module.{what}, so this call changes nothing. {remedy}", stacklevel=3)
+    warn_user(f"Module.{what}, so this call changes nothing. {remedy}")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypedDict
+import copy
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from .. import optimizer as opt
-from ..errors import ArgumentError
+from ..checks import check_instance, warn_user
+from ..errors import ArgumentError, shown
+from ..optimizer.schedule import RateSchedule
 from ..symbol import Symbol
 from .settings import OptimizerSettings
 
-__all__ = ["Progress", "load_progress", "make_optimizer", "progress_of", "rescaled"]
+__all__ = [
+    "Given", "Progress", "given_settings", "ignored_optimizer", "load_progress", "make_optimizer", "progress_of",
+    "rescaled",
+]  # fmt: skip
 
 
 class Progress(TypedDict):
@@ -50,21 +56,90 @@ def make_optimizer(
     >>> type(made).__name__, made.lr, made.rescale_grad
     ('Adam', 0.1, 0.25)
     """
+    made = _make_optimizer(settings, symbol, rescale, names, extend=extend)
+    _given[made] = _as_given(made)
+    return made
+
+
+class Given(NamedTuple):
+    """What an optimizer was given to a module with: its numbers, its schedule, and the schedule's numbers."""
+
+    progress: Progress
+    schedule: RateSchedule | None
+
+
+def given_settings(optimizer: opt.Optimizer) -> Given:
+    """Return what an optimizer was given to a module with, before training changed any of it.
+
+    >>> import rebind as mx
+    >>> made = make_optimizer(OptimizerSettings(), mx.sym.var("w"), 1.0, {0: "w"}, extend=False)
+    >>> made.lr = 0.5
+    >>> given_settings(made).progress["numbers"]["lr"]
+    0.01
+    """
+    return _given.get(optimizer) or _as_given(optimizer)
+
+
+# By optimizer and not by module: a file may replace a module's optimizer, and modules may share one.
+_given: weakref.WeakKeyDictionary[opt.Optimizer, Given] = weakref.WeakKeyDictionary()
+
+
+def _as_given(optimizer: opt.Optimizer) -> Given:
+    return Given(copy.deepcopy(progress_of(optimizer)), optimizer.lr_scheduler)
+
+
+def _make_optimizer(
+    settings: OptimizerSettings, symbol: Symbol, rescale: float, names: Mapping[int, str], *, extend: bool
+) -> opt.Optimizer:
     given = settings.optimizer
     if isinstance(given, str):
         arguments = {"rescale_grad": rescale, **dict(settings.optimizer_params or ())}  # the user's own wins
         return opt.create(given, sym=symbol, param_idx2name=dict(names), **arguments)
     if not isinstance(given, opt.Optimizer):
-        raise ArgumentError(f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {given!r}")
+        raise _wrong_optimizer(given)
     if given.rescale_grad != rescale:
-        warnings.warn(
+        warn_user(
             f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
-            f"workers) is {rescale}. It is used unchanged; is that intended?",
-            stacklevel=5,
+            f"workers) is {rescale}. It is used unchanged; is that intended?"
         )
     if extend or not given.idx2name:  # a user's own names stay
         given.idx2name = {**given.idx2name, **names}
     return given
+
+
+def ignored_optimizer(settings: OptimizerSettings, used: Sequence[opt.Optimizer]) -> str | None:
+    """Return what a second `fit` is given that the module's optimizer is not, as text; None when nothing is.
+
+    >>> used = [opt.create("sgd", learning_rate=0.5)]
+    >>> ignored_optimizer(OptimizerSettings(optimizer="adam"), used)
+    "optimizer 'adam'"
+    >>> ignored_optimizer(OptimizerSettings(optimizer_params={"learning_rate": 0.1}), used)
+    'learning_rate=0.1'
+    >>> ignored_optimizer(OptimizerSettings(), used)  # the defaults ask for nothing
+    """
+    given = settings.optimizer
+    if isinstance(given, opt.Optimizer):
+        return None if any(each is given for each in used) else f"optimizer {type(given).__name__}"
+    if settings == OptimizerSettings(settings.kvstore) or not used:
+        return None
+    known = opt.Optimizer.opt_registry
+    if given in known and not any(type(each) is known[given] for each in used):
+        return f"optimizer {given!r}"
+    for name, value in dict(settings.optimizer_params or ()).items():
+        if isinstance(value, (bool, int, float)) and all(_setting(each, name) != value for each in used):
+            return f"{name}={value!r}"
+    return None
+
+
+def _setting(optimizer: opt.Optimizer, name: str) -> object:
+    return optimizer.lr if name == "learning_rate" else getattr(optimizer, name, None)
+
+
+def _wrong_optimizer(given: object) -> ArgumentError:
+    check_instance(given, "Module.init_optimizer: optimizer")
+    return ArgumentError(
+        f"Module.init_optimizer: optimizer must be a name or an Optimizer; got {shown(given)}"
+    )
 
 
 @contextlib.contextmanager

@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol, TypedDict
 import torch
 
 from ..device import Device
-from ..errors import ArgumentError, ParameterError, ShapeError, StateError
+from ..errors import ArgumentError, ParameterError, ShapeError, StateError, near_names
 from ..initializer import InitDesc
+from ..initializer.base import Filler, as_initializer
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
 from .settings import InitialValues
@@ -294,9 +295,10 @@ class Parameters:
         """
         # All values are found before the first is set: an error leaves the parameters as they were.
         arrays = self._bound()
+        fill = as_initializer(values.initializer, "init_params: initializer")
         args, aux = (
             {
-                name: self._first_value(name, each[0], given, values, attributes.get(name))
+                name: self._first_value(name, each[0], given, values, fill, attributes.get(name))
                 for name, each in zip(names, of_devices, strict=True)
             }
             for names, of_devices, given in (
@@ -313,21 +315,23 @@ class Parameters:
         like: NDArray,
         given: Mapping[str, NDArray] | None,
         values: InitialValues,
+        fill: Filler | None,
         attributes: Mapping[str, str] | None,
     ) -> NDArray:
         if given is not None and name in given:
             return _fitting(name, given[name], like)
         if given is not None and not values.allow_missing:
+            near = near_names(name, [each for each in given if each not in (*self.names, *self.aux_names)])
             raise ParameterError(
-                f"Module.init_params: {name!r} is not among the given parameters. "
+                f"Module.init_params: {name!r} is not among the given parameters{near} "
                 "Set allow_missing=True to let the initializer fill it."
             )
-        if values.initializer is None and self._initialized:  # set_params() over existing values
+        if fill is None and self._initialized:  # set_params() over existing values
             return like
         # On the CPU: a seed then gives the same values whatever the devices are.
         value = NDArray(like.storage.zeros_like(device=torch.device("cpu")))
-        if values.initializer is not None:
-            values.initializer(InitDesc(name, attributes), value)
+        if fill is not None:
+            fill(InitDesc(name, attributes), value)
         return value
 
     def on_first_device(self) -> ArrayDict:
@@ -484,5 +488,8 @@ def _fitting(name: str, value: object, like: NDArray) -> NDArray:
     if not isinstance(value, NDArray):
         raise ArgumentError(f"Module.init_params: {name!r} must be an NDArray; got {type(value).__name__}")
     if value.shape != like.shape:
-        raise ShapeError(f"Module.init_params: {name!r} must have shape {like.shape}; got {value.shape}")
+        raise ShapeError(
+            f"Module.init_params: {name!r} must have shape {like.shape}; got {value.shape}. The shape follows from the "
+            "network and the data that it is bound to: are these of another width than those that it was trained on?"
+        )
     return value

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, cast
 
+from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..executor import GradReqs
 from ..initializer import Uniform
@@ -430,4 +430,4 @@ class SequentialModule(BaseModule):
 
 
 def _warn(what: str, remedy: str) -> None:
-    warnings.warn(f"SequentialModule.{what}, so this call changes nothing. {remedy}", stacklevel=3)
+    warn_user(f"SequentialModule.{what}, so this call changes nothing. {remedy}")

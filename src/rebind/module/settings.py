@@ -8,9 +8,11 @@ from typing import TypeAlias
 
 from ..callback.hooks import EVALUATION_HOOKS, HOOKS, Hook, check_members, hooks_of
 from ..checkpoint import Checkpoint
+from ..checks import check_instance, check_numbers
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
 from ..initializer import Initializer
+from ..initializer.base import as_initializer
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
 from ..metric.base import Source as MetricSource
@@ -34,8 +36,8 @@ __all__ = [
     "StoreSpec",
 ]
 
-#: What gives arrays their first values: ``initializer(name, array)``.
-InitializerSpec: TypeAlias = Initializer | Callable[[str, NDArray], object] | None
+#: What gives arrays their first values: ``initializer(name, array)``, or its registered name.
+InitializerSpec: TypeAlias = Initializer | str | Callable[[str, NDArray], object] | None
 #: What `metric.create` takes.
 MetricSpec: TypeAlias = MetricSource
 #: A name, a store, or None for no store.
@@ -85,6 +87,10 @@ class InitialValues:
     allow_missing: bool = False
     force_init: bool = False
     allow_extra: bool = False
+
+    def __post_init__(self) -> None:
+        made = as_initializer(self.initializer, "init_params: initializer")
+        object.__setattr__(self, "initializer", made)  # frozen for others; a name becomes what it names
 
 
 @dataclass(frozen=True)
@@ -215,6 +221,11 @@ class FitSettings:
     def __post_init__(self) -> None:
         if self.num_epoch is None:
             raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
+        check_numbers(
+            "fit", num_epoch=self.num_epoch, begin_epoch=self.begin_epoch, accumulate=self.accumulate
+        )
+        for name in ("train_data", "eval_data", "monitor", "checkpoint"):
+            check_instance(getattr(self, name), f"fit: {name}")
         if self.accumulate < 1:
             raise ParameterError(f"fit: accumulate must be >= 1; got {self.accumulate}")
         if self.eval_data is None and (unused := self.callbacks.only_of_evaluations()):

@@ -9,11 +9,15 @@ from functools import partial
 from .. import metric as metrics
 from ..callback import EpochRecord, StopTraining
 from ..checkpoint import Position
+from ..checks import warn_user
+from ..errors import StateError
 from ..progress import Progress, is_logged
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
 from .notes import note_batch
-from .optimizer_setup import rescaled
+from .optimizer_setup import ignored_optimizer, rescaled
+from .preflight import check_multipliers, check_settings, checked_first, is_ours
+from .run_settings import optimizers_of
 from .settings import FitSettings
 from .training_run import History, TrainingRun
 
@@ -67,6 +71,7 @@ class TrainingLoop:
         self.history: History = {"train": {}, "validation": {}}
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
+        self._is_checked = False  # whether the first batch is
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
         self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
         self._epoch_started = 0.0
@@ -85,6 +90,7 @@ class TrainingLoop:
         >>> TrainingLoop(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=2)).run()
         {'train': {'mse': [2.0, 2.0]}, 'validation': {}}
         """
+        check_settings(self.settings)
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
@@ -151,28 +157,61 @@ class TrainingLoop:
         (True, True, True)
         """
         module, settings = self.module, self.settings
+        # Gradients that are summed need another binding than those that are not.
+        changed = module.binded and settings.accumulate != module.batches_per_update
         module.batches_per_update = settings.accumulate
+        if not module.binded or settings.force_rebind or changed or not is_ours(module, "bind"):
+            self._bind(force_rebind=settings.force_rebind or changed)
+        elif (binding := getattr(module, "binding", None)) is not None and not binding.for_training:
+            raise StateError("fit: the module is bound with for_training=False; give force_rebind=True")
+        if settings.monitor is not None:
+            module.install_monitor(settings.monitor)
+        self._init_params()
+        self._init_optimizer()
+        check_multipliers(optimizers_of(module), module)
+
+    # A module of ours that is prepared already is not asked again: it would warn that the call changes nothing.
+
+    def _bind(self, *, force_rebind: bool) -> None:
+        module, settings = self.module, self.settings
         # A user's own module need not know `grad_req`.
         bind = module.bind if settings.accumulate == 1 else partial(module.bind, grad_req="add")
         bind(
             data_shapes=settings.train_data.provide_data,
             label_shapes=getattr(settings.train_data, "provide_label", None),
             for_training=True,
-            force_rebind=settings.force_rebind,
+            force_rebind=force_rebind,
         )
-        if settings.monitor is not None:
-            module.install_monitor(settings.monitor)
-        values, update = settings.values, settings.optimizer
-        module.init_params(
+
+    def _init_params(self) -> None:
+        values = self.settings.values
+        has_values = self.module.params_initialized and is_ours(self.module, "init_params")
+        if has_values and not values.force_init:
+            if values.arg_params or values.aux_params:
+                warn_user(
+                    "fit: the parameters have values already, so arg_params and aux_params are not used. Set "
+                    "force_init=True to use them."
+                )
+            return
+        self.module.init_params(
             initializer=values.initializer,
             arg_params=values.arg_params,
             aux_params=values.aux_params,
             allow_missing=values.allow_missing,
             force_init=values.force_init,
         )
-        module.init_optimizer(
-            kvstore=update.kvstore, optimizer=update.optimizer, optimizer_params=update.optimizer_params
-        )
+
+    def _init_optimizer(self) -> None:
+        module, update = self.module, self.settings.optimizer
+        if not (module.optimizer_initialized and is_ours(module, "init_optimizer")):
+            module.init_optimizer(
+                kvstore=update.kvstore, optimizer=update.optimizer, optimizer_params=update.optimizer_params
+            )
+        elif text := ignored_optimizer(update, optimizers_of(module)):
+            warn_user(
+                f"fit: the module has an optimizer already, so {text} is not used. Call "
+                "init_optimizer(..., force_init=True) first to start over with another."
+            )
 
     def resume(self) -> bool:
         """Restore the newest checkpoint, if there is one; return whether the run was stopped there.
@@ -201,6 +240,7 @@ class TrainingLoop:
             self.history,
             settings.callbacks.all(),
             settings.last_epoch,
+            accumulate=settings.accumulate,
         )
         found = self._saved.restore()
         if found is None:
@@ -231,8 +271,14 @@ class TrainingLoop:
         >>> Short(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()["train"]
         {'mse': [0.0]}
         """
-        batches = self.settings.train_data if self._saved is None else self._saved.batches()
-        return nonempty(batches, epoch, self.position.batch)
+        data = self.settings.train_data
+        batches: Iterator[AnyBatch] = nonempty(
+            data if self._saved is None else self._saved.batches(), epoch, self.position.batch
+        )
+        if self._is_checked:
+            return batches
+        self._is_checked = True
+        return checked_first(batches, self.module, self.metric, data)
 
     def train_batch(self, batch: AnyBatch) -> None:
         """Learn from one batch, and measure it.

@@ -19,6 +19,7 @@ from ..metric import EvalMetric
 from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
 from .batches import rewind
+from .run_settings import DATA, RUN, Change, Settings, changes, restore_given, settings_of, state_form, table
 from .steps import Steps
 
 __all__ = ["History", "TrainingRun"]
@@ -59,6 +60,7 @@ class RunState(TypedDict):
     epoch_start: EpochStart
     callbacks: list[StateTree]
     stopped: bool
+    settings: Settings  # not in files of before 0.2
 
 
 class TrainingRun:
@@ -80,6 +82,8 @@ class TrainingRun:
         All callbacks; those with `state_dict` and `load_state_dict` are saved and restored.
     last_epoch
         The number of epochs of the whole run.
+    accumulate
+        How many batches' gradients are summed for an update.
 
     Examples
     --------
@@ -104,6 +108,7 @@ class TrainingRun:
         history: History,
         callbacks: Sequence[object],
         last_epoch: int,
+        accumulate: int = 1,
     ) -> None:
         self.checkpoint = checkpoint
         self.module = module
@@ -111,6 +116,7 @@ class TrainingRun:
         self.metric, self.history = metric, history
         self.callbacks = [callback for callback in callbacks if is_resumable(callback)]
         self.last_epoch = last_epoch
+        self._settings = settings_of(module, train_data, metric, num_epoch=last_epoch, accumulate=accumulate)
         self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
         # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
@@ -168,6 +174,7 @@ class TrainingRun:
             "epoch_start": self._epoch_start,
             "callbacks": [callback.state_dict() for callback in self.callbacks],
             "stopped": stopped,
+            "settings": self._settings,
         }
 
     def restore(self) -> tuple[Position, bool] | None:
@@ -216,19 +223,78 @@ class TrainingRun:
                 f"fit: {path} is a run with {len(state['callbacks'])} callbacks that have a state; got "
                 f"{len(self.callbacks)}. Give the same callbacks, or checkpoint another prefix."
             )
-        self.module.load_run_state(state["module"])
-        self.metric.load_state_dict(state["metric"])
+        found_changes = self._compare(path, state.get("settings"))
+        changed = {change.name for change in found_changes}
+        self._load_module(path, state["module"], self._given_names(found_changes, changed))
+        self._settings |= {change.name: change.value for change in found_changes}
+        if changed & {*DATA, "accumulate"} and self.module.batches_per_update > 1:
+            self.module.clear_gradients()  # sums of other batches
+        if "eval_metric" not in changed:
+            self.metric.load_state_dict(state["metric"])
         self.history.clear()  # in place: it is the dict that the training loop fills
         self.history.update(state["history"])
         for callback, saved in zip(self.callbacks, state["callbacks"], strict=True):
             callback.load_state_dict(saved)
         self._epoch_start = state["epoch_start"]
-        self._resume_data(state["train_data"], position.batch)
+        if changed & set(DATA):
+            position = Position(position.epoch, 0)  # other data have no such batch
+        else:
+            self._resume_data(state["train_data"], position.batch)
         if state["eval_data"] is not None and is_resumable(self.eval_data):
             self.eval_data.load_state_dict(state["eval_data"])
         set_random_state(state["random"])  # last, because resuming the data may have drawn numbers
         self.module.logger.info('Resuming from "%s"', path)
+        if position.epoch > self.last_epoch or (position.epoch == self.last_epoch and position.batch):
+            self.module.logger.warning(
+                "fit: num_epoch=%d is less than the %d epochs that %s has done, so nothing is trained",
+                self.last_epoch,
+                position.epoch,
+                path,
+            )
         return position, state["stopped"]
+
+    def _compare(self, path: str, saved: Settings | None) -> list[Change]:
+        """Return what differs from the settings of the saved run, and log it as a table."""
+        if saved is None:  # an older file
+            return []
+        for name, given in self._settings.items():
+            if name.endswith("optimizer") and name in saved and saved[name] != given:
+                raise StateError(
+                    f"fit: {path} is a run with the optimizer {saved[name]}; got {given}, which cannot use its "
+                    "states. Give the same optimizer, or checkpoint another prefix."
+                )
+        found = changes(saved, self._settings, use_new=self.checkpoint.on_change == "use new")
+        if all(change.name == "num_epoch" and self.last_epoch > cast(int, change.saved) for change in found):
+            return found  # to train for longer is no change of what was done
+        text = f"{path} was saved with other settings:\n{table(found)}"
+        if self.checkpoint.on_change == "error":
+            raise StateError(
+                f"fit: {text}\nGive the same, or Checkpoint(..., on_change='keep' or 'use new')."
+            )
+        kept = any(change.used == "saved" for change in found)
+        hint = "\nTo use the given ones: Checkpoint(..., on_change='use new')." if kept else ""
+        self.module.logger.warning("fit: %s%s", text, hint)
+        return found
+
+    def _load_module(self, path: str, state: StateTree, given: set[str]) -> None:
+        """Load the module's state, and set the settings that are those of this call."""
+        form = state_form(self.module)
+        self.module.load_run_state(state)
+        if given and state_form(self.module) != form:
+            raise StateError(
+                f"fit: the states of the optimizer in {path} must fit its settings; for the given ones "
+                f"({', '.join(sorted(given - {*RUN, 'rescale_grad'}))}) it needs others. Give those of the saved "
+                "run, or checkpoint another prefix."
+            )
+        restore_given(self.module, given)
+
+    def _given_names(self, found: Sequence[Change], changed: set[str]) -> set[str]:
+        """Return the settings of optimizers that are those of this call."""
+        names = {change.name for change in found if change.used == "given"}
+        # The gradients' scale follows from the size of the batches, which are those of this call.
+        if changed & {"train_data", "accumulate"}:
+            names |= {name for name in self._settings if name.endswith("rescale_grad")}
+        return names
 
     def _resume_data(self, state: StateTree | None, batches: int) -> None:
         """Resume the training data after this many batches; a source without a state is read up to there."""

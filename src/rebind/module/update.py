@@ -352,8 +352,7 @@ class LocalUpdate(UpdatePolicy):
             file.write(states)
 
     def load_states(self, path: str) -> None:
-        with open(path, "rb") as file:
-            self._updater.set_states(file.read())
+        self._updater.load_states(path)
 
 
 class StoreUpdate(UpdatePolicy):

@@ -228,7 +228,10 @@ def roots(
             tensors.append(tensor)
             gradients.append(torch.ones_like(tensor) if gradient is None else gradient)
         elif head.history is None or not head.history[0].depends:
-            raise StateError(f"{who}: the array was not computed from marked arrays while recording")
+            raise StateError(
+                f"{who}: the array was not computed from marked arrays while recording. Mark them with "
+                "x.attach_grad(), and compute in a block: with autograd.record(): y = f(x)."
+            )
     return tensors, gradients
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError
+from ..errors import ArgumentError, shown
 from .base import ArrayBase, wrap
 from .mode import mode
 from .storage import DenseStorage
@@ -71,4 +71,4 @@ def read_numbers(source: ArrayLike, who: str) -> Tensor:
         plain = values.flags.writeable and values.dtype.isnative and min(values.strides, default=0) >= 0
         return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
     except (TypeError, ValueError):
-        raise ArgumentError(f"{who} must be numbers in a regular shape; got {source!r}") from None
+        raise ArgumentError(f"{who} must be numbers in a regular shape; got {shown(source)}") from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 
+from ..checks import warn_user
 from ..device import Device
 from ..ndarray import NDArray, array
 from ..ops import find
@@ -37,10 +37,9 @@ class PythonOp:
 
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
-        warnings.warn(
+        warn_user(
             f"{type(self).__name__}: PythonOp, NumpyOp and NDArrayOp are of MXNet 0.x; use CustomOp",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Symbol, **kwargs: Symbol | str) -> Symbol:

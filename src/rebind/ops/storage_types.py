@@ -7,12 +7,12 @@ declared here, beside the operator and without a change to it. Whatever has no k
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from .. import config
+from ..checks import warn_user
 from ..errors import ParameterError
 from ..params import Params
 from .spec import Operator, find
@@ -177,8 +177,7 @@ def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
     if op.name in _warned or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
         return
     _warned.add(op.name)
-    warnings.warn(
+    warn_user(
         f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
-        "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off.",
-        stacklevel=2,
+        "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off."
     )

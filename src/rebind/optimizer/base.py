@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
+import inspect
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
+from ..checks import warn_user
 from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..generators import step_seed
 from ..ndarray import NDArray
@@ -115,10 +116,9 @@ class Optimizer(Algorithm[State]):
         """
         if not self._has_master(weight):
             if weight.tensor.dtype in LOW_PRECISION:
-                warnings.warn(
+                warn_user(
                     f"{type(self).__name__}: weights of {weight.tensor.dtype} accumulate poorly; "
-                    "set multi_precision=True",
-                    stacklevel=3,
+                    "set multi_precision=True"
                 )
             return self.create_state(index, weight)
         master = NDArray(weight.tensor.float(), weight.context)
@@ -336,13 +336,24 @@ def create(name: str | Optimizer, **kwargs: Any) -> Any:
     return Optimizer.create_optimizer(name, **kwargs)
 
 
+#: What `Module` gives an optimizer; not for users, and so not in messages.
+_SET_BY_MODULE = ("param_idx2name", "sym", "param_dict")
+#: The names that settings have in other libraries.
+_OTHER_NAMES = {
+    "lr": "learning_rate", "weight_decay": "wd", "decay": "wd", "eps": "epsilon", "scheduler": "lr_scheduler",
+    "betas": "beta1", "alpha": "gamma1", "clip": "clip_gradient", "clip_norm": "clip_global_norm",
+}  # fmt: skip
+
+
 def _check_settings(optimizer: type[Optimizer], name: str, given: Iterable[str]) -> None:
     """Check the names of settings where all are declared as fields; an old class takes what its `__init__` takes."""
     if "__dataclass_fields__" not in vars(optimizer):
         return
-    known = list(vars(optimizer)["__dataclass_fields__"])
+    known = [name for name in inspect.signature(optimizer).parameters if name not in _SET_BY_MODULE]
     for setting in given:
-        if setting not in known:
+        if setting not in known and setting not in _SET_BY_MODULE:
+            usual = _OTHER_NAMES.get(setting)
+            near = f"; did you mean {usual!r}?" if usual in known else near_names(setting, known)
             raise ArgumentError(
-                f"optimizer {name!r}: no setting {setting!r}{near_names(setting, known)} Settings: {', '.join(known)}."
+                f"optimizer {name!r}: no setting {setting!r}{near} Settings: {', '.join(sorted(known))}."
             )

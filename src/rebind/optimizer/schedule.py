@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
+import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
-from ..errors import ArgumentError, ParameterError, StateError
+from .. import lr_scheduler
+from ..checks import check_numbers, warn_user
+from ..errors import ArgumentError, ParameterError, StateError, shown
 from ..lr_scheduler import LRScheduler
 
 __all__ = ["Names", "Schedule", "Settings", "Variables"]
@@ -64,6 +66,10 @@ class Settings:
         raise NotImplementedError
 
 
+#: The annotations of settings that are numbers, as `fields` has them.
+_NUMBERS = ("int", "float", "int | None", "float | None")
+
+
 class Schedule(Settings):
     """Learning rates and weight decays of weights, by index.
 
@@ -93,6 +99,7 @@ class Schedule(Settings):
             raise ArgumentError(
                 f"{type(self).__name__}: param_idx2name must be a dict from index to name; got {param_idx2name!r}"
             )
+        self._check_kinds(learning_rate)
         if self.clip_global_norm is not None and not self.clip_global_norm > 0:
             raise ParameterError(
                 f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
@@ -111,6 +118,24 @@ class Schedule(Settings):
         self.set_lr_mult({})
         self.set_wd_mult({})
 
+    def _check_kinds(self, learning_rate: float | None) -> None:
+        """Check that settings that are numbers are not given as text, and that the schedule is one."""
+        numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in _NUMBERS}
+        check_numbers(type(self).__name__, learning_rate=learning_rate, **numbers)
+        schedule = self.lr_scheduler
+        if schedule is None or (callable(schedule) and not isinstance(schedule, type)):
+            return
+        name = schedule.__name__ if isinstance(schedule, type) else str(schedule)
+        known = [each for each in lr_scheduler.__all__ if each != "LRScheduler"]
+        short = {each.removesuffix("Scheduler").lower(): each for each in known}
+        near = difflib.get_close_matches(name.lower().removesuffix("scheduler"), short, n=1)
+        example = short[near[0]] if near else known[0]
+        raise ArgumentError(
+            f"{type(self).__name__}: lr_scheduler must be a scheduler or a function of the number of updates; got "
+            f"{f'the class {name}' if isinstance(schedule, type) else shown(schedule)}. Make one, as "
+            f"lr_scheduler.{example}(...)."
+        )
+
     def __repr__(self) -> str:
         names = [each.name for each in fields(self) if each.name != "param_dict" and each.repr]
         settings = {"learning_rate": self.lr, **{name: getattr(self, name) for name in names}}
@@ -125,9 +150,8 @@ class Schedule(Settings):
             return None
         base = getattr(schedule, "base_lr", None)
         if base not in (None, 0.01, rate):  # 0.01 is what a schedule has that was given none
-            warnings.warn(
-                f"{type(self).__name__}: learning_rate={rate} replaces base_lr={base} of the lr_scheduler",
-                stacklevel=5,
+            warn_user(
+                f"{type(self).__name__}: learning_rate={rate} replaces base_lr={base} of the lr_scheduler"
             )
         if given is not None and isinstance(schedule, LRScheduler):
             schedule.rebase(rate)
@@ -174,6 +198,7 @@ class Schedule(Settings):
                 f"{type(self).__name__}.set_learning_rate: there must be no lr_scheduler; it decides the learning "
                 "rate. Change its base_lr instead."
             )
+        check_numbers(f"{type(self).__name__}.set_learning_rate", lr=lr)
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Mapping[Hashable, float]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Sequence
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError, FormatError, ShapeError
+from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..ndarray import NDArray
 from .arrays import StoredState, in_lists
 from .base import Optimizer
@@ -47,6 +48,7 @@ class Updater:
         self.states: dict[Hashable, StoredState] = {}
         #: Which states were checked against their weights; those from a file were not.
         self.states_synced: dict[Hashable, bool] = {}
+        self._path = ""  # of the file that the states are from
 
     @property
     def aggregate_updates(self) -> bool:
@@ -108,7 +110,12 @@ class Updater:
     def _make_ready(self, index: Hashable, weight: NDArray) -> None:
         new = self.optimizer.create_state_multi_precision(index, weight)
         if index in self.states:  # from a file
-            _check_fits(self.states[index], new, index)
+            try:
+                _check_fits(self.states[index], new, index)
+            except MXNetError as error:
+                kind = type(self.optimizer).__name__
+                origin = f" They are from {self._path}; the optimizer is {kind}." if self._path else ""
+                raise type(error)(f"{error.message}{origin}") from None
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         else:
             self.states[index] = new
@@ -148,6 +155,32 @@ class Updater:
         [-0.5, -0.5]
         """
         return write_states(self.states, self.optimizer if dump_optimizer else None)
+
+    def load_states(self, path: str | os.PathLike[str]) -> None:
+        """Take states from a ``.states`` file.
+
+        Raises
+        ------
+        FormatError
+            As `set_states`, with the file's name.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rebind.optimizer import create
+        >>> with tempfile.NamedTemporaryFile(suffix=".states") as file:
+        ...     Updater(create("sgd")).load_states(file.name)
+        Traceback (most recent call last):
+        rebind.errors.FormatError: /tmp/...states: must be a .states file; got what cannot be read: Ran out of input
+        """
+        with open(path, "rb") as file:
+            content = file.read()
+        try:
+            self.set_states(content)
+        except FormatError as error:
+            text = error.message.removeprefix("optimizer states: ")
+            raise FormatError(f"{os.fspath(path)}: {text}") from None
+        self._path = os.fspath(path)
 
     def set_states(self, states: bytes) -> None:
         """Take states, and the optimizer if it is there, from the content of a ``.states`` file.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..checks import warn_user
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import near_names
@@ -136,7 +136,7 @@ class Binding(Inspection):
         for name in given.keys() - known:
             near = near_names(name, known)
             if near != ".":
-                warnings.warn(f"Symbol.simple_bind: no argument {name!r}{near} It is ignored.", stacklevel=3)
+                warn_user(f"Symbol.simple_bind: no argument {name!r}{near} It is ignored.")
         return {name: value for name, value in given.items() if name in known}
 
     def _bind(

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import dtypes, graph
+from ..checks import check_instance
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, MXNetError, ParameterError
 from ..graph import Application, Entry, input_variable, symbol_json
 from ..graph.passes import cast_inputs
+from ..graph.same_names import warn_of_joined_names, warn_of_shared_names
 from ..ops import Operator
 from ..ops.frontend import bind_arguments
 from ..ops.storage_types import storage_number
@@ -101,6 +103,10 @@ def _apply(
     attributes = {key: format_value(value) for key, value in others.items()}
     entries = _entries(op, name, inputs, p, {**texts, **attributes})
     node = Application(op, name, entries, p, texts, attributes, called_as)
+    if len(node.inputs) > 1:
+        warn_of_shared_names(
+            node, [entry for symbol in inputs if symbol is not None for entry in symbol.graph.outputs]
+        )
     if op.record.inits:  # of variables that are given too, as in MXNet, unless they have one
         for input_name, entry in zip(node.input_names, node.inputs, strict=True):
             if input_name in op.record.inits and entry.node.is_variable:
@@ -176,6 +182,7 @@ def var(
     if dtype is not None:
         texts["__dtype__"] = str(dtypes.flag(dtype))
     if init is not None:
+        check_instance(init, f"sym.var: init of {name!r}")
         texts["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
         texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
@@ -199,6 +206,8 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     ['a', 'b']
     """
     symbols = list(symbols)
+    if len(symbols) > 1 and all(isinstance(symbol, SymbolBase) for symbol in symbols):
+        warn_of_joined_names([symbol.graph.outputs for symbol in symbols])
     if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
         raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
     return symbol_of([entry for symbol in symbols for entry in symbol.graph.outputs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..errors import ArgumentError, ParameterError, shown
 from .extras import matplotlib_figure
 
 __all__ = ["plot_history"]
@@ -14,7 +15,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def plot_history(
-    history: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path, *, title: str = ""
+    history: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path | None = None, *, title: str = ""
 ) -> None:
     """Draw one panel for each metric, with one curve for each split of the data, and write it to `path`.
 
@@ -34,11 +35,22 @@ def plot_history(
     ImportError
         If matplotlib is missing (extra ``viz``).
     """
+    if not _is_history(history):
+        raise ArgumentError(
+            "plot_history: history must be what fit() returned, {'train': {metric: [value of each epoch]}, ...}; "
+            f"got {shown(history)}"
+        )
+    if path is None:
+        raise ArgumentError(
+            "plot_history: path must be the file to write, such as 'curves.png'; it is missing"
+        )
     metrics = list(
         dict.fromkeys(name for curves in history.values() for name, values in curves.items() if len(values))
     )
     if not metrics:
-        raise ValueError(f"plot_history: history must hold at least one value; got {dict(history)!r}")
+        raise ParameterError(
+            f"plot_history: history must hold at least one value; got {shown(dict(history))}"
+        )
     figure = matplotlib_figure((5.2 * len(metrics), 3.6), who="plot_history", dpi=120)
     for i, (axes, metric) in enumerate(zip(figure.subplots(1, len(metrics), squeeze=False)[0], metrics)):
         for colour, (split, curves) in zip(_repeat(COLOURS, len(history)), history.items()):
@@ -56,6 +68,15 @@ def plot_history(
         figure.suptitle(title, fontsize=12, fontweight="bold")
     figure.tight_layout()
     figure.savefig(path)
+
+
+def _is_history(history: object) -> bool:
+    """Return whether this has the form of a history: curves by split and metric."""
+    return isinstance(history, Mapping) and all(
+        isinstance(curves, Mapping)
+        and all(hasattr(values, "__len__") and not isinstance(values, str) for values in curves.values())
+        for curves in history.values()
+    )
 
 
 def _repeat(colours: Sequence[str], count: int) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..checks import warn_user
 from ..dtypes import DTypeLike
 from ..symbol import Symbol
 from .graph_view import Entry, GraphView, Node, looks_like_parameter, read_symbol
@@ -89,9 +89,7 @@ def _warn_of_equal_names(nodes: Sequence[Node]) -> None:
     counts = Counter(node.name for node in nodes if node.is_variable)
     repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
-        warnings.warn(
-            f"plot_network: several variables have one name: {', '.join(map(repr, repeated))}", stacklevel=3
-        )
+        warn_user(f"plot_network: several variables have one name: {', '.join(map(repr, repeated))}")
 
 
 def plot_network(
@@ -215,7 +213,7 @@ def _looks(node_attrs: Mapping[str, str]) -> _Looks:
     unknown = sorted(set(node_attrs) - {*known})
     if unknown:
         message = f"plot_network: node_attrs {unknown} have no effect; known: {known}"
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
     fill, border, text = (node_attrs.get(word) for word in known[:3])
     return _Looks(fill, border, text, oval=shape in ("oval", "ellipse"))
 

@@ -113,13 +113,19 @@ def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
     parameters = {
         i for i, node in enumerate(view.nodes) if node.is_variable and _is_learned(node.name, inputs, view)
     }
+    # Variables of one name are one parameter when the network is bound.
+    first: dict[str, int] = {}
+    for i in sorted(parameters):
+        first.setdefault(view.nodes[i].name, i)
+    parameters = set(first.values())
     counted: set[int] = set()
     rows = []
     for i, node in enumerate(view.nodes):
         if node.is_variable and node.name not in inputs:
             continue
         # A parameter counts at the first layer that reads it. (`-` binds before `&`.)
-        new = {entry.node for entry in node.inputs} & parameters - counted
+        read = {first.get(view.nodes[entry.node].name, entry.node) for entry in node.inputs}
+        new = read & parameters - counted
         counted |= new
         before = dict.fromkeys(
             view.nodes[entry.node].name
@@ -128,8 +134,8 @@ def summarize(view: GraphView, *, inputs: Sequence[str] = ()) -> Summary:
         )
         op = "input" if node.is_variable else node.op
         rows.append(Row(node.name, op, view.shape(Entry(i, 0)), _total(view, new), tuple(before)))
-    auxiliary = {i for i, node in enumerate(view.nodes) if node.name in view.auxiliary}
-    return Summary(tuple(rows), _total(view, parameters), _total(view, auxiliary))
+    auxiliary = {node.name: i for i, node in enumerate(view.nodes) if node.name in view.auxiliary}
+    return Summary(tuple(rows), _total(view, parameters), _total(view, set(auxiliary.values())))
 
 
 def _is_learned(name: str, inputs: Sequence[str], view: GraphView) -> bool:

@@ -444,7 +444,6 @@ def with_the_snapshots_weights():
 @pytest.mark.parametrize(
     "make",
     [
-        pytest.param(lambda: ready()[0], id="before all else"),
         pytest.param(with_the_snapshots_weights, id="of a snapshot given by hand"),
         pytest.param(
             lambda: fitted(2, mod=module(2, fixed_param_names=list(INITIAL))), id="with all parameters fixed"
@@ -455,6 +454,11 @@ def test_an_update_that_changes_nothing(make):
     mod = make()
     mod.update()
     assert_same(weights(mod), INITIAL)
+
+
+def test_an_update_before_all_else():
+    with pytest.raises(StateError, match=r"update\(\) needs backward\(\) first"):
+        ready()[0].update()
 
 
 def test_outputs_that_are_no_losses():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from ... import dtypes
+from ...checks import warn_user
 from ...dtypes import DTypeLike
 from ...errors import ArgumentError, DTypeError, NameLookupError, StateError, near_names
 from ...graph.passes import mixed_precision
@@ -103,10 +103,7 @@ def convert_symbol(
     nodes = _node_names(sym)
     for name in excluded_sym_names or ():
         if name not in nodes:
-            warnings.warn(
-                f"amp.convert_symbol: excluded_sym_names: no node {name!r}{near_names(name, nodes)}",
-                stacklevel=2,
-            )
+            warn_user(f"amp.convert_symbol: excluded_sym_names: no node {name!r}{near_names(name, nodes)}")
     try:
         return sym.with_graph(
             mixed_precision(sym.graph, rules, data_names, excluded_sym_names or (), cast_optional_params)

@@ -290,6 +290,18 @@ class DataParallelExecutorGroup(Generic[Desc]):
         for exe in self.execs:
             exe.forward(training)
 
+    @property
+    def has_run(self) -> bool:
+        """Whether `forward` has run since these shapes were bound.
+
+        >>> import rebind as mx
+        >>> descs = [mx.io.DataDesc("x", (2,))]
+        >>> net = mx.sym.var("x") * 2
+        >>> DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], False, False).has_run
+        False
+        """
+        return self.execs[0].has_run
+
     def backward(self, out_grads: HeadGrads = None) -> None:
         """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ import torch.distributed
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from ...checks import warn_user
 from .._signatures import with_interface_of
 from .batch_norm import Normalized, batch_norm_v1, check_channels, declare_batch_norm
 
@@ -67,11 +67,10 @@ def _sync_batch_norm(
     # A meta run infers shapes: there are no numbers to exchange, and the other members may not be running it.
     if not training or use_global_stats or data.is_meta or _members() == 1:
         if ndev > 1 and training and not (use_global_stats or data.is_meta):
-            warnings.warn(
+            warn_user(
                 f"_contrib_SyncBatchNorm {key!r}: ndev is {ndev}, but there is no process group: the statistics are "
                 "those of one device's slice of the batch. Start one process for each device, with "
-                "torch.distributed.init_process_group().",
-                stacklevel=2,
+                "torch.distributed.init_process_group()."
             )
         return batch_norm_v1.kernels.function(
             data, *others, use_global_stats=use_global_stats, training=training, **settings

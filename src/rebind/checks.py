@@ -1,0 +1,74 @@
+"""Checks of what users give, with messages that say how to mend it; and warnings at the user's own line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from .errors import ArgumentError, MissingFileError, ParameterError, shown
+
+__all__ = ["check_folder", "check_instance", "check_numbers", "warn_user"]
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+
+
+def check_numbers(who: str, **values: object) -> None:
+    """Raise an error for a number that is given as text, as `argparse` gives it without ``type``.
+
+    Nothing is converted silently. What is neither a number nor text is left to who uses it.
+
+    >>> check_numbers("SGD", learning_rate=0.1, momentum="0.9")
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: SGD: momentum must be a number; got the text '0.9'. Convert it with float() ...
+    """
+    for name, value in values.items():
+        if isinstance(value, (str, bytes)):
+            raise ParameterError(
+                f"{who}: {name} must be a number; got the text {shown(value)}. Convert it with float() or int(); "
+                f"with argparse: add_argument(..., type=float)."
+            )
+
+
+def check_instance(value: object, who: str) -> None:
+    """Raise an error for a class that is given where an instance of it is meant.
+
+    >>> check_instance(dict, "fit: initializer")
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: fit: initializer must be an instance; got the class dict. Call it: dict(...).
+    """
+    if isinstance(value, type):
+        name = value.__name__
+        raise ArgumentError(f"{who} must be an instance; got the class {name}. Call it: {name}(...).")
+
+
+def check_folder(path: str, who: str) -> None:
+    """Raise an error when the folder that a file is to be written to does not exist.
+
+    >>> check_folder("no-such-folder/net", "Checkpoint")
+    Traceback (most recent call last):
+    rebind.errors.MissingFileError: Checkpoint: the folder 'no-such-folder' of 'no-such-folder/net' must exist. ...
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise MissingFileError(
+            f"{who}: the folder {str(folder)!r} of {str(path)!r} must exist. Make it with "
+            f"os.makedirs({str(folder)!r}, exist_ok=True)."
+        )
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program that led here, however many calls of this package are between.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("Something is odd.")
+    >>> str(caught[0].message)
+    'Something is odd.'
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,221 @@
+"""Mistakes in calls of a module, in sentences: data, labels and values that do not fit the network."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Iterator, Sequence
+
+from ..checks import warn_user
+from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, shown
+from ..executor import DataParallelExecutorGroup, SharedArgumentError
+from ..io import DataDesc
+from ..symbol import Symbol
+from .parameters import Parameters, Trained
+from .settings import Binding, InitialValues
+
+__all__ = [
+    "bound_labels", "check_arrays", "check_descs", "check_gradients", "data_error", "described_values",
+    "explained_labels", "no_batch", "no_labels", "warn_bound",
+]  # fmt: skip
+
+
+def no_batch(given: object) -> ArgumentError:
+    """Return the error for what is no batch: an array, or what a dict or a list of numbers yields.
+
+    >>> print(no_batch("data"))
+    Module.forward: a batch must have data, a list of arrays; got str. Arrays, or a dict of them by input, go into ...
+    """
+    return ArgumentError(
+        f"Module.forward: a batch must have data, a list of arrays; got {type(given).__name__}. Arrays, or a dict of "
+        "them by input, go into an io.NDArrayIter; those of one batch into io.DataBatch([array])."
+    )
+
+
+def no_labels(names: Sequence[str]) -> ParameterError:
+    """Return the error for training on a batch without labels.
+
+    >>> print(no_labels(["softmax_label"]))
+    Module.backward: the batch must have labels, 'softmax_label'; got none, and those of an earlier batch would be ...
+    """
+    return ParameterError(
+        f"Module.backward: the batch must have labels, {', '.join(map(repr, names))}; got none, and those of an "
+        "earlier batch would be used. Give DataBatch(data, label), or predict with forward(is_train=False)."
+    )
+
+
+def check_arrays(kind: str, arrays: Sequence[object], names: Sequence[str]) -> None:
+    """Check that a batch holds arrays.
+
+    >>> check_arrays("data", [None], ["x"])
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: Module.forward: data[0] of the batch, 'x', must be an array; got None
+    """
+    for i, (array, name) in enumerate(zip(arrays, names, strict=False)):
+        if not hasattr(array, "shape"):
+            raise ArgumentError(
+                f"Module.forward: {kind}[{i}] of the batch, {name!r}, must be an array; got {shown(array)}"
+            )
+
+
+def data_error(
+    error: SharedArgumentError, bound: Sequence[DataDesc], given: Sequence[DataDesc]
+) -> ShapeError:
+    """Return the error for data that do not fit the weights; not, as binding has it, weights that do not fit the data.
+
+    >>> import rebind as mx
+    >>> from rebind.executor import ArraySpec
+    >>> import torch
+    >>> error = SharedArgumentError("w", ArraySpec((3, 6), torch.float32, mx.cpu()), mx.nd.ones((3, 4)))
+    >>> print(data_error(error, [DataDesc("x", (8, 4))], [DataDesc("x", (8, 6))]))
+    Module: the data must fit the weights, which are for 'x' (8, 4); got 'x' (8, 6), for which 'w' would have shape ...
+    """
+    usual, new = (
+        ", ".join(f"{desc.name!r} {tuple(desc.shape)}" for desc in descs) for descs in (bound, given)
+    )
+    return ShapeError(
+        f"Module: the data must fit the weights, which are for {usual}; got {new}, for which {error.name!r} would have "
+        f"shape {error.wanted} instead of {error.found}.{_transposed(bound, given)}"
+    )
+
+
+def _transposed(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> str:
+    """Return a hint where images have their channels last, and the network takes them first, or the other way."""
+    for old, new in zip(bound, given, strict=False):
+        shape = tuple(new.shape[1:])
+        if len(shape) == 3 and shape != tuple(old.shape[1:]):
+            for axes in (0, 3, 1, 2), (0, 2, 3, 1):
+                if tuple(new.shape[axis] for axis in axes[1:]) == tuple(old.shape[1:]):
+                    return f" Are the channels on another axis? x.transpose{axes} has the right shape."
+    return ""
+
+
+def check_descs(
+    data: Sequence[DataDesc],
+    labels: Sequence[DataDesc] | None,
+    data_names: Sequence[str],
+    label_names: Sequence[str],
+    symbol: Symbol,
+) -> None:
+    """Check that the names are the module's: no input may silently stay zero, and none may be dropped.
+
+    >>> import rebind as mx
+    >>> check_descs([DataDesc("y", (1,))], None, ["x"], [], mx.sym.var("x") * 2)
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: Module.bind: data_shapes must describe the inputs ['x']; got ['y']
+    """
+    names = [desc.name for desc in data]
+    if sorted(names) != sorted(data_names):
+        raise ParameterError(
+            f"Module.bind: data_shapes must describe the inputs {list(data_names)}; got {names}"
+        )
+    if not labels:
+        return
+    names = [desc.name for desc in labels]
+    arguments = symbol.list_arguments()
+    missing = [name for name in label_names if name in arguments and name not in names]
+    unknown = [name for name in names if name in arguments and name not in label_names]
+    if missing or unknown:
+        raise ParameterError(
+            f"Module.bind: label_shapes must describe the labels {list(label_names)}; got {names}. Give them the same "
+            "names in the iterator (label_name=...) and the module (label_names=[...])."
+        )
+
+
+def warn_bound(group: DataParallelExecutorGroup, asked: Binding) -> None:
+    """Warn that a second `bind` changes nothing; with the shapes, where they are others."""
+    have = [*group.data_shapes, *(group.label_shapes or ())]
+    wanted = [*asked.data, *(asked.labels or ())]
+    shapes = f"; it is bound to {have}, and was asked for {wanted}" if have != wanted else ""
+    warn_user(
+        f"Module.bind: already bound, so this call changes nothing{shapes}. Set force_rebind=True to bind again."
+    )
+
+
+def bound_labels(symbol: Symbol, binding: Binding | None) -> list[str]:
+    """Return the labels that are bound and that the network reads.
+
+    >>> import rebind as mx
+    >>> binding = Binding(data=[], labels=[DataDesc("y", (1,)), DataDesc("z", (1,))])
+    >>> bound_labels(mx.sym.var("x") + mx.sym.var("y"), binding)
+    ['y']
+    """
+    arguments = symbol.list_arguments()
+    return [desc.name for desc in (binding and binding.labels) or () if desc.name in arguments]
+
+
+def check_gradients(trained: Sequence[Trained]) -> None:
+    """Check, where `backward` has not run, that the program has written gradients itself.
+
+    >>> import rebind as mx
+    >>> check_gradients([Trained("w", [mx.nd.ones((1,))], [mx.nd.zeros((1,))])])
+    Traceback (most recent call last):
+    rebind.errors.StateError: Module.update() needs backward() first
+    """
+    gradients = [gradient for each in trained for gradient in each.gradients]
+    if gradients and not any(gradient.storage.to_dense().any() for gradient in gradients):
+        raise StateError("Module.update() needs backward() first")
+
+
+@contextlib.contextmanager
+def explained_labels(symbol: Symbol, parameters: Sequence[str], label_names: Sequence[str]) -> Iterator[None]:
+    """Where an initializer has no rule for a name, look whether that is a label; see `check_labels_named`.
+
+    >>> import rebind as mx
+    >>> with explained_labels(mx.sym.var("x"), [], []):
+    ...     pass
+    """
+    try:
+        yield
+    except NameLookupError:
+        check_labels_named(symbol, parameters, label_names)
+        raise
+
+
+def check_labels_named(symbol: Symbol, parameters: Sequence[str], label_names: Sequence[str]) -> None:
+    """Check that no label of a loss counts as a parameter.
+
+    >>> import rebind as mx
+    >>> check_labels_named(mx.sym.SoftmaxOutput(mx.sym.var("x"), name="sm"), ["sm_label"], ["softmax_label"])
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: Module.init_params: 'sm_label' is the label of 'sm', and label_names must hold it; ...
+    """
+    for node in symbol.graph.nodes:
+        for input_name, entry in zip(node.input_names, node.inputs, strict=False):
+            name = entry.node.name
+            if input_name == "label" and entry.node.is_variable and name in parameters:
+                raise ParameterError(
+                    f"Module.init_params: {name!r} is the label of {node.name!r}, and label_names must hold it; got "
+                    f"{list(label_names)}. Give Module(..., label_names=[{name!r}]), and the iterator the same: "
+                    f"NDArrayIter(..., label_name={name!r})."
+                )
+
+
+def described_values(parameters: Parameters, values: InitialValues) -> str:
+    """Return in one line which parameters were given no values, and which values are of no parameter.
+
+    >>> import rebind as mx
+    >>> values = InitialValues(arg_params={"fc1_weigth": mx.nd.ones((1,))}, allow_missing=True)
+    >>> described_values(Parameters(["fc1_weight"], [], [mx.cpu()]), values)
+    "not given, so initialized: 'fc1_weight'; given, but not used: 'fc1_weigth' (near 'fc1_weight')"
+    """
+    pairs = ((parameters.names, values.arg_params), (parameters.aux_names, values.aux_params))
+    filled = [name for own, given in pairs if given is not None for name in own if name not in given]
+    known = {*parameters.names, *parameters.aux_names}
+    unused = [name for _, given in pairs for name in given or () if name not in known]
+    if not filled and values.allow_extra:
+        return ""
+    near = {name: difflib.get_close_matches(name, filled, n=1, cutoff=0.8) for name in unused}
+    texts = [f"{name!r} (near {near[name][0]!r})" if near[name] else repr(name) for name in unused]
+    found = []
+    if filled:
+        found.append(f"not given, so initialized: {_listed(list(map(repr, filled)))}")
+    if unused:
+        found.append(f"given, but not used: {_listed(texts)}")
+    return "; ".join(found)
+
+
+def _listed(texts: Sequence[str], most: int = 8) -> str:
+    """Return texts with commas; of many the first, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

@@ -1,0 +1,276 @@
+"""What `fit` checks before the first batch: mistakes that would only show, or never show, after hours of training."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import torch
+
+from ..callback import LogValidationMetricsCallback
+from ..checks import check_folder, check_instance, warn_user
+from ..errors import ArgumentError, ParameterError, near_names, shown
+from ..graph import Application
+from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
+from ..ndarray import NDArray
+from ..ndarray.reading import read_numbers
+from ..optimizer import Optimizer
+from ..protocols import Batch
+from .batches import AnyBatch, labels_of, whole
+from .settings import Callbacks, FitSettings
+from .steps import Steps
+
+__all__ = [
+    "check_callbacks", "check_classes", "check_metric", "check_multipliers", "check_settings", "checked_first",
+    "is_ours",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+#: How many arguments a callback of each kind takes.
+_ARGUMENTS = {"epoch_end": 4, "batch_end": 1, "eval_end": 1, "eval_batch_end": 1}
+#: More labels than this are not looked through before training: each batch of them would be read twice.
+_MOST_LABELS = 10_000_000
+_LOSSES = ("MakeLoss", "make_loss")
+
+
+def check_settings(settings: FitSettings) -> None:
+    """Check what can be checked of a call of `fit` before anything is bound.
+
+    >>> import rebind as mx
+    >>> data = mx.io.NDArrayIter(mx.nd.zeros((4, 1)))
+    >>> check_settings(FitSettings(train_data=data, num_epoch=3))
+    """
+    check_callbacks(settings.callbacks, has_validation=settings.eval_data is not None)
+    if settings.checkpoint is not None:
+        check_folder(settings.checkpoint.prefix, "fit: checkpoint")
+    elif settings.begin_epoch >= settings.last_epoch:
+        warn_user(
+            "fit: nothing is trained: begin_epoch must be below num_epoch, the number of the epoch before which to "
+            f"stop; got {settings.begin_epoch} and {settings.last_epoch}"
+        )
+
+
+def check_callbacks(callbacks: Callbacks, *, has_validation: bool) -> None:
+    """Check that each callback is an instance, takes what it is called with, and can write its files.
+
+    >>> from rebind.callback import Speedometer
+    >>> check_callbacks(Callbacks(epoch_end=[Speedometer(32)]), has_validation=False)
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: fit: epoch_end_callback must not be Speedometer. Give it as batch_end_callback or ...
+    """
+    for kind, count in _ARGUMENTS.items():
+        slot = f"{kind}_callback"
+        for callback in getattr(callbacks, kind):
+            check_instance(callback, f"fit: {slot}")
+            if not callable(callback):
+                raise ArgumentError(
+                    f"fit: {slot} must be a function, or a list of functions; got {shown(callback)}"
+                )
+            _check_slot(callback, slot, count)
+            prefix = getattr(callback, "checkpoint_prefix", None)
+            if isinstance(prefix, str):
+                check_folder(prefix, f"fit: {slot}")
+            if kind.startswith("eval") and not has_validation:
+                _needs_validation(callback, slot)
+
+
+def _check_slot(callback: object, slot: str, count: int) -> None:
+    slots: Sequence[str] | None = getattr(callback, "slots", None)
+    if slots is not None and slot not in slots:
+        raise ArgumentError(f"fit: {slot} must not be {_name(callback)}. Give it as {' or '.join(slots)}.")
+    if _takes(callback, count):
+        return
+    fitting = [
+        f"{kind}_callback" for kind, other in _ARGUMENTS.items() if other != count and _takes(callback, other)
+    ]
+    wanted = "(epoch, symbol, arg_params, aux_params)" if count == 4 else "one argument, a BatchEndParam"
+    hint = f" Is it for {' or '.join(fitting)}?" if fitting else ""
+    raise ArgumentError(f"fit: {slot} must take {wanted}; got {_name(callback)}, which does not.{hint}")
+
+
+def _takes(callback: object, count: int) -> bool:
+    try:
+        inspect.signature(callback).bind(*range(count))  # type: ignore[arg-type]  # it is callable
+    except TypeError:
+        return False
+    except ValueError:  # a function of C without a signature
+        return True
+    return True
+
+
+def _needs_validation(callback: object, slot: str) -> None:
+    if getattr(callback, "slots", None) == ("eval_end_callback",):
+        raise ParameterError(
+            f"fit: {_name(callback)} watches a validation, and there is none; give eval_data"
+        )
+    if not isinstance(callback, LogValidationMetricsCallback):
+        warn_user(f"fit: {slot} is never called, since there is no validation; give eval_data")
+
+
+def _name(callback: object) -> str:
+    return str(getattr(callback, "__qualname__", type(callback).__name__)).split(".<locals>")[0]
+
+
+def check_multipliers(optimizers: Sequence[Optimizer], module: Steps) -> None:
+    """Warn of multipliers of the learning rate or of weight decay for parameters that there are not.
+
+    >>> import warnings, rebind as mx
+    >>> optimizer = mx.optimizer.create("sgd", param_idx2name={0: "fc_weight"})
+    >>> optimizer.set_lr_mult({"fc_weigth": 0.1})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     check_multipliers([optimizer], mx.mod.PythonLossModule())
+    >>> print(caught[0].message)
+    set_lr_mult: no parameter 'fc_weigth'; did you mean 'fc_weight'? Its multiplier changes nothing.
+    """
+    others = set() if module.symbol is None else set(module.symbol.list_arguments())
+    for optimizer in optimizers:
+        known = [str(name) for name in optimizer.idx2name.values()]
+        if not known:
+            continue
+        for kind in ("lr_mult", "wd_mult"):
+            for name in getattr(optimizer, kind, ()):
+                if isinstance(name, str) and name not in known and name not in others:
+                    warn_user(
+                        f"set_{kind}: no parameter {name!r}{near_names(name, known)} Its multiplier changes nothing."
+                    )
+
+
+# With the first batch at hand.
+
+
+def checked_first(
+    batches: Iterable[AnyBatch], module: Steps, metric: EvalMetric, data: object
+) -> Iterator[AnyBatch]:
+    """Yield the batches; before the first, check its labels and the metric.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("data") * 2, label_names=None)
+    >>> batch = mx.io.DataBatch([mx.nd.ones((2, 1))])
+    >>> next(checked_first([batch], module, mx.metric.create("acc"), None))
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: fit: eval_metric 'accuracy' compares outputs with labels, and the batches have ...
+    """
+    rest = iter(batches)
+    for first in rest:
+        batch = whole(first)
+        if batch is not None:
+            check_metric(module, metric, batch)
+            check_classes(module, _labels(data) or labels_of(batch))
+        return itertools.chain([first], rest)
+    return iter(())
+
+
+def check_metric(module: Steps, metric: EvalMetric, batch: Batch) -> None:
+    """Check that a metric that compares outputs with labels gets labels, and outputs that are no losses.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.MakeLoss(mx.sym.var("data"))
+    >>> batch = mx.io.DataBatch([mx.nd.ones((2, 1))])
+    >>> check_metric(mx.mod.Module(net, label_names=None), mx.metric.Loss(), batch)
+    """
+    if not is_ours(module, "update_metric"):
+        return
+    comparing = _comparing(metric)
+    if not comparing:
+        return
+    losses = _ends_in_losses(module)
+    if not labels_of(batch):
+        hint = (
+            "eval_metric='loss', since the outputs are losses"
+            if losses
+            else "eval_metric='loss', or data with labels"
+        )
+        raise ParameterError(
+            f"fit: eval_metric {comparing.name!r} compares outputs with labels, and the batches have none. Give {hint}."
+        )
+    if losses and not isinstance(comparing, CustomMetric):
+        warn_user(
+            f"fit: eval_metric {comparing.name!r} compares labels with predictions, and the outputs are losses "
+            "(MakeLoss). Give eval_metric='loss'."
+        )
+
+
+def _comparing(metric: EvalMetric) -> EvalMetric | None:
+    """Return the metric, or a member, that needs labels; a user's own `update` may do without."""
+    if isinstance(metric, CompositeEvalMetric):
+        return next(filter(None, map(_comparing, metric.metrics)), None)
+    kind = type(metric)
+    return metric if kind.update in (EvalMetric.update, CustomMetric.update) else None
+
+
+def _ends_in_losses(module: Steps) -> bool:
+    if module.symbol is None:
+        return False
+    heads = [entry.node.operator for entry in module.symbol.graph.outputs]
+    return all(head is not None and head.name in _LOSSES for head in heads)
+
+
+def is_ours(module: Steps, method: str) -> bool:
+    """Return whether a method is the library's: what a user's own does is not known.
+
+    >>> import rebind as mx
+    >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
+    True
+    """
+    return str(getattr(type(module), method).__module__).startswith(f"{__name__.split('.')[0]}.")
+
+
+def _labels(data: object) -> list[NDArray]:
+    """Return all labels of an iterator that holds them, as `NDArrayIter` does; none of others."""
+    pairs = getattr(data, "label", None)
+    if not isinstance(pairs, list) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        return []
+    arrays = [array for _, array in pairs]
+    return arrays if sum(getattr(array, "size", 0) for array in arrays) <= _MOST_LABELS else []
+
+
+def check_classes(module: Steps, labels: Sequence[NDArray]) -> None:
+    """Check that labels are classes of the `SoftmaxOutput` that reads them.
+
+    Negative ones only warn: in MXNet's programs they mark padding.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
+    >>> module = mx.mod.Module(net)
+    >>> module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    >>> check_classes(module, [mx.nd.array([1, 3])])
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 1 of ...
+    """
+    if module.symbol is None or not module.binded or module.output_shapes is None:
+        return
+    given = dict(zip([name for name, *_ in module.label_shapes or ()], labels, strict=False))
+    for entry, (_, shape) in zip(module.symbol.graph.outputs, module.output_shapes, strict=False):
+        node = entry.node
+        if isinstance(node, Application) and node.operator.name == "SoftmaxOutput":
+            name = node.inputs[1].node.name
+            if name in given:
+                _check_labels(node, tuple(shape), name, given[name])
+
+
+def _check_labels(node: Application, shape: tuple[int, ...], name: str, label: NDArray) -> None:
+    p = node.params
+    axis = 1 if p.multi_output else len(shape) - 1
+    classes = shape[axis] if p.multi_output or p.preserve_shape else torch.Size(shape[1:]).numel()
+    values = label.tensor.detach() if isinstance(label, NDArray) else read_numbers(label, "fit: labels")
+    if values.ndim == len(shape) and values.shape[1:] == torch.Size(
+        shape[1:]
+    ):  # probabilities of all classes
+        return
+    flat = values.reshape(-1)
+    counted = flat != p.ignore_label if p.use_ignore else torch.ones_like(flat, dtype=torch.bool)
+    outside = torch.nonzero(counted & ((flat < 0) | (flat >= classes)))
+    if not len(outside):
+        return
+    first = int(outside[0])
+    text = (
+        f"fit: labels of {node.name!r} must be classes from 0 to {classes - 1}; got {flat[first].item():g} at index "
+        f"{first} of {name!r} ({len(outside)} of {len(flat)} labels are outside)"
+    )
+    if bool((flat[counted] >= classes).any()):
+        raise ParameterError(f"{text}. Do they count from 1, or has the layer before it too few outputs?")
+    warn_user(f"{text}. If negative labels are to be ignored, give use_ignore=True and ignore_label.")
