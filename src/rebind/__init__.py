@@ -31,6 +31,7 @@ from . import (
     viz,
 )  # fmt: skip
 from ._version import __version__
+from .annotations import unquote
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .errors import MXNetError
 from .executor import Executor
@@ -48,6 +49,7 @@ kv = kvstore
 init = initializer
 visualization = viz
 name = attribute = scope
+nd.CachedOp = executor.CachedOp  # MXNet has it there; it needs what is above `ndarray`
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__",
@@ -70,9 +72,12 @@ def install_as_mxnet() -> None:
     install()
 
 
+unquote(__name__)
 OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
 
 if TYPE_CHECKING:
+    from . import contrib as contrib
+    from . import gluon as gluon
     from . import registry as registry
     from .legacy import base as base
     from .legacy import context as context
@@ -91,7 +96,11 @@ else:  # imported on first use; hidden from type checkers, to which a `__getattr
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from .compat import attribute
 
-        return attribute(name)
+        found = attribute(name)
+        unquote(__name__)
+        return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        from .compat import names_at_top
+
+        return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *names_at_top()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -114,6 +115,10 @@ class Device(metaclass=_HasDefault):
 
     def __reduce__(self) -> tuple[type[Device], tuple[str, int]]:
         return Device, (self.device_type, self.device_id)
+
+    def __setstate__(self, state: Mapping[str, int]) -> None:
+        """Take the device from a pickle of MXNet's, which has the number of its kind."""
+        Device.__init__(self, self.devtype2str[state["device_typeid"]], state["device_id"])
 
     def __enter__(self) -> Device:
         # What was entered is held here, for each thread, and not by the device: one object may serve several threads.

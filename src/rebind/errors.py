@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "AbsentFeatureError",
     "AbsentModuleError",
     "AbsentNameError",
     "ArgumentError",
@@ -190,6 +191,10 @@ class AbsentModuleError(MXNetError, ImportError):
 
 class AbsentNameError(MXNetError, AttributeError):
     """A name of MXNet's that rebind does not have is used."""
+
+
+class AbsentFeatureError(MXNetError, NotImplementedError):
+    """A class or function of MXNet's that rebind has by name only is used."""
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

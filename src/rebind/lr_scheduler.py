@@ -6,6 +6,7 @@ A scheduler is called with the number of updates done and returns the learning r
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import logging
 import math
@@ -15,6 +16,9 @@ from .checks import check_numbers
 from .errors import ArgumentError, ParameterError
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
+
+
+_ATTRIBUTES = {"pwr": "power"}  # arguments whose attributes have other names
 
 
 class LRScheduler:
@@ -63,6 +67,12 @@ class LRScheduler:
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
+
+    def __repr__(self) -> str:
+        # What it was made with; the rest of its attributes is where it stands.
+        names = [_ATTRIBUTES.get(name, name) for name in inspect.signature(type(self)).parameters]
+        settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in names if hasattr(self, name))
+        return f"{type(self).__name__}({settings})"
 
     def __call__(self, num_update: int) -> float:
         """Return the learning rate for the update with this number."""

@@ -7,12 +7,12 @@ Modules that exist for old programs only are in `rebind.legacy`.
 
 from ..legacy.libinfo import MXNET_VERSION
 from .finder import install
-from .old_modules import OldModule, attribute, module_at
-from .table import NAMES_TO_COME, SHARED, TABLE, Absent, Later, legacy_module
+from .old_modules import OldModule, attribute, module_at, names_at_top
+from .table import BY_NAME, SHARED, TABLE, Absent, Later, legacy_module
 
 __all__ = [
+    "BY_NAME",
     "MXNET_VERSION",
-    "NAMES_TO_COME",
     "SHARED",
     "TABLE",
     "Absent",
@@ -22,4 +22,5 @@ __all__ = [
     "install",
     "legacy_module",
     "module_at",
+    "names_at_top",
 ]

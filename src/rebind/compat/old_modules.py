@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
+from ..absent import AbsentClass, absent_class, absent_function
 from ..errors import AbsentModuleError, AbsentNameError, near_names
 from ..legacy.libinfo import MXNET_VERSION
-from .table import C_API, C_HELPERS, NAMES_TO_COME, SHARED, TABLE, Absent, Later, Row, legacy_module
+from .table import BY_NAME, SHARED, TABLE, Absent, Later, Row, legacy_module
 
-__all__ = ["OldModule", "attribute", "is_known", "module_at"]
+__all__ = ["OldModule", "attribute", "is_known", "module_at", "names_at_top"]
 
 
 class OldModule(ModuleType):
@@ -60,12 +62,11 @@ class OldModule(ModuleType):
         for source in self._sources:
             if hasattr(source, name):
                 return getattr(source, name)
-        if self._path and name in SHARED:
-            return _resolve(SHARED[name])
-        if name in NAMES_TO_COME:
-            raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind yet. {NAMES_TO_COME[name]}")
-        if name in C_HELPERS:
-            raise AbsentNameError(f"{self.__name__}.{name} is not part of rebind. {C_API.instead}")
+        shared = SHARED.get(path) or (SHARED.get(name) if self._path else None)
+        if shared is not None:
+            return _resolve(shared)
+        if path in BY_NAME or name in BY_NAME:
+            return _by_name(path, name)
         # Python and tools look for many private names (`__wrapped__`, `_repr_html_`): no search for near ones there.
         hint = "." if name.startswith("_") else near_names(name, dir(self))
         raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
@@ -90,6 +91,16 @@ class OldModule(ModuleType):
 
 
 _modules: dict[str, OldModule] = {}
+_absent: dict[str, type[AbsentClass] | Callable[..., NoReturn]] = {}
+
+
+def _by_name(path: str, name: str) -> type[AbsentClass] | Callable[..., NoReturn]:
+    """Return what stands for a name of MXNet's that rebind does not have: one object under all paths."""
+    key = path if path in BY_NAME else name
+    if key not in _absent:
+        make = absent_class if name[:1].isupper() else absent_function
+        _absent[key] = make(f"mxnet.{path}", BY_NAME[key])
+    return _absent[key]
 
 
 def module_at(path: str) -> OldModule:
@@ -131,6 +142,16 @@ def attribute(name: str) -> Any:
     except AbsentModuleError as error:
         raise AbsentNameError(str(error)) from None
     return module.only_source or module
+
+
+def names_at_top() -> list[str]:
+    """Return the names of modules and functions that ``mx.name`` finds by `attribute`.
+
+    >>> "engine" in names_at_top(), "np_shape" in names_at_top(), "image" in names_at_top()
+    (True, True, False)
+    """
+    switches = [name for name, where in SHARED.items() if where.startswith("legacy.util:")]
+    return [name for name in (*_children(""), *switches) if not name.startswith("_")]
 
 
 def _full(path: str) -> str:
@@ -208,4 +229,4 @@ def _resolve(where: str) -> Any:
     """Return what a row of the table names: a module below rebind, or an attribute of one."""
     module, _, name = where.partition(":")
     found = importlib.import_module(f"rebind.{module}".rstrip("."))
-    return getattr(found, name) if name else found
+    return attrgetter(name)(found) if name else found

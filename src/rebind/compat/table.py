@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 __all__ = [
-    "C_API",
-    "C_HELPERS",
-    "NAMES_TO_COME",
+    "BY_NAME",
     "SHARED",
     "TABLE",
     "Absent",
@@ -35,15 +33,22 @@ class Later:
 
 Row: TypeAlias = "str | tuple[str, ...] | Absent | Later"
 
-_GLUON = Absent(
-    "rebind is about MXNet's symbolic API. Build the network with mx.sym and train it with mx.mod.Module; "
-    "imperative networks are what PyTorch (torch.nn) is for."
-)
 _NUMPY = Absent(
     "Use mx.nd and mx.sym, whose operators are those of MXNet's symbolic API, or NumPy itself on the host."
 )
 _TEXT = Absent("Load word vectors with NumPy or gensim, and give them to mx.sym.Embedding as its weight.")
 C_API = Absent("There is no C library underneath; PyTorch is the engine.")
+
+# Modules of gluon whose names say that they are not part of rebind, once they are used.
+_GLUON_BY_NAME = """
+contrib contrib.cnn contrib.cnn.conv_layers contrib.data contrib.data.sampler contrib.data.text contrib.estimator
+contrib.estimator.batch_processor contrib.estimator.estimator contrib.estimator.event_handler contrib.nn
+contrib.nn.basic_layers contrib.rnn contrib.rnn.conv_rnn_cell contrib.rnn.rnn_cell data data.dataloader data.dataset
+data.sampler data.vision data.vision.datasets data.vision.transforms loss model_zoo model_zoo.model_store
+model_zoo.vision model_zoo.vision.alexnet model_zoo.vision.densenet model_zoo.vision.inception
+model_zoo.vision.mobilenet model_zoo.vision.resnet model_zoo.vision.squeezenet model_zoo.vision.vgg rnn rnn.rnn_cell
+rnn.rnn_layer trainer
+"""
 
 # MXNet's path below `mxnet`, and what it is here: modules below `rebind`, searched in this order (after a colon: an
 # attribute); or, for an alias, another path of this table; or why there is none. Names that are neither in those
@@ -84,7 +89,15 @@ TABLE: dict[str, Row] = {
     "error": ("errors",),
     "executor": ("executor",),
     "executor_manager": ("legacy.executor_manager",),
-    "gluon": _GLUON,
+    "gluon": ("gluon",),
+    "gluon.block": ("gluon.block", "gluon.parameter"),
+    "gluon.nn": ("gluon.nn",),
+    "gluon.nn.activations": ("gluon.nn.activations",),
+    "gluon.nn.basic_layers": ("gluon.nn.basic_layers", "gluon.nn.activations"),
+    "gluon.nn.conv_layers": ("gluon.nn.conv_layers", "gluon.nn"),
+    "gluon.parameter": ("gluon.parameter",),
+    "gluon.utils": ("gluon.utils",),
+    **{f"gluon.{path}": (f"gluon.absent:{path}",) for path in _GLUON_BY_NAME.split()},
     "image": Later("image", "The operators are in mx.nd.image; mx.nd._internal._cvimread reads pictures."),
     "image.detection": "image",
     "image.image": "image",
@@ -110,9 +123,9 @@ TABLE: dict[str, Row] = {
     "model": ("model",),
     "module": ("module",),
     "module.base_module": ("module.base_module", "module.checks"),
-    "module.bucketing_module": ("module.bucketing_module", "module"),
+    "module.bucketing_module": ("module.bucketing_module", "module", "module.checks", "scope"),
     "module.executor_group": ("legacy.executor_group",),
-    "module.module": ("module.module",),
+    "module.module": ("module.module", "module.base_module", "module.checks", "model"),
     "module.python_module": ("module.python_module", "module"),
     "module.sequential_module": ("module.sequential_module", "module"),
     "mon": "monitor",
@@ -190,7 +203,9 @@ TABLE: dict[str, Row] = {
     "util": ("legacy.util",),
     "visualization": ("viz",),
     "viz": "visualization",
-    "_ctypes": C_API,
+    "_ctypes": ("legacy.base",),
+    "_ctypes.ndarray": ("ndarray",),
+    "_ctypes.symbol": ("symbol",),
     "_cy3": C_API,
     "_ffi": C_API,
     "_ndarray_internal": "ndarray._internal",  # both from before 0.10
@@ -198,6 +213,7 @@ TABLE: dict[str, Row] = {
 }  # fmt: skip
 
 # Names that MXNet's modules import from one another: `mxnet.model.cpu` and `mxnet.executor_manager.DataDesc` work.
+# Those with a path are for this one only.
 SHARED: dict[str, str] = {
     "AttrScope": "scope:AttrScope",
     "Context": "device:Context",
@@ -205,6 +221,7 @@ SHARED: dict[str, str] = {
     "DataDesc": "io:DataDesc",
     "DataIter": "io:DataIter",
     "DataParallelExecutorGroup": "executor:DataParallelExecutorGroup",
+    "Executor": "executor:Executor",
     "DataParallelExecutorManager": "legacy.executor_manager:DataParallelExecutorManager",
     "Features": "legacy.runtime:Features",
     "Initializer": "initializer:Initializer",
@@ -212,61 +229,123 @@ SHARED: dict[str, str] = {
     "LogValidationMetricsCallback": "callback:LogValidationMetricsCallback",
     "MXNetError": "errors:MXNetError",
     "Module": "module:Module",
+    "InitDesc": "initializer:InitDesc",
+    "InternalError": "legacy.base:InternalError",
     "NDArray": "ndarray:NDArray",
     "Symbol": "symbol:Symbol",
     "Uniform": "initializer:Uniform",
+    "NotImplementedForSymbol": "errors:NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray": "legacy.base:NotSupportedForSparseNDArray",
+    "_DTYPE_MX_TO_NP": "legacy.base:_DTYPE_MX_TO_NP",
+    "_DTYPE_NP_TO_MX": "legacy.base:_DTYPE_NP_TO_MX",
+    "_GRAD_REQ_MAP": "legacy.base:_GRAD_REQ_MAP",
+    "_LIB": "legacy.base:_LIB",
     "_Null": "legacy.base:_Null",
+    "_STORAGE_TYPE_CSR": "legacy.base:_STORAGE_TYPE_CSR",
+    "_STORAGE_TYPE_DEFAULT": "legacy.base:_STORAGE_TYPE_DEFAULT",
+    "_STORAGE_TYPE_ID_TO_STR": "legacy.base:_STORAGE_TYPE_ID_TO_STR",
+    "_STORAGE_TYPE_ROW_SPARSE": "legacy.base:_STORAGE_TYPE_ROW_SPARSE",
+    "_STORAGE_TYPE_STR_TO_ID": "legacy.base:_STORAGE_TYPE_STR_TO_ID",
+    "_STORAGE_TYPE_UNDEFINED": "legacy.base:_STORAGE_TYPE_UNDEFINED",
     "_as_list": "legacy.base:_as_list",
+    "_ctypes.ndarray.NDArrayBase": "ndarray.base:ArrayBase",
+    "ndarray.op.CachedOp": "executor:CachedOp",
+    "_ctypes.symbol.SymbolBase": "symbol.base:SymbolBase",
+    "array": "ndarray:array",
     "basestring": "legacy.base:basestring",
     "c_str": "legacy.base:c_str",
+    "callback.save_checkpoint": "model:save_checkpoint",
+    "classproperty": "legacy.base:classproperty",
+    "context": "legacy.context",
     "cpu": "device:cpu",
+    "ctx": "legacy.context",
     "current_context": "device:current_context",
     "get_updater": "optimizer:get_updater",
     "gpu": "device:gpu",
+    "initializer.load": "ndarray:load",
     "integer_types": "legacy.base:integer_types",
     "is_np_array": "legacy.util:is_np_array",
     "is_np_shape": "legacy.util:is_np_shape",
+    "io": "io",
+    "kvs": "kvstore",
+    "metric": "metric",
+    "mx_float": "legacy.base:mx_float",
+    "mx_int": "legacy.base:mx_int",
+    "mx_int64": "legacy.base:mx_int64",
     "mx_real_t": "legacy.base:mx_real_t",
     "mx_uint": "legacy.base:mx_uint",
+    "nd": "ndarray",
+    "ndarray": "ndarray",
+    "ndarray.contrib.uniform": "ndarray.random:uniform",
+    "ndarray.sparse.add": "ndarray:add",
+    "ndarray.sparse.divide": "ndarray:divide",
+    "ndarray.sparse.multiply": "ndarray:multiply",
+    "ndarray.sparse.subtract": "ndarray:subtract",
     "np_array": "legacy.util:np_array",
     "np_shape": "legacy.util:np_shape",
     "numeric_types": "legacy.base:numeric_types",
+    "opt": "optimizer",
+    "py_slice": "legacy.base:py_slice",
     "py_str": "legacy.base:py_str",
+    "registry": "registry",
     "set_np_shape": "legacy.util:set_np_shape",
     "string_types": "legacy.base:string_types",
+    "sym": "symbol",
+    "symbol": "symbol",
+    "symbol.contrib.uniform": "symbol.random:uniform",
+    "test_utils.array": "ndarray:array",
     "use_np": "legacy.util:use_np",
     "use_np_array": "legacy.util:use_np_array",
     "use_np_shape": "legacy.util:use_np_shape",
+    "with_metaclass": "legacy.base:with_metaclass",
 }  # fmt: skip
 
 _ITERATORS = "mx.io.NDArrayIter takes arrays, and `fit` any iterable of mx.io.DataBatch."
 _SPARSE = "Arrays are dense; nd.sparse has the operators for them."
+_FILES = "Load the data with NumPy, scikit-learn or torchvision; mx.io.NDArrayIter takes arrays."
+_GLUON = "rebind has the part of gluon that makes symbols; train them with mx.mod.Module."
 
-# Names that rebind's modules do not have yet, and what to use until then.
-NAMES_TO_COME: dict[str, str] = {
-    **dict.fromkeys(
-        ("CSVIter", "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
-         "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1", "LibSVMIter", "MNISTIter", "MXDataIter"),
-        _ITERATORS,
-    ),
-    **dict.fromkeys(
-        ("BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "csr_matrix", "row_sparse_array", "create_sparse_array",
-         "create_sparse_array_zd", "rand_sparse_ndarray"),
-        _SPARSE,
-    ),
-    **dict.fromkeys(
-        ("download", "get_cifar10", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte"),
-        "Load the data with NumPy, scikit-learn or torchvision; mx.io.NDArrayIter takes arrays.",
-    ),
-    "KVStoreServer": "Training is on one machine for now: kvstore='device' has all its GPUs.",
-}  # fmt: skip
-
-# Helpers of MXNet's for calls into its C library; programs that import them go below the public interface.
-C_HELPERS = {
-    "ExecutorHandle", "MXCallbackList", "NDArrayHandle", "SymbolHandle", "_LIB", "c2pyerror", "c_array", "c_array_buf",
-    "c_handle_array", "c_str_array", "check_call", "ctypes2buffer", "ctypes2numpy_shared", "get_last_ffi_error",
-    "mx_float_p",
-}  # fmt: skip
+# Names that rebind does not have, by what to use instead. Programs import them and do not always use them: so they are
+# there under every path, and say so when they are called, or made if they are classes.
+_INSTEAD: dict[str, str] = {
+    C_API.instead: """
+        CachedOpHandle CudaKernelHandle CudaModuleHandle DLContext DLDataType DLManagedTensor DLPackHandle DLTensor
+        DataIterCreatorHandle DataIterHandle ExecutorHandle FunctionHandle KVStoreHandle MXCallbackList NDArrayHandle
+        OpHandle ProfileHandle RecordIOHandle RtcHandle SymbolHandle add_fileline_to_docstring build_param_doc c2pyerror
+        c_array c_array_buf c_handle_array c_str_array check_call ctypes2buffer ctypes2numpy_shared find_conf_path
+        find_include_path get_last_ffi_error mx_float_p register_error set_kvstore_handle _init_op_module _load_lib
+        error.register _new_alloc_handle _new_empty_handle _new_from_shared_mem _notify_shutdown
+    """,
+    _ITERATORS: """
+        CSVIter ImageDetRecordIter ImageRecordInt8Iter ImageRecordIter ImageRecordIter_v1 ImageRecordUInt8Iter
+        ImageRecordUInt8Iter_v1 LibSVMIter MNISTIter MXDataIter
+    """,
+    _SPARSE: """
+        BaseSparseNDArray CSRNDArray RowSparseNDArray create_sparse_array create_sparse_array_zd csr_matrix gs_retain
+        rand_sparse_ndarray row_sparse_array shuffle_csr_column_indices sparse_array
+        ndarray.sparse.array ndarray.sparse.empty ndarray.sparse.zeros
+    """,
+    _FILES: """
+        download download_model get_bz2_data get_cifar10 get_im2rec_path get_mnist get_mnist_iterator get_mnist_pkl
+        get_mnist_ubyte get_zip_data
+    """,
+    _GLUON: "check_gluon_hybridize_consistency convert_hybrid_block np_symbol",
+    _NUMPY.instead: "np_ufunc_legal_option wrap_np_binary_func wrap_np_unary_func",
+    "Graphs of nodes and edges are what PyTorch Geometric and DGL are for.": """
+        dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample dgl_graph_compact dgl_subgraph
+    """,
+    "Gradients come from autograd, or from Executor.backward.": """
+        backward_gradientmultiplier backward_hawkesll backward_index_copy backward_quadratic
+    """,
+    "NDArray.__getitem__ does it.": """
+        get_indexing_dispatch_code get_oshape_of_gather_nd_op indexing_key_expand_implicit_axes
+    """,
+    "Use broadcast_mul(lhs, mask.reshape((-1, 1))).": "element_mask",
+    "Training is on one machine for now: kvstore='device' has all its GPUs.": "KVStoreServer TestStore",
+    "Use assert_almost_equal.": "checkShapes locationError",
+    "Use torch.cuda.get_device_capability.": "get_cuda_compute_capability",
+}
+BY_NAME: dict[str, str] = {name: instead for instead, names in _INSTEAD.items() for name in names.split()}
 
 
 def legacy_module(path: str) -> str | None:

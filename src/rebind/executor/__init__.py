@@ -5,6 +5,7 @@ from .allocate import ArraySpec, SharedArgumentError, Sharing, allocate
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .bind import bind, simple_bind
+from .cached_op import CachedOp
 from .executor import Executor
 from .group import DataParallelExecutorGroup, batch_axis, join, split_batch
 from .lower import Plan, lower
@@ -14,6 +15,7 @@ __all__ = [
     "ArraySpec",
     "Arrays",
     "Backward",
+    "CachedOp",
     "DataParallelExecutorGroup",
     "Executor",
     "GradReq",

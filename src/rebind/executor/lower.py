@@ -24,7 +24,7 @@ from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Kernels", "Loss", "Plan", "Values", "gradient_receivers", "lower"]
+__all__ = ["Kernels", "Loss", "Plan", "Values", "body_code", "gradient_receivers", "lower"]
 
 #: What a plan returns: outputs, new auxiliary values (None: unchanged), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
@@ -332,7 +332,7 @@ class _Code:
             number, self.stateful = self.stateful, self.stateful + 1
             if op.subgraphs:
                 own = None if self.kernels is None else self.kernels.setdefault(number, {})
-                return ControlFlow(node, self.target, own, _body_code)
+                return ControlFlow(node, self.target, own, body_code)
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
         if node in self.loss_nodes or (op.kernels.make is None and node not in self.recorded):
@@ -352,10 +352,16 @@ def _gradient(node: Application, target: Target) -> GradientRule:
     return rule if target.traced else named_gradient(node)
 
 
-def _body_code(
+def body_code(
     graph: Graph, facts: Facts, target: Target, kernels: Kernels | None
 ) -> tuple[fx.GraphModule, bool]:
-    """Return the code of a loop's body or a branch, and whether it draws."""
+    """Return the code of a graph in which losses are operators like any other, and whether it draws: of a loop's body.
+
+    >>> import rebind as mx
+    >>> code, draws = body_code(mx.sym.exp(mx.sym.var("x")).graph, Facts(), Target(), None)
+    >>> draws
+    False
+    """
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other

@@ -56,6 +56,24 @@ class DataIter:
         check_numbers(type(self).__name__, batch_size=batch_size)
         self.batch_size = batch_size
 
+    def __repr__(self) -> str:
+        described = [
+            f"{kind} {', '.join(f'{name} {tuple(shape)}' for name, shape, *_ in descs)}"
+            for kind, descs in (
+                ("data", self._descs("provide_data")),
+                ("labels", self._descs("provide_label")),
+            )
+            if descs
+        ]
+        return f"<{type(self).__name__}: {'; '.join((*described, f'batches of {self.batch_size}'))}>"
+
+    def _descs(self, name: str) -> Sequence[DataDesc]:
+        """Return what a subclass provides; nothing where it cannot be known yet."""
+        try:
+            return getattr(self, name, None) or ()
+        except Exception:
+            return ()  # a description must not fail, whatever state the user's iterator is in
+
     def __iter__(self) -> DataIter:
         return self
 

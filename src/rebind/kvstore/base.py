@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 from .. import files
 from ..errors import ArgumentError, NameLookupError, StateError, near_names
@@ -21,6 +22,8 @@ Keys: TypeAlias = Key | Sequence[Key]
 Values: TypeAlias = NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]
 #: ``function(key, gradient, weight)``; an `Updater` takes lists of each too.
 UpdateFunction: TypeAlias = Callable[[Key, NDArray, NDArray], None] | Updater
+Store = TypeVar("Store", bound="KVStoreBase")
+builtin_type = type  # in a class whose property `type` is the kind of store
 
 
 class KVStoreBase:
@@ -46,12 +49,33 @@ class KVStoreBase:
     #: What the store can do. Callers ask this, never `type`.
     capabilities: ClassVar[Capabilities] = Capabilities()
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind.lower()
+    #: The stores that `register` added, by name in lower case.
+    kv_registry: ClassVar[dict[str, Callable[..., KVStoreBase]]] = {}
+
+    @staticmethod
+    def register(klass: type[Store]) -> type[Store]:
+        """Register a class of stores under its name, for `create`; a decorator.
+
+        >>> @KVStoreBase.register
+        ... class Nowhere(KVStoreBase):
+        ...     capabilities = Capabilities(updates_weights=False)
+        >>> create("nowhere").type
+        'nowhere'
+        """
+        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
+        stores.register(klass.__name__)(functools.partial(_make_registered, klass))
+        return klass
+
+    def __init__(self, kind: str = "") -> None:
+        self._kind = kind.lower() or builtin_type(self).__name__.lower()
         self._key_type: type | None = None  # that of the first key
         self._updater: UpdateFunction | None = None
 
     # What it is.
+
+    def __repr__(self) -> str:
+        where = f", worker {self.rank} of {self.num_workers}" if self.num_workers > 1 else ""
+        return f"<{builtin_type(self).__name__} {self.type!r}{where}>"
 
     @property
     def type(self) -> str:
@@ -291,6 +315,10 @@ def _arrays(who: str, key: Key, value: object) -> list[NDArray]:
     return arrays
 
 
+def _make_registered(klass: Callable[[], KVStoreBase], kind: str) -> KVStoreBase:
+    return klass()  # as MXNet makes them: without arguments
+
+
 stores: Registry[Callable[[str], KVStoreBase]] = Registry("key-value store", KVStoreBase)
 
 
@@ -301,7 +329,8 @@ def create(name: str = "local") -> KVStoreBase:
     ----------
     name
         ``'local'`` (sums on the CPU), ``'device'`` (sums on the first device that pushes), and their longer names
-        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``.
+        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; or that of a class which
+        `KVStoreBase.register` knows.
 
     Examples
     --------

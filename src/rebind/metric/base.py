@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy
 
-from ..errors import ArgumentError, NameLookupError, StateError, shown
+from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, shown
 from ..registry import Registry
 from .arrays import Array, Arrays, as_list, as_numpy, as_tensor, check_label_shapes
 from .eval_metric import EvalMetric
@@ -59,6 +60,9 @@ class CompositeEvalMetric(EvalMetric):
         # Before the base's constructor, whose `reset` resets them.
         self.metrics: list[EvalMetric] = [create(each) for each in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.metrics))})"
 
     def add(self, metric: Source) -> None:
         """Add a metric, or what `create` makes one from.
@@ -289,7 +293,8 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
     Parameters
     ----------
     metric
-        A name, a metric, a class of metrics, a function of NumPy arrays, or a list of these.
+        A name, a metric, a class of metrics, a function of NumPy arrays, or a list of these; or JSON: a metric's
+        ``get_config()``, or ``["name", {settings}]``.
     *args, **kwargs
         Settings for the metric.
 
@@ -307,7 +312,21 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
         return composite
     if callable(metric) and not isinstance(metric, EvalMetric):
         return CustomMetric(metric, *args, **kwargs)  # type: ignore[arg-type] # or a class that makes a figure
+    if isinstance(metric, str) and metric.lstrip()[:1] == "{":
+        name, settings = _read_config(metric)
+        return metrics.create(name, *args, **{**settings, **kwargs})
     return metrics.create(metric, *args, **kwargs)
+
+
+def _read_config(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the settings in the JSON of what `get_config` returned."""
+    try:
+        settings = json.loads(text)
+        return settings.pop("metric"), settings
+    except (ValueError, KeyError, RecursionError):
+        raise ParameterError(
+            f'metric.create: text must be JSON such as {{"metric": "Accuracy"}}; got {text!r}'
+        ) from None
 
 
 def np(

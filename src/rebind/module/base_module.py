@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 from .. import checkpoint as checkpoints
 from ..callback import BatchEndParam
@@ -53,6 +54,12 @@ class BaseModule(Evaluation):
     >>> Doubler().predict(mx.nd.array([1, 2])).asnumpy().tolist()
     [2.0, 4.0]
     """
+
+    #: Describes a module as a table for a notebook; set where tables of networks are made.
+    describe: ClassVar[Callable[[BaseModule], str]]
+
+    def _repr_html_(self) -> str:
+        return type(self).describe(self)
 
     def set_params(
         self,

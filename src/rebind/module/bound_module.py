@@ -169,8 +169,9 @@ class BoundModule(OldNames, BaseModule):
     def __repr__(self) -> str:
         shapes = "not bound" if self._group is None else f"bound to {self._group.data_shapes}"
         names, aux_names = self._parameters.names, self._parameters.aux_names
+        devices = ", ".join(map(str, self._parameters.devices))
         return (
-            f"<Module {', '.join(self._output_names)} on {', '.join(map(str, self._parameters.devices))}: {shapes}, "
+            f"<{type(self).__name__} {', '.join(self._output_names)} on {devices}: {shapes}, "
             f"{len(names)} parameters, {len(aux_names)} auxiliary states>"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias, TypedDict, cast
 
@@ -76,6 +77,21 @@ class Buckets:
         self.modules: dict[Hashable, Module] = {default_key: self._make(default_key)}
         self.current_key: Hashable = default_key
         self._monitors: list[Monitor] = []
+
+    def __getstate__(self) -> dict[str, object]:
+        # A copy has the default bucket, whose parameters the others share; they are made again when they are used.
+        modules = {self.default_key: self.default}
+        settings = {
+            **self.settings,
+            "logger": None if self.settings["logger"] is logging else self.settings["logger"],
+        }
+        return {
+            **vars(self), "modules": modules, "current_key": self.default_key, "_monitors": [], "settings": settings,
+        }  # fmt: skip
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self.settings["logger"] = self.settings["logger"] or logging
 
     @property
     def default(self) -> Module:

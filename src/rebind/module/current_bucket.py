@@ -178,7 +178,7 @@ class CurrentBucket(OldNames, BaseModule):
 
     def __repr__(self) -> str:
         bound = [key for key, module in self._all.modules.items() if module.binded]
-        return f"<BucketingModule: bound for {bound}, now {self._all.current_key!r}: {self._all.current!r}>"
+        return f"<{type(self).__name__}: bound for {bound}, now {self._all.current_key!r}: {self._all.current!r}>"
 
     def _bound(self, who: str) -> Module:
         """Return the current bucket's module, which must be bound."""

@@ -16,6 +16,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
+from .copies import Copies
 from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
@@ -32,7 +33,7 @@ class ModuleState(ParametersState):
     gradients: Sequence[Sequence[NDArray | None]] | None
 
 
-class Module(BoundModule):
+class Module(Copies):
     """A network with its parameters and optimizer, on one device or several.
 
     It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,

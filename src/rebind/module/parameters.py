@@ -194,6 +194,11 @@ class Parameters:
         self._arrays, self._waiting = arrays, None
         self._trained, self._trained_of = [], None
 
+    def __getstate__(self) -> dict[str, object]:
+        # Without the devices' arrays, as after `detach`: a copy is bound anew.
+        waiting = self.copies() if self._initialized else None
+        return {**vars(self), "_waiting": waiting, "_arrays": None, "_trained": [], "_trained_of": None}
+
     def detach(self) -> None:
         """Drop the devices' arrays; the values wait for the next bind.
 

@@ -197,6 +197,10 @@ class PythonModule(BaseModule):
     ) -> None:
         self.optimizer_initialized = True
 
+    def __repr__(self) -> str:
+        shapes = f"bound to {self.data_shapes}" if self.binded else "not bound"
+        return f"<{type(self).__name__} {', '.join(self.output_names)}: {shapes}>"
+
     def optimizers(self) -> list[Optimizer]:
         return []
 

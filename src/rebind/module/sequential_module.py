@@ -157,7 +157,7 @@ class SequentialModule(BaseModule):
             raise StateError(f"SequentialModule.{who} needs init_params() first")
 
     def __repr__(self) -> str:
-        return f"<SequentialModule of {self._modules}>"
+        return f"<{type(self).__name__} of {self._modules}>"
 
     # Bind.
 

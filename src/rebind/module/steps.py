@@ -70,6 +70,15 @@ class Steps:
         self.logger = logger
         self._symbol: Symbol | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        # The root logger's module, which is the default, cannot be pickled; a Logger is, by its name.
+        return {**vars(self), "logger": None if self.logger is logging else self.logger}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        if state.get("logger") is None:
+            self.logger = logging
+
     def _undefined(self, what: str) -> StateError:
         return StateError(f"{type(self).__name__}: must define {what}; BaseModule only declares it")
 

@@ -1,5 +1,8 @@
 """Arrays: `mx.nd`. Functions for all operators are made from the table of operators (`ops`)."""
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from . import contrib, generated, image, linalg, op, random, sparse
 from .creation import (
     arange,
@@ -56,6 +59,10 @@ __all__ = [
 ]  # fmt: skip
 
 __all__ += [name for name in generated.__all__ if not name.startswith("_")]
+
+if TYPE_CHECKING:
+    # Set by the package itself, since it runs graphs, of which arrays know nothing.
+    CachedOp: Callable[..., Callable[..., NDArray | Sequence[NDArray]]]
 
 # The operators whose names begin with an underscore, and all others: ``nd._internal._plus_scalar``.
 _internal = generated

@@ -94,7 +94,9 @@ class ArrayBase:
 
     __slots__ = ("__weakref__", "device", "history", "leaf", "marking", "storage")
 
-    def __init__(self, tensor: Tensor | Storage, device: Device | None = None) -> None:
+    def __init__(self, tensor: Tensor | Storage | None, device: Device | None = None) -> None:
+        if tensor is None:  # so MXNet's pickles begin; `__setstate__` brings the content
+            tensor = torch.empty(0)
         if isinstance(tensor, Tensor):
             self.storage: Storage = DenseStorage(tensor)
         elif isinstance(tensor, Storage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
 
+from .. import dtypes
 from ..errors import ArgumentError, ParameterError, ShapeError
 from .base import ArrayBase, Scalar
 
@@ -30,6 +32,11 @@ class Conversions(ArrayBase):
     def __repr__(self) -> str:
         size = "x".join(map(str, self.shape))
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {size} @{self.device}>"
+
+    def _repr_html_(self) -> str:
+        size = "×".join(map(str, self.shape))
+        title = f"<b>{type(self).__name__}</b> {size} {dtypes.name(self.storage.dtype)} on {self.device}"
+        return f"<div>{title}<pre>{html.escape(str(self.asnumpy()))}</pre></div>"
 
     def __bool__(self) -> bool:
         if self.size == 0:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from .. import dtypes
@@ -99,6 +101,9 @@ class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, Operato
     def __copy__(self) -> NDArray:
         return self.copy()
 
+    #: Reads an array from MXNet's bytes; set where the format of files is.
+    from_record: ClassVar[Callable[[bytes | bytearray], NDArray]]
+
     def __deepcopy__(self, memo: dict[int, object]) -> NDArray:
         return self.copy()
 
@@ -170,6 +175,20 @@ class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, Operato
         if stype == "default" and mode.recording and self.is_recorded:
             return invoke_by_name("_copy", self)
         return wrap(convert(self.storage, stype).to(copy=True), self.device)
+
+    def __setstate__(self, state: Mapping[str, bytes | bytearray | None]) -> None:
+        """Take the content from a pickle of MXNet's: ``{'handle': bytes}``.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.zeros((2,))
+        >>> x.__setstate__({"handle": None})  # an array without content, as MXNet pickles it
+        >>> x.shape
+        (0,)
+        """
+        record = state["handle"]
+        read = type(self).from_record(bytearray(record)) if record is not None else NDArray(torch.empty(0))
+        self.storage, self.device = read.storage, read.device
+        self.leaf = self.history = self._grad = None
 
     def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[object, ...]]:
         if self.storage.tensor is not None:

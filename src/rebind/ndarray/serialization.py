@@ -168,6 +168,17 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
     return _read_file(_Reader(io.BytesIO(buf), len(memoryview(buf).cast("B")), "<buffer>"))
 
 
+def array_from_bytes(data: bytes | bytearray) -> NDArray:
+    """Return an array from its record alone, as MXNet's pickles hold it; that of a GPU is read on the CPU.
+
+    >>> import rebind as mx
+    >>> record = b"".join(bytes(piece) for piece in array_pieces(mx.nd.array([1, 2])))
+    >>> array_from_bytes(record).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    return _read_array(_Reader(io.BytesIO(bytes(data)), len(data), "a pickle"), 0)
+
+
 class _Reader:
     """Walks over a file, never past its end: nothing is allocated before its length is checked."""
 
@@ -320,3 +331,6 @@ def _read_elements(reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, 
     if tensor.numel():
         reader.fill(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()), described)  # type: ignore[arg-type]
     return tensor != 0 if dtype is torch.bool else tensor  # any byte but 0 is true
+
+
+NDArray.from_record = staticmethod(array_from_bytes)

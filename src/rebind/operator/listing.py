@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import types
+from typing import Annotated, Literal, NamedTuple, Union, get_args, get_origin
 
+import numpy as np
+import torch
+
+from ..dtypes import DTYPES
+from ..dtypes import name as dtype_name
 from ..ops import OPERATORS, find
+from ..params import Parameter
 
 __all__ = ["OperatorArguments", "get_all_registered_operators", "get_operator_arguments"]
 
@@ -27,16 +34,71 @@ def get_all_registered_operators() -> list[str]:
 
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
-    """Return an operator's arguments, arrays first.
+    """Return an operator's arguments, arrays first, with their types in MXNet's words.
 
-    >>> get_operator_arguments("clip")
-    OperatorArguments(narg=3, names=['data', 'a_min', 'a_max'], types=['NDArray-or-Symbol', 'a float', 'a float'])
+    >>> get_operator_arguments("clip").types
+    ['NDArray-or-Symbol', 'float, required', 'float, required']
     """
     op = find(op_name)
     kind = "NDArray-or-Symbol[]" if op.signature.variadic else "NDArray-or-Symbol"
     signature = op.signature
     # In the order of a call: ``clip(data, a_min, a_max)``.
     names = [*signature.input_names, *signature.parameters]
-    types = [kind] * len(signature.input_names)
-    types += [parameter.type_text for parameter in signature.parameters.values()]
-    return OperatorArguments(len(names), names, types)
+    texts = [kind] * len(signature.input_names)
+    texts += [words_of(parameter) for parameter in signature.parameters.values()]
+    return OperatorArguments(len(names), names, texts)
+
+
+def words_of(parameter: Parameter) -> str:
+    """Return the type of a parameter in MXNet's words, with its default.
+
+    >>> from rebind.ops import find
+    >>> parameters = find("Pooling").signature.parameters
+    >>> words_of(parameters["global_pool"]), words_of(parameters["kernel"])
+    ('boolean, optional, default=0', 'Shape(tuple), optional, default=[]')
+    """
+    kind, optional = _kind(parameter.annotation)
+    comma = "," if kind.startswith("{") else ", "  # so MXNet writes them
+    text = f"{kind} or None" if optional and not kind.startswith("{") else kind
+    if parameter.required:
+        return f"{text}, required"
+    return f"{text}{comma}optional, default={_default(parameter.default, kind, optional)}"
+
+
+def _kind(annotation: object) -> tuple[str, bool]:
+    """Return MXNet's word for an annotation, and whether None is allowed."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(arguments[0])
+    if origin in (Union, types.UnionType):
+        inner = next(each for each in arguments if each is not type(None))
+        kind, _ = _kind(inner)
+        if kind.startswith("{"):
+            kind = "{None, " + kind[1:]
+        return "Shape" if kind == "Shape(tuple)" else kind, True
+    if origin is Literal:
+        return "{" + ", ".join(sorted(map(repr, arguments))) + "}", False
+    if origin is tuple:
+        element, _ = _kind(arguments[0])
+        return "tuple of <float>" if element == "float" else "Shape(tuple)", False
+    if annotation in _WORDS:
+        return _WORDS[annotation], False
+    return "{" + ", ".join(sorted(repr(row.name) for row in DTYPES)) + "}", False  # a type of elements
+
+
+def _default(value: object, kind: str, optional: bool) -> str:
+    """Return a default as MXNet writes it."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if value is None:
+        return "'None'" if kind == "int" or kind.startswith("{") else "None"
+    if isinstance(value, float):
+        return f"{np.float32(value):.9g}"
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join(f"{each:.9g}" if isinstance(each, float) else str(each) for each in value) + "]"
+    if isinstance(value, torch.dtype):
+        value = dtype_name(value)
+    return f"'{value}'"
+
+
+_WORDS: dict[object, str] = {bool: "boolean", int: "int", float: "float", str: "string"}

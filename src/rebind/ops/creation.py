@@ -17,6 +17,8 @@ from ..shapes import Shape
 from ._types import Sizes
 from .spec import TypeSlots, operator
 
+__all__ = ["arange", "eye", "full", "linspace", "ones", "zeros", "zeros_without_dtype"]
+
 
 def _typed(p: Params) -> TypeSlots:
     return {"output": p.dtype}

@@ -19,6 +19,16 @@ from ..shapes import Shape, merge
 from ._tables import binary, broadcast, scalar
 from .spec import Shapes, operator
 
+__all__ = [
+    "Predicate", "add_n", "broadcast_add", "broadcast_div", "broadcast_hypot", "broadcast_maximum",
+    "broadcast_minimum", "broadcast_mod", "broadcast_mul", "broadcast_power", "broadcast_sub", "div_scalar",
+    "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub", "grad_add", "hypot", "hypot_scalar",
+    "identity_with_attr_like_rhs", "maximum", "maximum_scalar", "minimum", "minimum_scalar", "minus_scalar",
+    "mod", "mod_scalar", "mul_scalar", "plus_scalar", "power", "power_scalar", "rdiv_scalar", "rminus_scalar",
+    "rmod_scalar", "rpower_scalar", "scatter_elemwise_div", "scatter_minus_scalar", "scatter_plus_scalar",
+    "where",
+]  # fmt: skip
+
 #: A comparison, or a logical function, of two arrays or of an array and a number.
 Predicate: TypeAlias = Callable[[Tensor, Tensor | float], Tensor]
 

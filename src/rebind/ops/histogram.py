@@ -11,6 +11,8 @@ from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from .spec import operator
 
+__all__ = ["histogram"]
+
 
 @operator(
     "_histogram",

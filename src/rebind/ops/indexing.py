@@ -17,6 +17,11 @@ from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
 from .spec import Shapes, operator
 
+__all__ = [
+    "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "pick", "ravel_multi_index",
+    "scatter_nd", "scatter_set_nd", "take", "unravel_index",
+]  # fmt: skip
+
 
 def _within(indices: Tensor, size: int, mode: str) -> Tensor:
     """Return `indices` as int64 and within ``[0, size)``, by `mode`."""

@@ -13,6 +13,8 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from .spec import operator
 
+__all__ = ["StorageType", "batch_dot", "dot", "khatri_rao"]
+
 StorageType = Literal["csr", "default", "row_sparse"]
 
 

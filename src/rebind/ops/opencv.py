@@ -19,6 +19,8 @@ from ..params import AtLeast, Between
 from .image.resampling import resized
 from .spec import operator
 
+__all__ = ["Margin", "cvcopy_make_border", "cvimdecode", "cvimread", "cvimresize"]
+
 Margin = Annotated[int, AtLeast(0)]
 
 

@@ -12,6 +12,8 @@ from ..params import Params
 from ..shapes import normalize_axis
 from .spec import TypeSlots, operator
 
+__all__ = ["argsort", "sort", "topk"]
+
 
 def _topk_outputs(p: Params) -> tuple[str, ...]:
     return {"both": ("output0", "output1"), "value": ("output0",)}.get(p.ret_typ, ("output",))

@@ -8,6 +8,8 @@ from torch import Tensor
 from ..errors import ArgumentError
 from .spec import operator
 
+__all__ = ["reset_arrays"]
+
 
 @operator("reset_arrays", count="num_arrays", outputs=(), types={"*": "any"}, head_gradient=False)
 def reset_arrays(*data: Tensor) -> tuple[()]:

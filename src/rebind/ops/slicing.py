@@ -18,6 +18,8 @@ from ..params import Params
 from ..shapes import Shape, normalize_axis
 from .spec import Shapes, operator
 
+__all__ = ["Bounds", "slice", "slice_assign", "slice_assign_scalar", "slice_axis", "slice_like"]
+
 Bounds = tuple[int | None, ...]
 
 

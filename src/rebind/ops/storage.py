@@ -14,6 +14,8 @@ from ..errors import ArgumentError
 from ..params import Params
 from .spec import operator
 
+__all__ = ["cast_storage", "edge_id", "getnnz", "sparse_retain"]
+
 
 @operator("cast_storage", "_sparse_cast_storage", same_shape=True)
 def cast_storage(data: Tensor, *, stype: Literal["csr", "default", "row_sparse"]) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ..errors import (
@@ -36,8 +36,11 @@ class SymbolBase:
     #: The class of symbols that operators and methods return, set where that class is defined.
     symbol_class: ClassVar[type[Symbol]]
 
-    def __init__(self, outputs: Sequence[Entry]) -> None:
-        self._graph = Graph(outputs)
+    #: Draws a symbol for a notebook; set where drawing is.
+    draw: ClassVar[Callable[[Symbol], str]]
+
+    def __init__(self, outputs: Sequence[Entry] | None) -> None:
+        self._graph = Graph(outputs or ())  # None in MXNet's pickles: `__setstate__` brings the graph
 
     @property
     def graph(self) -> Graph:
@@ -64,6 +67,9 @@ class SymbolBase:
         if self.name is None:
             return f"<Symbol group [{', '.join(entry.node.name for entry in self._graph.outputs)}]>"
         return f"<Symbol {self.name}>"
+
+    def _repr_html_(self) -> str:
+        return type(self).draw(self)  # type: ignore[arg-type]  # a Symbol
 
     def list_arguments(self) -> list[str]:
         """Return the names of the arguments: inputs, labels and parameters.

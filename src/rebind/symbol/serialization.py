@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from .. import files
 from ..errors import ArgumentError, FormatError
-from ..graph import symbol_json
+from ..graph import Graph, symbol_json
 from ..graph.passes import without_casts
 from ..ndarray.mode import mode
 from .base import SymbolBase, symbol_of
@@ -56,6 +56,18 @@ class Serialization(SymbolBase):
         """
         with files.atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
+
+    def __setstate__(self, state: Mapping[str, str | None]) -> None:
+        """Take the graph from a pickle of MXNet's: ``{'handle': JSON}``.
+
+        >>> import rebind as mx
+        >>> x = mx.sym.var("x")
+        >>> x.__setstate__({"handle": mx.sym.exp(x, name="e").tojson()})
+        >>> x.list_outputs()
+        ['e_output']
+        """
+        text = state["handle"]
+        self._graph = Graph(()) if text is None else symbol_json.loads(text)
 
     def __reduce__(self) -> tuple[Callable[[str], Symbol], tuple[str]]:
         # With the casts: a copy in another process computes the same.

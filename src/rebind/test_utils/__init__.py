@@ -63,7 +63,17 @@ from .matrices import (
 )
 from .optimizers import compare_optimizer
 from .speed import check_speed
-from .surroundings import discard_stderr, environment, getenv, list_gpus, setenv
+from .surroundings import (
+    discard_stderr,
+    environment,
+    getenv,
+    has_tvm_ops,
+    is_aarch64_run,
+    is_cd_run,
+    is_op_runnable,
+    list_gpus,
+    setenv,
+)
 from .symbols import check_symbolic_backward, check_symbolic_forward, same_symbol_structure, simple_forward
 
 __all__ = [
@@ -106,6 +116,10 @@ __all__ = [
     "get_tolerance",
     "get_tols",
     "getenv",
+    "has_tvm_ops",
+    "is_aarch64_run",
+    "is_cd_run",
+    "is_op_runnable",
     "list_gpus",
     "mean_check",
     "new_matrix_with_real_eigvals_2d",

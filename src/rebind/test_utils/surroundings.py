@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from ..device import num_gpus
 from ..errors import ArgumentError
 
-__all__ = ["discard_stderr", "environment", "getenv", "list_gpus", "setenv"]
+__all__ = [
+    "discard_stderr", "environment", "getenv", "has_tvm_ops", "is_aarch64_run", "is_cd_run", "is_op_runnable",
+    "list_gpus", "setenv",
+]  # fmt: skip
 
 
 def list_gpus() -> range:
@@ -19,6 +23,43 @@ def list_gpus() -> range:
     True
     """
     return range(num_gpus())
+
+
+def is_aarch64_run() -> bool:
+    """Return whether the processor is a 64-bit ARM.
+
+    >>> is_aarch64_run() == (platform.machine() in ("aarch64", "arm64"))
+    True
+    """
+    return platform.machine() in ("aarch64", "arm64")
+
+
+def is_cd_run() -> bool:
+    """Return whether MXNet's release system runs the test: if the environment variable ``CD_JOB`` is 1.
+
+    >>> with environment("CD_JOB", "1"):
+    ...     is_cd_run()
+    True
+    """
+    return os.environ.get("CD_JOB") == "1"
+
+
+def has_tvm_ops() -> bool:
+    """Return whether there are operators made with TVM: there are none.
+
+    >>> has_tvm_ops()
+    False
+    """
+    return False
+
+
+def is_op_runnable() -> bool:
+    """Return whether operators made with TVM would run on this device: those of rebind run on all.
+
+    >>> is_op_runnable()
+    True
+    """
+    return True
 
 
 def setenv(name: str, value: str | None) -> None:

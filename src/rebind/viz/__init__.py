@@ -2,6 +2,7 @@
 
 from .curves import plot_history
 from .network import NetworkPlot, plot_network
+from .notebook import module_html, symbol_html
 from .summary import print_summary
 
-__all__ = ["NetworkPlot", "plot_history", "plot_network", "print_summary"]
+__all__ = ["NetworkPlot", "module_html", "plot_history", "plot_network", "print_summary", "symbol_html"]

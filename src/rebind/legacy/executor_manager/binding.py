@@ -14,6 +14,8 @@ from ...ndarray import NDArray
 from ...protocols import Logger
 from ...symbol import Symbol
 
+__all__ = []
+
 
 def _check_arguments(symbol: Symbol) -> None:
     """Check that no two arguments, and no two auxiliary states, have one name.

@@ -12,6 +12,8 @@ from ...io import DataBatch
 from ...ndarray import NDArray
 from ...protocols import ArrayLike
 
+__all__ = ["Targets"]
+
 #: The target of each array of a batch: an array, or for each device its slice and the array for it.
 Targets: TypeAlias = "Sequence[NDArray | Sequence[tuple[slice, NDArray]]]"
 

@@ -22,6 +22,8 @@ from ._geometry import (
     widened,
 )
 
+__all__ = ["Format", "bipartite_matching", "box_decode", "box_encode", "box_iou"]
+
 Format = Literal["center", "corner"]
 
 

@@ -9,6 +9,8 @@ from ...errors import ShapeError
 from ...params import Params
 from ..spec import Shapes, operator
 
+__all__ = ["hawkesll"]
+
 
 @operator(
     "_contrib_hawkesll",

@@ -14,6 +14,8 @@ from .._types import require_floating
 from ..spec import Shapes, operator
 from ._geometry import decode, encode, keep_best, match_best, overlaps, to_centers, widened
 
+__all__ = ["multi_box_detection", "multi_box_prior", "multi_box_target"]
+
 #: Objects that overlap an anchor by no more than this are not matched with it.
 _TOUCHES = 1e-6
 

@@ -17,6 +17,8 @@ from .._types import require_floating
 from ..spec import Operator, Shapes, operator
 from ._geometry import keep_best, widened
 
+__all__ = ["multi_proposal", "proposal"]
+
 
 @torch.no_grad()
 def _proposals(

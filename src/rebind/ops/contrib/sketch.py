@@ -11,6 +11,8 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ..spec import Shapes, operator
 
+__all__ = ["count_sketch"]
+
 
 @operator("_contrib_count_sketch")
 def count_sketch(

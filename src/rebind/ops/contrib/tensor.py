@@ -15,6 +15,11 @@ from ...shapes import normalize_axis
 from ..spec import Shapes, operator
 from ..unary import round_, sign
 
+__all__ = [
+    "allclose", "arange_like", "boolean_mask", "div_sqrt_dim", "gradientmultiplier", "index_array", "index_copy",
+    "quadratic", "round_ste", "sign_ste",
+]  # fmt: skip
+
 
 @operator("_contrib_quadratic", same_shape=True)
 def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Tensor:

@@ -11,6 +11,11 @@ from ...params import Params
 from ..spec import operator
 from ._pixels import Factor, check_colours, compute, draw, store
 
+__all__ = [
+    "adjust_lighting", "random_brightness", "random_color_jitter", "random_contrast", "random_hue",
+    "random_lighting", "random_saturation",
+]  # fmt: skip
+
 # Share of red, green and blue in the brightness of a colour (ITU-R BT.601).
 _LUMA = (0.299, 0.587, 0.114)
 

@@ -9,6 +9,8 @@ from ...errors import DTypeError, ShapeError
 from ..spec import operator
 from ._pixels import check_axes, check_channels
 
+__all__ = ["normalize", "to_tensor"]
+
 
 @operator("_image_to_tensor", types={"data": "any", "output": torch.float32})
 def to_tensor(data: Tensor) -> Tensor:

@@ -15,6 +15,8 @@ from ..spec import Operator, operator
 from ._pixels import check_axes
 from .resampling import resized
 
+__all__ = ["Interpolation", "crop", "resize"]
+
 Interpolation = Annotated[int, Between(0, 4)]
 
 

@@ -12,6 +12,8 @@ from ...params import Params
 from ..spec import operator
 from ._matrices import check_matrices, one_or_more, symmetric
 
+__all__ = ["det", "gelqf", "inverse", "potrf", "potri", "slogdet", "sumlogdiag", "syevd"]
+
 
 @operator("_linalg_potrf", "linalg_potrf", same_shape=True)
 def potrf(A: Tensor, *, lower: bool = True) -> Tensor:

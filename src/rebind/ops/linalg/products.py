@@ -11,6 +11,8 @@ from .._signatures import with_interface_of
 from ..spec import Shapes, operator
 from ._matrices import check_matrices
 
+__all__ = ["gemm", "gemm2", "syrk", "trmm", "trsm"]
+
 
 def _product(
     a: Tensor,

@@ -10,6 +10,8 @@ from .._signatures import with_interface_of
 from ..spec import operator
 from ._matrices import check_matrices
 
+__all__ = ["extractdiag", "extracttrian", "makediag", "maketrian"]
+
 
 def _check_offset(a: Tensor, offset: int) -> None:
     check_matrices(a, square=True)

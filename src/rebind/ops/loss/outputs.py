@@ -12,6 +12,8 @@ from ...params import Params
 from ..spec import Shapes, operator
 from ._common import Normalization, like_first_output
 
+__all__ = ["make_loss", "svm_output"]
+
 
 @operator("MakeLoss", same_shape=True, head_gradient=False)
 def make_loss(

@@ -14,6 +14,8 @@ from .._types import require_floating
 from ..spec import Operator, Shapes, operator
 from ._common import like_first_output
 
+__all__ = ["linear_regression_output", "logistic_regression_output", "mae_regression_output"]
+
 
 def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
     data, label = shapes["data"], shapes.get("label")

@@ -14,6 +14,8 @@ from ...shapes import size as number_of_elements
 from ..spec import Operator, Shapes, operator
 from ._common import Normalization, like_first_output
 
+__all__ = ["softmax_cross_entropy", "softmax_output"]
+
 
 def _softmax_output(
     data: Tensor,

@@ -1,0 +1,58 @@
+"""Classes and functions of MXNet's that rebind has by name only: they can be imported, and say so when used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NoReturn
+
+from .errors import AbsentFeatureError
+
+__all__ = ["AbsentClass", "absent_class", "absent_function"]
+
+
+class AbsentClass:
+    """Base of the classes that rebind does not have: making one, or one derived from it, is an error.
+
+    >>> class Pictures(absent_class("gluon.data.Dataset", "Use mx.io.NDArrayIter")):
+    ...     pass
+    >>> Pictures()
+    Traceback (most recent call last):
+    rebind.errors.AbsentFeatureError: Pictures: gluon.data.Dataset is not part of rebind. Use mx.io.NDArrayIter.
+    """
+
+    whole_name: ClassVar[str]
+    instead: ClassVar[str]
+
+    def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
+        """Raise the error that says what to use instead."""
+        derived = "" if "whole_name" in vars(cls) else f"{cls.__name__}: "
+        raise AbsentFeatureError(
+            f"{derived}{cls.whole_name} is not part of rebind. {cls.instead.removesuffix('.')}."
+        )
+
+
+def absent_class(name: str, instead: str, module: str = "rebind") -> type[AbsentClass]:
+    """Return a class that can be named and derived from, and says what to use instead when it is made.
+
+    >>> isinstance(3, absent_class("io.MNISTIter", "Use mx.io.NDArrayIter"))
+    False
+    """
+    content = {"whole_name": name, "instead": instead, "__module__": module}
+    short = name.rpartition(".")[2]
+    return type(short, (AbsentClass,), {**content, "__doc__": f"`{name}`, which rebind does not have."})
+
+
+def absent_function(name: str, instead: str) -> Callable[..., NoReturn]:
+    """Return a function whose call raises an error that says what to use instead.
+
+    >>> absent_function("gluon.utils.download", "Use curl")()
+    Traceback (most recent call last):
+    rebind.errors.AbsentFeatureError: gluon.utils.download is not part of rebind. Use curl.
+    """
+
+    def absent(*args: object, **kwargs: object) -> NoReturn:
+        raise AbsentFeatureError(f"{name} is not part of rebind. {instead.removesuffix('.')}.")
+
+    absent.__name__ = absent.__qualname__ = name.rpartition(".")[2]
+    absent.__doc__ = f"Raise: `{name}` is not part of rebind. {instead.removesuffix('.')}."
+    return absent

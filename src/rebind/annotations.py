@@ -1,0 +1,54 @@
+"""Annotations as `help` shows them: without the quotes of postponed evaluation."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+
+__all__ = ["Unquoted", "unquote"]
+
+
+class Unquoted(str):
+    """The text of an annotation, which is shown without quotes.
+
+    >>> [Unquoted("int | None")]
+    [int | None]
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def unquote(package: str) -> None:
+    """Have `help` show the types of a package's functions without quotes, in the modules imported so far.
+
+    >>> unquote("rebind")
+    >>> import inspect, rebind
+    >>> print(inspect.signature(rebind.cpu))
+    (device_id: int = 0) -> Device
+    """
+    for name, module in list(sys.modules.items()):
+        if (name == package or name.startswith(f"{package}.")) and name not in _done:
+            _done.add(name)
+            for function in _functions(module):
+                given = function.__annotations__
+                given.update({key: Unquoted(text) for key, text in given.items() if type(text) is str})
+
+
+_done: set[str] = set()
+
+
+def _functions(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions that a module defines, and the methods of its classes."""
+    for value in list(vars(module).values()):
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        members = vars(value).values() if inspect.isclass(value) else [value]
+        for member in members:
+            found = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if isinstance(found, FunctionType):
+                yield found

@@ -1,0 +1,102 @@
+"""`CachedOp`: a symbol that is called on arrays, as an operator is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from .. import generators
+from ..errors import ArgumentError
+from ..grad_mode import grad_mode
+from ..graph import Graph, Target
+from ..ndarray import NDArray
+from ..ndarray.base import wrap_tensor
+from ..ndarray.history import Step
+from ..ndarray.mode import mode
+from .control_flow import Body
+from .lower import body_code
+
+__all__ = ["CachedOp"]
+
+
+class _HasGraph(Protocol):
+    @property
+    def graph(self) -> Graph: ...
+
+
+class CachedOp:
+    """A symbol as a function of arrays, which `autograd` records.
+
+    Parameters
+    ----------
+    sym
+        The symbol.
+    flags
+        MXNet's, such as ``[('static_alloc', True)]``; without effect.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> square = CachedOp(mx.sym.square(mx.sym.var("x")))
+    >>> x = mx.nd.array([3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = square(x)
+    >>> y.backward()
+    >>> y.item(), x.grad.item()
+    (9.0, 6.0)
+    """
+
+    def __init__(self, sym: _HasGraph, flags: Sequence[tuple[str, object]] = ()) -> None:
+        graph = getattr(sym, "graph", None)
+        if not isinstance(graph, Graph):
+            raise ArgumentError(f"CachedOp: must be given a symbol; got {sym!r}")
+        self._graph = graph
+        self._bodies: dict[bool, Body] = {}
+
+    def __call__(
+        self, *args: NDArray, out: NDArray | Sequence[NDArray] | None = None
+    ) -> NDArray | Sequence[NDArray]:
+        """Return the outputs for arrays in the order of ``symbol.list_inputs()``: one array, or a list.
+
+        >>> import rebind as mx
+        >>> CachedOp(mx.sym.var("a") - mx.sym.var("b"))(mx.nd.array([3]), mx.nd.array([1])).item()
+        2.0
+        """
+        variables = self._graph.variables
+        if len(args) != len(variables):
+            names = ", ".join(node.name for node in variables)
+            raise ArgumentError(f"CachedOp: takes {len(variables)} arrays, for {names}; got {len(args)}")
+        for array in args:
+            if not isinstance(array, NDArray):
+                raise ArgumentError(f"CachedOp: takes NDArrays; got {array!r}")
+        device = args[0].device
+        with grad_mode(mode.recording):
+            values, new_states = self._body()(
+                generators.generator(device), *(array.source() for array in args)
+            )
+        for number, value in new_states.items():
+            args[number].write_unrecorded(value)
+        # The result of a graph that is a variable alone is that variable's tensor.
+        given = {id(array.source()) for array in args}
+        made = [wrap_tensor(value.clone() if id(value) in given else value, device) for value in values]
+        if mode.recording:
+            for i, array in enumerate(made):
+                array.history = (Step(opaque="a CachedOp"), i)
+        return _written(made, out) if out is not None else made[0] if len(made) == 1 else made
+
+    def _body(self) -> Body:
+        """Return the code for today's mode; written at the first call."""
+        if mode.training not in self._bodies:
+            target = Target(training=mode.training)
+            self._bodies[mode.training] = Body(self._graph, target, None, body_code)
+        return self._bodies[mode.training]
+
+
+def _written(made: Sequence[NDArray], out: NDArray | Sequence[NDArray]) -> NDArray | Sequence[NDArray]:
+    targets = [out] if isinstance(out, NDArray) else out
+    if len(targets) != len(made):
+        raise ArgumentError(f"CachedOp: out must hold {len(made)} arrays; got {len(targets)}")
+    for target, value in zip(targets, made, strict=True):
+        target.write(value)
+    return out
