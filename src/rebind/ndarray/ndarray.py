@@ -188,7 +188,7 @@ class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, Operato
         record = state["handle"]
         read = type(self).from_record(bytearray(record)) if record is not None else NDArray(torch.empty(0))
         self.storage, self.device = read.storage, read.device
-        self.leaf = self.history = self._grad = None
+        self.leaf = self.history = self.marking = None
 
     def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[object, ...]]:
         if self.storage.tensor is not None:
