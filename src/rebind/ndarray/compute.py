@@ -5,7 +5,7 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -54,8 +54,7 @@ def compute(
             tensors.append(None)
             continue
         tensor = array.storage.tensor
-        if tensor is None:
-            # The one check for other storages on this path.
+        if tensor is None:  # the one check for other storages on this path
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
             # torch records operations on the leaf; the content itself is a constant to it.
@@ -96,8 +95,7 @@ def compute(
             for array, value in zip(arrays[-count:], new_aux, strict=True):
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
-            if op.kernels.constants is not None and mode.training:
-                _fill_constants(op, arrays, op.kernels.constants(p))
+            _fill_constants(op, arrays, p)
         return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         found = explain(error, op, tensors, p)
@@ -109,8 +107,11 @@ def compute(
             set_grad_enabled(before)
 
 
-def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], constants: Mapping[str, float]) -> None:
-    """Fill the arrays that an operator counts as constants."""
+def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], p: Params) -> None:
+    """In training mode, fill the arrays that an operator counts as constants."""
+    if op.kernels.constants is None or not mode.training:
+        return
+    constants = op.kernels.constants(p)
     for name, array in zip(op.signature.input_names, arrays, strict=False):
         if array is not None and name in constants:
             array.write_unrecorded(torch.full_like(array.tensor, constants[name]).detach())
