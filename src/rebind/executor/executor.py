@@ -92,8 +92,6 @@ class Executor:
     >>> exe = mx.executor.Executor(
     ...     x * x, mx.cpu(), {"x": mx.nd.array([3.0])}, {"x": mx.nd.zeros((1,))}, "write"
     ... )
-    >>> exe.forward(is_train=True)[0].item()
-    9.0
     >>> exe.backward([mx.nd.ones((1,))])
     >>> exe.grad_dict["x"].item()
     6.0
@@ -462,8 +460,7 @@ class Executor:
     def debug_str(self) -> str:
         """Return a text about the graph and its memory, in the form of MXNet's."""
         wanted = [name for name, slot in self._arrays.slots.items() if slot.grad is not None]
-        memory = describe_memory(self._graph, self._plans.facts, wanted)
-        return f"{self._symbol.debug_str()}\n{memory}"
+        return f"{self._symbol.debug_str()}\n{describe_memory(self._graph, self._plans.facts, wanted)}"
 
 
 def _detached(output: Value, inputs: set[int]) -> Value:

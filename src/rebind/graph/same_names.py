@@ -9,10 +9,17 @@ from .graph import Application, Entry, Node
 
 __all__ = ["warn_of_joined_names", "warn_of_shared_names"]
 
-# A walk over the network for each layer would make composition quadratic. So there is none for a name that no layer
-# had before: names of layers that made parameters of their own, and those among them that came twice.
-_seen: set[str] = set()
-_repeated: set[str] = set()
+# A walk over the network for each layer would make composition quadratic. It is needed only where a layer of the same
+# name can be among the nodes before: where the oldest of these was made before the newest such layer. A network that
+# is built again, from variables of its own, is younger as a whole.
+_newest: dict[str, int] = {}  # by name, the birth of the last layer that made parameters of its own
+_MOST_NAMES = 2**16  # automatic names never come again: an old one that is forgotten misses nothing
+
+
+class _Repeated:
+    """The newest layer whose name a later layer has again."""
+
+    birth = -1
 
 
 def warn_of_shared_names(node: Application, given: Sequence[Entry]) -> None:
@@ -29,12 +36,15 @@ def warn_of_shared_names(node: Application, given: Sequence[Entry]) -> None:
     ids = {id(entry.node) for entry in given}
     made = [entry.node for entry in node.inputs if entry.node.is_variable and id(entry.node) not in ids]
     if made:
-        if node.name not in _seen:
-            _seen.add(node.name)
-        else:
-            _repeated.add(node.name)
-            _compare(node, [each.name for each in made], _nodes_before(given))
-    elif _repeated and len(given) > 1:
+        before = _newest.get(node.name)
+        if len(_newest) >= _MOST_NAMES:
+            _newest.clear()
+        _newest[node.name] = node.birth
+        if before is not None:
+            _Repeated.birth = max(_Repeated.birth, before)
+            if any(entry.node.oldest <= before for entry in given):
+                _compare(node, [each.name for each in made], _nodes_before(given))
+    elif len(given) > 1:
         warn_of_joined_names([[entry] for entry in given if not entry.node.is_variable])
 
 
@@ -44,7 +54,8 @@ def warn_of_joined_names(branches: Sequence[Iterable[Entry]]) -> None:
     >>> import rebind as mx
     >>> warn_of_joined_names([mx.sym.var("a").graph.outputs, mx.sym.var("b").graph.outputs])
     """
-    if not _repeated or len(branches) < 2:
+    branches = [list(branch) for branch in branches]
+    if len(branches) < 2 or all(e.node.oldest > _Repeated.birth for branch in branches for e in branch):
         return
     layers: dict[str, Application] = {}
     known: set[int] = set()
@@ -52,7 +63,7 @@ def warn_of_joined_names(branches: Sequence[Iterable[Entry]]) -> None:
         nodes = [node for node in _nodes_before(branch) if id(node) not in known]
         own: dict[str, Application] = {}
         for node in nodes:
-            if isinstance(node, Application) and node.name in _repeated:
+            if isinstance(node, Application) and node.name in _newest:
                 shared = layers.get(node.name)
                 names = _own_variables(node)
                 if shared is not None and names and not _same_variables(node, shared):

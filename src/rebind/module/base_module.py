@@ -231,6 +231,7 @@ class BaseModule(Evaluation):
         >>> history["train"]["accuracy"][-1]
         1.0
         """
+        slots = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
         settings = FitSettings(
             train_data=as_source(
                 train_data, "fit: train_data", self, y=y, batch_size=batch_size, shuffle=shuffle
@@ -240,13 +241,7 @@ class BaseModule(Evaluation):
             else as_source(eval_data, "fit: eval_data", self, batch_size=batch_size),
             eval_metric=eval_metric,
             validation_metric=validation_metric,
-            callbacks=Callbacks.read(
-                epoch_end_callback,
-                batch_end_callback,
-                eval_end_callback,
-                eval_batch_end_callback,
-                members=callbacks,
-            ),
+            callbacks=Callbacks.read(*slots, members=callbacks),
             optimizer=OptimizerSettings(kvstore, optimizer, optimizer_params),
             values=InitialValues(
                 initializer=initializer,

@@ -111,21 +111,7 @@ class TrainingLoop:
         return self.history
 
     def run_epoch(self, epoch: int) -> None:
-        """Train for an epoch, or for the rest of the one in which the run resumes.
-
-        >>> import rebind as mx
-        >>> class Timed(TrainingLoop):  # does something around each epoch
-        ...     def run_epoch(self, epoch):
-        ...         print("begin", epoch)
-        ...         super().run_epoch(epoch)
-        ...         print("end", self.position)
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> module = mx.mod.Module(net, label_names=["label"])
-        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
-        >>> history = Timed(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()
-        begin 0
-        end Position(epoch=1, batch=0)
-        """
+        """Train for an epoch, or for the rest of the one in which the run resumes."""
         self.begin_epoch(epoch)
         for batch in self.batches(epoch):
             number = self.position.batch
@@ -214,20 +200,7 @@ class TrainingLoop:
             )
 
     def resume(self) -> bool:
-        """Restore the newest checkpoint, if there is one; return whether the run was stopped there.
-
-        >>> import tempfile, rebind as mx
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     checkpoint = mx.checkpoint.Checkpoint(f"{folder}/net")
-        ...     settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=1, checkpoint=checkpoint)
-        ...     history = mx.mod.Module(net, label_names=["label"]).training_loop(settings).run()
-        ...     again = mx.mod.Module(net, label_names=["label"]).training_loop(settings)
-        ...     again.prepare()
-        ...     again.resume(), again.position
-        (False, Position(epoch=1, batch=0))
-        """
+        """Restore the newest checkpoint, if there is one; return whether the run was stopped there."""
         settings = self.settings
         if settings.checkpoint is None:
             return False
@@ -259,18 +232,7 @@ class TrainingLoop:
         self.settings.callbacks.call("on_epoch_begin", epoch)
 
     def batches(self, epoch: int) -> Iterator[AnyBatch]:
-        """Yield the batches of the epoch, or the rest of them.
-
-        >>> import rebind as mx
-        >>> class Short(TrainingLoop):  # trains on the first batch only
-        ...     def batches(self, epoch):
-        ...         yield next(super().batches(epoch))
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> module = mx.mod.Module(net, label_names=["label"])
-        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 1, label_name="label")
-        >>> Short(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()["train"]
-        {'mse': [0.0]}
-        """
+        """Yield the batches of the epoch, or the rest of them."""
         data = self.settings.train_data
         batches: Iterator[AnyBatch] = nonempty(
             data if self._saved is None else self._saved.batches(), epoch, self.position.batch
@@ -309,21 +271,7 @@ class TrainingLoop:
             monitor.toc_print()
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the waiting batches.
-
-        >>> import rebind as mx
-        >>> class Counting(TrainingLoop):
-        ...     def update(self):
-        ...         print("update after", self.waiting, "batches")
-        ...         super().update()
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> module = mx.mod.Module(net, label_names=["label"])
-        >>> data = mx.io.NDArrayIter(mx.nd.ones((3,)), mx.nd.ones((3,)), 1, label_name="label")
-        >>> settings = FitSettings(train_data=data, eval_metric="mse", num_epoch=1, accumulate=2)
-        >>> history = Counting(module, settings).run()
-        update after 2 batches
-        update after 1 batches
-        """
+        """Update the parameters by the gradients of the waiting batches."""
         self.module.update()
         if self.settings.accumulate > 1:  # bound with grad_req='add'; otherwise backward overwrites them
             self.module.clear_gradients()
@@ -391,19 +339,7 @@ class TrainingLoop:
         self.report(epoch, "Validation", self.validation_metric.get_name_value())
 
     def finish_epoch(self) -> None:
-        """Show an epoch's line, and call the hooks for its end; once, also if a callback stops the training in it.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> data = mx.io.NDArrayIter(mx.nd.array([1, 2]), mx.nd.array([1, 4]), 2, label_name="label")
-        >>> class Recorded(TrainingLoop):
-        ...     def finish_epoch(self):
-        ...         super().finish_epoch()
-        ...         print(self.history["train"])
-        >>> module = mx.mod.Module(net, label_names=["label"])
-        >>> history = Recorded(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).run()
-        {'mse': [2.0]}
-        """
+        """Show an epoch's line, and call the hooks for its end; once, also if a callback stops the training in it."""
         record, self._record = self._record, None
         if record is None:
             return

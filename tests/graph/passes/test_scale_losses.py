@@ -18,13 +18,13 @@ def hidden() -> Any:
     return mx.sym.tanh(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc"))
 
 
-def softmax(**parameters: Any) -> Any:
-    return mx.sym.SoftmaxOutput(hidden(), name="softmax", **parameters)
+def softmax(features: Any = None, **parameters: Any) -> Any:
+    return mx.sym.SoftmaxOutput(hidden() if features is None else features, name="softmax", **parameters)
 
 
 def two_losses_in_a_row() -> Any:
-    first = mx.sym.MakeLoss(mx.sym.square(hidden()), name="first")
-    return mx.sym.Group([first, mx.sym.MakeLoss(mx.sym.exp(first + hidden()), name="second")])
+    first = mx.sym.MakeLoss(mx.sym.square(features := hidden()), name="first")
+    return mx.sym.Group([first, mx.sym.MakeLoss(mx.sym.exp(first + features), name="second")])
 
 
 NETWORKS: dict[str, Callable[[], Any]] = {
@@ -32,8 +32,8 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     "loss that looks at its head": lambda: softmax(out_grad=True),
     "loss used twice": lambda: mx.sym.Group([(s := softmax()), mx.sym.BlockGrad(s, name="blocked"), s * 2]),
     "regression": lambda: mx.sym.LinearRegressionOutput(hidden(), mx.sym.var("softmax_label"), name="lro"),
-    "no loss": lambda: mx.sym.Group([mx.sym.exp(hidden(), name="e"), mx.sym.sum(hidden(), name="s")]),
-    "loss and no loss": lambda: mx.sym.Group([softmax(), hidden()]),
+    "no loss": lambda: mx.sym.Group([mx.sym.exp(h := hidden(), name="e"), mx.sym.sum(h, name="s")]),
+    "loss and no loss": lambda: mx.sym.Group([softmax(h := hidden()), h]),
     "losses in a row": two_losses_in_a_row,
     "an output of several": lambda: mx.sym.split(hidden(), num_outputs=3, name="parts"),
     "a variable": lambda: mx.sym.Group([mx.sym.var("data"), softmax()]),
