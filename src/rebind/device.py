@@ -233,4 +233,6 @@ def parse_device(text: str) -> Device:
     (gpu(1), cpu(0))
     """
     kind, _, number = text.rstrip(")").partition("(")
+    if number and not number.isdecimal():
+        raise ParameterError(f"Device: must be a kind and a number, such as 'gpu(0)'; got {text!r}")
     return Device(kind, int(number or 0))

@@ -39,8 +39,6 @@ class BoundModule(OldNames, BaseModule):
 
     It is composed of `Parameters`, which owns the values, and the executors, which compute.
 
-    Examples
-    --------
     >>> import rebind as mx
     >>> module = BoundModule(mx.sym.square(mx.sym.var("data"), name="sq"), label_names=None)
     >>> module.data_names, module.output_names, module.binded
