@@ -161,7 +161,7 @@ def enter(context: Any) -> None:
         (
             lambda: enter(amp.scale_loss(1, bound())),
             ArgumentError,
-            "scales its losses by itself",
+            "scales its own losses",
         ),
         (
             lambda: enter(amp.scale_loss(mx.nd.ones((2,)), mx.optimizer.create("sgd"))),

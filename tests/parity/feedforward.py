@@ -152,7 +152,7 @@ def train(mx: Any, run: Run, settle: Callable[[], None] = lambda: None) -> tuple
         eval_metric=run.metric,
         batch_end_callback=batch_end,
         epoch_end_callback=epoch_end,
-        eval_end_callback=evaluated,
+        **({} if eval_data is None else {"eval_end_callback": evaluated}),
         **run.fit,
     )
     return model, seen

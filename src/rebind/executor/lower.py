@@ -239,8 +239,9 @@ def gradient_receivers(graph: Graph) -> set[Node]:
 def _blocks(node: Node) -> bool:
     assert node.operator is not None
     kernels = node.operator.kernels
-    # A loss needs no head gradient either, but has a gradient of its own.
-    return kernels.gradient is None and not kernels.needs_head_gradient(node.params)
+    # A loss needs no head gradient either, but has a gradient of its own; so may a custom operator.
+    own = kernels.gradient is not None or kernels.make is not None
+    return not own and not kernels.needs_head_gradient(node.params)
 
 
 class _Code:

@@ -70,7 +70,7 @@ def set_default_context(ctx: Device) -> None:
     """
     if not isinstance(ctx, Device):
         raise ArgumentError(f"set_default_context: ctx must be a Device such as mx.cpu(); got {ctx!r}")
-    Device(ctx).__enter__()  # a copy, entered for good: the caller's own object stays free for `with`
+    Device.default_ctx = ctx
 
 
 def default_dtype() -> type[np.float32]:
