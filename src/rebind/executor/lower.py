@@ -207,15 +207,19 @@ def _head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tup
     ((0, 1), ())
     """
     positions = {node: i for i, node in enumerate(arguments)}
-    reached: dict[Node, frozenset[int]] = {}
-    for node in graph.nodes:  # inputs before what uses them
-        if node.is_variable:
-            reached[node] = frozenset({positions[node]} if node in positions else ())
-        elif node.operator.kernels.needs_head_gradient(node.params):
-            reached[node] = frozenset().union(*(reached[entry.node] for entry in node.inputs))
-        else:
-            reached[node] = frozenset()
-    return tuple(tuple(sorted(reached[entry.node])) for entry in graph.outputs)
+
+    def reached(output: Entry) -> tuple[int, ...]:
+        # The usual output is a loss, where the walk ends at once.
+        found = [output.node]
+        seen = set(found)
+        for node in found:  # it grows
+            if node.operator is not None and node.operator.kernels.needs_head_gradient(node.params):
+                new = [entry.node for entry in node.inputs if entry.node not in seen]
+                seen.update(new)
+                found += dict.fromkeys(new)
+        return tuple(sorted(positions[node] for node in found if node in positions))
+
+    return tuple(map(reached, graph.outputs))
 
 
 def gradient_receivers(graph: Graph) -> set[Node]:

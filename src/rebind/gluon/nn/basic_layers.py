@@ -288,6 +288,9 @@ def _operator(who: str, name: str) -> Callable[..., object]:
 class _Normalization(HybridBlock):
     """Base of layers that normalize, and then scale by `gamma` and shift by `beta`, which may be left out."""
 
+    #: The settings that `repr` shows, by MXNet's names.
+    _kwargs: dict[str, Any]
+
     def _add_scale_and_shift(
         self,
         channels: int,
@@ -312,7 +315,7 @@ class _Normalization(HybridBlock):
         return f"{type(self).__name__}({self._described()})"
 
     def _described(self) -> str:
-        return ""
+        return ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
 
 
 class BatchNorm(_Normalization):
@@ -369,8 +372,7 @@ class BatchNorm(_Normalization):
         super().cast("float32" if np.dtype(numpy_type(dtype)).name == "float16" else dtype)
 
     def _described(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
-        return f"{settings}, in_channels={self._in_channels or None}"
+        return f"{super()._described()}, in_channels={self._in_channels or None}"
 
     def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
         """Return the normalized input."""
@@ -412,8 +414,7 @@ class InstanceNorm(_Normalization):
         self._add_scale_and_shift(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def _described(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
-        return f"{settings}, in_channels={self._in_channels}"
+        return f"{super()._described()}, in_channels={self._in_channels}"
 
     def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
         """Return the normalized input."""
@@ -450,8 +451,7 @@ class LayerNorm(_Normalization):
         self._add_scale_and_shift(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def _described(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
-        return f"{settings}, in_channels={self._in_channels}"
+        return f"{super()._described()}, in_channels={self._in_channels}"
 
     def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
         """Return the normalized input."""
@@ -475,9 +475,6 @@ class GroupNorm(_Normalization):
         super().__init__(prefix, params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._add_scale_and_shift(num_groups, scale, center, gamma_initializer, beta_initializer)
-
-    def _described(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
 
     def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
         """Return the normalized input."""
