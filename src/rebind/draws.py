@@ -69,11 +69,11 @@ def derive(source: Source | None, number: int) -> Source | None:
 def uniform(
     shape: Sequence[int],
     source: Source | None,
+    low: float = 0.0,
+    high: float = 1.0,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
-    low: float = 0.0,
-    high: float = 1.0,
 ) -> Tensor:
     """Return numbers of the uniform distribution over ``[low, high)``.
 
@@ -88,11 +88,11 @@ def uniform(
 def normal(
     shape: Sequence[int],
     source: Source | None,
+    mean: float = 0.0,
+    std: float = 1.0,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
-    mean: float = 0.0,
-    std: float = 1.0,
 ) -> Tensor:
     """Return numbers of a normal distribution.
 
