@@ -24,6 +24,7 @@ def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, T
     (tensor([[0, 1]]), tensor([[0.7500, 0.2500]]))
     """
     last = max(size - 1, 0)
+    # Otherwise the border goes on outside.
     if not zeros:
         position = position.clamp(0, last)
     # Detached: the gradient of a position goes through the fraction alone.
@@ -46,6 +47,7 @@ def corners(y: Tensor, x: Tensor, height: int, width: int, *, zeros: bool = Fals
     """
     rows, row_weights = taps(y, height, zeros=zeros)
     columns, column_weights = taps(x, width, zeros=zeros)
+    # All pairs of two rows and two columns: (..., 2, 2).
     index = rows.unsqueeze(-1) * width + columns.unsqueeze(-2)
     weight = row_weights.unsqueeze(-1) * column_weights.unsqueeze(-2)
     return index.flatten(-2), weight.flatten(-2)
@@ -105,6 +107,7 @@ class _WeightedRows(torch.autograd.Function):
 def _fused(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
     starts = None
     if bag is not None:
+        # The terms are in the order of their sums.
         # Offsets of the sums among the terms, as `embedding_bag` wants them.
         starts = torch.searchsorted(bag, torch.arange(bags, device=bag.device))
     return F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weight)

@@ -70,6 +70,7 @@ def with_signature(function: Function, name: str, doc: str, named: Iterable[insp
     own = {argument.name: argument for argument in arguments(function) if argument.kind not in VARIADIC}
     # In the order of `named`, with the function's own types and defaults.
     merged = {**by_name, **own}.values()
+    # Python wants them by kind; the sort is stable, so that their order within a kind stays.
     ordered = sorted(merged, key=lambda argument: argument.kind)
     returned = inspect.signature(function).return_annotation
     function.__name__ = function.__qualname__ = name

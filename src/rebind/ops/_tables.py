@@ -47,6 +47,7 @@ def unary(
     def function(data: Tensor) -> Tensor:
         # torch's functions answer float32 for integers. These are computed again in float64, which holds all of int32
         # exactly, and cut to their own type, as MXNet gives them.
+        # For integers torch answers in float32, whose digits do not suffice for large ones: see below.
         out = compute(data)
         if out.dtype is data.dtype:
             return out
@@ -114,6 +115,7 @@ def broadcast_shapes(shapes: Shapes, p: Params) -> list[Shape | None]:
     first, second = shapes.values()
     assert first is not None and second is not None
     axes = itertools.zip_longest(reversed(first), reversed(second), fillvalue=1)
+    # Two sizes of 1 give 1; one that is unknown (0) next to a 1 can still become anything.
     return [tuple(max(pair) if max(pair) > 1 or min(pair) == 1 else 0 for pair in axes)[::-1]]
 
 

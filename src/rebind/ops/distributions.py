@@ -67,6 +67,7 @@ def _generalized_negative_binomial(generator: Generator, mu: Tensor, alpha: Tens
     spread = alpha > 0  # an alpha of 0 makes it a Poisson distribution
     # The branch that is not selected must not divide by 0.
     safe = torch.where(spread, alpha, 1)
+    # A Poisson distribution whose mean has a gamma distribution of mean `mu`.
     return _poisson(generator, torch.where(spread, _gamma(generator, 1 / safe, safe * mu), mu))
 
 

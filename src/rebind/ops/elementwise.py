@@ -313,6 +313,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
                 f"condition must have the shape of x, {tuple(x.shape)}, or of its leading axes; "
                 f"got {tuple(condition.shape)}"
             )
+        # A condition with fewer axes selects whole slices.
         condition = condition.reshape(*condition.shape, *(1,) * (x.ndim - condition.ndim))
     return torch.where(condition if condition.dtype is torch.bool else condition != 0, x, y)
 
@@ -323,7 +324,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     condition = shapes.get("condition")
     if common is None or condition is None:
         return {"x": common, "y": common}
-    if len(condition) == len(common) > 1:
+    if len(condition) == len(common) > 1:  # at one axis both readings agree
         common = merge(common, condition)
         return {"x": common, "y": common, "condition": common}
     return {"x": common, "y": common, "condition": merge(condition, common[: len(condition)])}

@@ -58,6 +58,7 @@ def explain(
         found = error
     elif isinstance(error, (RuntimeError, IndexError)):
         found = _in_words(error, op, tensors, p)
+    # Neither ours nor torch's: a mistake in a user's own operator, say, which must not change its class.
     else:
         return error
     return found.locate(op.name, called_as=called_as, node=node)

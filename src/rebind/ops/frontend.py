@@ -42,6 +42,7 @@ def bind_arguments(
         for name in order[: len(args)]:
             if name in kwargs:
                 raise ArgumentError(f"{name} is given twice", argument=name)
+    # Popped: what is left of the keywords are parameters.
     if len(inputs) < count:
         inputs += [kwargs.pop(name, None) for name in names[len(inputs) :]]
     for i, value in enumerate(inputs):
@@ -64,6 +65,7 @@ def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) ->
     >>> split_parameters((2, 5), axis=0, squeeze_axis=False)
     {'indices': [0, 2, 5], 'sections': 0, 'axis': 0, 'squeeze_axis': False}
     """
+    # As MXNet stores it: either a number of sections, or indices that begin with 0.
     if isinstance(indices_or_sections, int):
         where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list, set)):
@@ -85,6 +87,7 @@ def _bind_variadic(
     signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], kind: type
 ) -> tuple[list[Any], dict[str, Any]]:
     # Both ``concat(a, b)`` and ``concat([a, b])`` are accepted.
+    # One list of arrays is as good as the arrays.
     items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     inputs = [item for item in items if isinstance(item, kind)]
     if len(inputs) < len(items):  # parameters by position

@@ -28,6 +28,7 @@ def _within(indices: Tensor, size: int, mode: str) -> Tensor:
     whole = indices.to(torch.int64)
     if mode == "clip":
         return whole.clamp(0, size - 1)
+    # With "raise" the kernel finds what is out of range.
     return torch.remainder(whole, size) if mode == "wrap" else whole
 
 
@@ -85,6 +86,7 @@ def pick(
     # The index may leave out the picked axis, or have it with size 1.
     with_axis = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     without_axis = (*data.shape[:axis], *data.shape[axis + 1 :])
+    # A vector has one index, of whatever shape.
     if index.shape != with_axis and index.shape != without_axis and (without_axis or index.numel() != 1):
         raise ShapeError(f"index must have shape {without_axis} or {with_axis}; got {tuple(index.shape)}")
     chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(with_axis))

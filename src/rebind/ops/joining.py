@@ -63,6 +63,7 @@ def _common_sizes(shapes: Sequence[Shape | None], ndim: int) -> list[int]:
     common = [0] * ndim
     for shape in shapes:
         if shape is not None and len(shape) == ndim:
+            # The first that is not 0; that two of them differ is the kernel's to say.
             common = [a or b for a, b in zip(common, shape, strict=True)]
     return common
 
@@ -181,6 +182,7 @@ def slice_channel(
             slices = tuple(section.reshape(1) for section in slices)
     else:
         slices = data.chunk(num_outputs, axis)
+    # One output is a tensor, as of any operator, not a tuple of one.
     return slices[0] if num_outputs == 1 else slices
 
 

@@ -48,6 +48,7 @@ def dot(
             return torch.mm(left, right)
     if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
         raise ShapeError("transpose_a and transpose_b must be False for two vectors")
+    # Only the ends matter: transposing reverses all axes, so that the sum is over the other end.
     over_left = 0 if transpose_a else lhs.ndim - 1
     over_right = rhs.ndim - 1 if transpose_b else 0
     if lhs.shape[over_left] != rhs.shape[over_right]:

@@ -119,6 +119,7 @@ def cvimread(
     if device is not None and torch.device(device).type == "meta":
         raise _only_imperative("_cvimread")
     path = os.path.expanduser(filename)
+    # The bytes, not `imread`: the same decoder as above, and Python's own error for a path that is not there.
     with open(path, "rb") as file:
         encoded = np.frombuffer(file.read(), dtype=np.uint8)
     return _decode(f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
@@ -201,6 +202,7 @@ def cvcopy_make_border(
     columns, inside_columns = _frame(src.shape[1], left, right, type, src.device)
     out = src[rows[:, None], columns]
     if type:
+        # Every margin but a constant one is made of pixels.
         return out
     # Channels without a value of their own get 0.
     given = (*values, *(0.0,) * src.shape[2])[: src.shape[2]] if values else (value,) * src.shape[2]

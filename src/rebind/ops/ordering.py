@@ -51,6 +51,7 @@ def topk(
     size = values.shape[along]
     if k > size:
         raise ShapeError(f"k must be at most {size}, the size of the axis; got {k}")
+    # MXNet: 0 or less is all of them.
     count = k if k > 0 else size
     if ret_typ == "value" and not values.requires_grad:
         # Which of equal elements is chosen makes no difference, so the unstable and faster form will do.
@@ -61,6 +62,7 @@ def topk(
     if ret_typ == "indices":
         return positions.to(dtype)
     if ret_typ == "mask":
+        # A mask of all: without an axis it gets back the axes of data.
         return torch.zeros_like(values).scatter_(along, positions, 1).reshape(data.shape)
     ordered = ordered.narrow(along, 0, count)
     return ordered if ret_typ == "value" else (ordered, positions.to(dtype))

@@ -65,6 +65,7 @@ def im2col(
     for axis, (k, s, d) in enumerate(zip(kernel, stride or ones, dilate or ones, strict=True), start=2):
         data = data.unfold(axis, d * (k - 1) + 1, s)[..., ::d]
     elements, windows = range(2 + axes, 2 + 2 * axes), range(2, 2 + axes)
+    # (N, C, *windows, *elements) to (N, C * elements, windows).
     return data.permute(0, 1, *elements, *windows).flatten(1, 1 + axes).flatten(2)
 
 

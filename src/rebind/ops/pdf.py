@@ -56,11 +56,13 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
         name = f"_random_pdf_{kind}"
         inputs = arguments(log_density)
         names = [entry.name for entry in inputs[1:]]
+        # A Dirichlet draw is a vector, all others are numbers.
         axes = 1 if kind == "dirichlet" else 0  # how many axes of a sample belong to one draw
 
         def function(sample: Tensor, *parameters: Tensor, is_log: bool = False) -> Tensor:
             _check(sample, parameters, names, axes)
             dtype = sample.dtype
+            # Half precision has too few digits for logarithms of the gamma function.
             compute = dtype if dtype is torch.float64 else torch.float32
             # Parameters come first in the shape of a sample: they get axes of size 1 for the draws.
             spread = [
@@ -224,6 +226,7 @@ def random_pdf_generalized_negative_binomial(sample: Tensor, mu: Tensor, alpha: 
     # 1 where alpha is 0: `where` below chooses the Poisson form, but both have gradients.
     safe = torch.where(spread, alpha, 1)
     k, more = 1 / safe, mu * safe
+    # With k = 1 / alpha successes, each of probability 1 / (1 + mu * alpha).
     out = _ways(count, k) - k * torch.log1p(more) + torch.xlogy(count, more / (1 + more))
     return Supported(torch.where(spread, out, _poisson(count, mu)), inside)
 

@@ -96,6 +96,7 @@ def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 def _prod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if len(axes) == 1:
+        # The type is given: torch would multiply small integers in int64.
         return torch.prod(data, axes[0], keepdim=keepdims, dtype=data.dtype)
     # torch reduces products along one axis only: the reduced ones become the last one.
     others = [axis for axis in range(data.ndim) if axis not in axes]
@@ -159,6 +160,7 @@ def _extreme_gradient(
     """Give each extreme element the head gradient, where torch would share it among them."""
     (data,), (out,), (head_grad,) = inputs, outputs, head_grads
     axes = reduced_axes(data.ndim, p.get("axis"), p.get("exclude", False))
+    # `out` may lack the reduced axes: with size 1 in their place it broadcasts again.
     with_ones = [1 if axis in axes else size for axis, size in enumerate(data.shape)]
     # Equal elements each get all of it, as in MXNet.
     return ((data == out.reshape(with_ones)) * head_grad.reshape(with_ones),)
@@ -185,6 +187,7 @@ def norm(
     tensor([ 5., 13.])
     """
     axes = reduced_axes(data.ndim, axis, False)
+    # Integers have no norm in torch; in float64 they lose nothing below 2**53.
     values = data if data.is_floating_point() else data.to(torch.float64)
     out = torch.linalg.vector_norm(values, ord, axes, keepdims)
     dtype = out_dtype or data.dtype

@@ -66,6 +66,7 @@ def identity_attach_kl_sparse_reg(
     if not torch.is_grad_enabled():
         return data, new_avg
     average = moving_avg if new_avg is None else new_avg
+    # The derivative of the Kullback-Leibler divergence between the target and the average.
     slope = penalty * ((1 - sparseness_target) / (1 - average) - sparseness_target / average)
     # (C, 1, ..., 1): one slope for each unit.
     return _WithSlope.apply(data, slope.view(-1, *(1,) * (data.dim() - 2))), new_avg

@@ -145,6 +145,7 @@ def pad(
         raise ShapeError(
             f"mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}"
         )
+    # Batch and channels have no border here, and torch does not take them.
     return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])
 
 

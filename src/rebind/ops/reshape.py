@@ -81,7 +81,7 @@ def _matched(source: Shape, codes: tuple[int, ...], request: str, shape: Shape) 
             target += take(len(source) - at)
         elif code == -3:
             target.append(prod(take(2)))
-        elif code == -4:
+        elif code == -4:  # -4 takes its two sizes along
             target += _split_in_two(take(1)[0], codes[position : position + 2], request)
             position += 2
         elif code == -1 or code > 0:
@@ -99,12 +99,14 @@ def _split_in_two(size: int, sizes: Sequence[int], request: str) -> Sequence[int
     """Return the sizes into which an axis is split, one of which may be -1."""
     if len(sizes) == 2:
         first, second = sizes
+        # One of the two follows from the other.
         if first == -1 and second > 0:
             first = size // second
         elif second == -1 and first > 0:
             second = size // first
         if first > 0 and second > 0 and first * second == size:
             return first, second
+        # A size that is unknown (0) splits into whatever is asked for.
         if size == 0 and min(first, second) >= 0:
             return first, second
     raise ShapeError(f"in {request} two sizes, one of which may be -1, must follow -4 and split {size}")
@@ -128,6 +130,7 @@ def _filled(target: list[int], total: int, demand: str) -> Shape:
 @functools.lru_cache(maxsize=1024)
 def _legacy_target(shape: Shape, target: tuple[int, ...], keep_highest: bool) -> Shape:
     """Return the shape that ``target_shape`` of old makes: one 0 is what is left."""
+    # A 0 means here what -1 means in `shape`.
     wanted = list(target)
     if keep_highest and wanted:
         # The first axis is copied, whatever the target has there.

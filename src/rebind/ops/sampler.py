@@ -74,6 +74,7 @@ def _interpolated(data: Tensor, grid: Tensor) -> Tensor:
     # From [-1, 1] to pixels; -1 and 1 are the centres of the outermost ones.
     across = (grid[:, 0] + 1) * ((width - 1) / 2)
     down = (grid[:, 1] + 1) * ((height - 1) / 2)
+    # The pixel at the upper left, and how far the position is beyond it.
     left, top = across.floor(), down.floor()
     right_share, lower_share = across - left, down - top
     pixels = data.flatten(2)
@@ -154,6 +155,7 @@ def grid_generator(
 
 
 def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:
+    # (N, 2, 3, 1, 1): the two rows of each map, for x and for y.
     maps = numbers.view(-1, 2, 3, 1, 1)
     # The last two axes of the grid: y changes along the first, x along the second.
     down, across = (_positions(n, numbers) for n in target_shape)

@@ -100,6 +100,7 @@ def sequence_last(
     last = sequence_length.long() - 1
     batch = torch.arange(data.shape[1 - axis], device=data.device)
     # One step for each sequence: (N, ...), whichever axis is that of time.
+    # Advanced indices on both axes: pairs, not all combinations.
     return data[last, batch] if axis == 0 else data[batch, last]
 
 
@@ -156,6 +157,7 @@ def _declare_shapes(op: Operator, keeps_shape: bool) -> None:
         data, out = shapes["data"], outputs[0]
         if data is None or out is None:
             return {}
+        # How many steps there were does not follow from the last ones.
         return {"data": (*out[: p.axis], data[p.axis], *out[p.axis :])}
 
 

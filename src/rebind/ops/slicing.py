@@ -59,6 +59,7 @@ def _replaced(data: Tensor, region: _Region, value: Tensor | float) -> Tensor:
     if region.backwards and isinstance(value, Tensor):
         # The region is written forward, so the value has to run backward.
         value = torch.flip(value, region.backwards)
+    # A copy of its own by now, so that writing is safe; autograd follows it.
     out[region.slices] = value
     return out
 
@@ -81,6 +82,7 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
     assert data is not None
     region = _region(data, p.begin, p.end, p.step)
+    # An unknown size (0) stays unknown, however it is sliced.
     return [tuple(n and size for n, size in zip(data, region.shape, strict=True))]
 
 

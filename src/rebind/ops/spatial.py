@@ -101,12 +101,14 @@ def _compared(
     compare: Callable[[Tensor, Sequence[Tensor], int, int, int], list[Tensor]],
 ) -> Tensor:
     """Return means over channels for each pixel, `step` apart, and each displacement up to `reach`, `stride` apart."""
+    # From the first pixel to the last, `step` apart.
     down, right = (step * (n - 1) + 1 for n in size)
     # Displacements are multiples of `stride` around 0; the first one is `nearest` from the edge.
     radius = reach // stride
     nearest, count = reach - radius * stride, 2 * radius + 1
     first = data1[:, :, reach : reach + down : step, reach : reach + right : step]
     second = data2[..., nearest : nearest + right + 2 * radius * stride]
+    # Wide enough for all displacements to the right, from the leftmost on.
     # All displacements to the right at once, those down in a loop: each of them reads another region of the map.
     tops = range(nearest, nearest + count * stride, stride)
     # A list of D arrays (N, D, h, w), from the highest displacement down: joined they are all D * D channels.
@@ -123,6 +125,7 @@ def _row_products(
     than needed, but in the form that runs fastest.
     """
     n, _, height, width = first.shape
+    # (N * h, w, C): one product of matrices for each row of pixels.
     first = first.permute(0, 2, 3, 1).flatten(0, 1)
     # For pixel x and displacement d the product of interest is in column step * x + stride * d.
     column = torch.arange(width, device=first.device).unsqueeze(1) * step
@@ -130,6 +133,7 @@ def _row_products(
     column = column.expand(n * height, width, count)
     found = []
     for second in seconds:
+        # (N * h, w, W): each pixel with all of its row. Most products are not read, but one call makes them.
         products = torch.bmm(first, second.transpose(1, 2).flatten(0, 1))
         found.append(products.gather(2, column).unflatten(0, (n, height)).permute(0, 3, 1, 2))
     return found
@@ -142,6 +146,7 @@ def _row_differences(
     span = step * (first.shape[3] - 1) + 1
     first = first.unsqueeze(3)
     return [
+        # (N, C, h, D, w): the row as each displacement sees it.
         _distance(first - second.unfold(3, span, stride)[..., ::step]).sum(1).transpose(1, 2)
         for second in seconds
     ]
@@ -226,6 +231,7 @@ def crop(
             f"got {tuple(size)}"
         )
     room = [n - wanted for n, wanted in zip(whole, size, strict=True)]
+    # A given `offset` counts from the upper left corner.
     start = [left // 2 for left in room] if center_crop else offset
     if len(start) != 2 or not all(0 <= begin <= left for begin, left in zip(start, room, strict=True)):
         raise ShapeError(

@@ -153,6 +153,7 @@ class _ReluInPlace(torch.autograd.Function):
     def forward(ctx: _ReluContext, data: Tensor) -> Tensor:
         ctx.mark_dirty(data)
         torch.relu_(data)
+        # The result, not the data, which it replaces: both are above 0 at the same places.
         ctx.save_for_backward(data)
         return data
 
@@ -279,6 +280,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
         bounds = torch.iinfo(data.dtype)
         # Bounds beyond the type would wrap around.
         a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
+    # 65504 is the largest float16: within it bounds fit any floating type, and nothing needs to be looked up.
     elif max(a_max, -a_min) > 65504:  # perhaps beyond the type, as the text of the largest float32 is
         limit = torch.finfo(data.dtype).max
         a_min, a_max = (
@@ -303,6 +305,7 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tens
     squared = scalar * scalar
     if not squared:  # the parabola, without curvature, is everywhere
         return 0.0 * torch.square(data)
+    # ``|x| - beta / 2`` beyond beta, ``x**2 / (2 beta)`` within; beta is 1 / scalar**2.
     return F.smooth_l1_loss(data, data.new_zeros(()).expand_as(data), reduction="none", beta=1 / squared)
 
 

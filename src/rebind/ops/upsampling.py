@@ -73,6 +73,7 @@ def up_sampling(
                 f"got {tuple(data[1].shape)}"
             )
         margin = (wanted[-1] - scale) // 2  # cut off on both sides: scale * H rows are left
+        # One group for each channel: none of them sees another.
         return F.conv_transpose2d(data[0], data[1], None, scale, margin, 0, data[0].shape[1])
     size = _enlarged([tuple(each.shape) for each in data], scale, multi_input_mode)
     larger = [_repeated(each, size) for each in data]

@@ -69,6 +69,7 @@ def decode(anchors: Tensor, offsets: Tensor, factors: Sequence[float], limit: fl
     >>> decode(torch.tensor([2.0, 3.0, 2.0, 4.0]), torch.tensor([5.0, 0.0, 0.0, 0.0]), (0.1, 0.1, 0.2, 0.2))
     tensor([2., 1., 4., 5.])
     """
+    # R-CNN's coding (Girshick et al., 2014): centres move by shares of the anchor, sides grow by exponents.
     offsets = offsets * offsets.new_tensor(factors)
     grown = offsets[..., 2:] if limit is None else offsets[..., 2:].clamp(max=limit)
     size = anchors[..., 2:]
@@ -108,12 +109,15 @@ def shared_and_union(lhs: Tensor, rhs: Tensor, border: float = 0.0) -> tuple[Ten
     (tensor([[1.]]), tensor([[7.]]))
     """
     left, top, right, bottom = lhs.unsqueeze(-2).unbind(-1)
+    # (..., N, 1) and (..., 1, M), so that each meets each.
     other_left, other_top, other_right, other_bottom = rhs.unsqueeze(-3).unbind(-1)
     shared = torch.minimum(right, other_right).sub_(torch.maximum(left, other_left))
+    # In place below: these are the largest arrays of all, and nobody else has them.
     height = torch.minimum(bottom, other_bottom).sub_(torch.maximum(top, other_top))
     if border:
         shared, height = shared.add_(border), height.add_(border)
     shared.clamp_(min=0).mul_(height.clamp_(min=0))
+    # |A or B| = |A| + |B| - |A and B|
     union = (areas(lhs, border).unsqueeze(-1) + areas(rhs, border).unsqueeze(-2)).sub_(shared)
     return shared, union
 
@@ -181,6 +185,7 @@ def _settle(
     """Write which boxes of some groups stay; `origin` (G, K) says where they are, the last position being none."""
     nowhere = len(boxes)
     found = torch.zeros(len(origin), dtype=torch.int64, device=origin.device)
+    # Those that fill up get any box: `left` says that they do not count.
     boxes = boxes[origin.clamp(max=nowhere - 1)]
     while origin.numel():
         left = origin < nowhere
@@ -199,6 +204,7 @@ def _settle(
         left = left[:, size:] & ~gone
         found += winners.sum(1)
         if enough is not None:
+            # Ranked by score: a group with enough winners needs none of the worse boxes.
             left &= (found < enough).unsqueeze(1)
         # Groups that are done, and boxes that are gone, are left out.
         busy = left.any(1).nonzero().squeeze(1)
@@ -213,6 +219,7 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
     Groups of about one size go together, so that a large one does not make all others as large.
     """
     position = allowed.flatten().nonzero().squeeze(1)
+    # The image of each candidate.
     group = position // allowed.shape[1]
     if classes is not None:
         names, kind = classes.flatten()[position].unique(return_inverse=True)
@@ -222,11 +229,13 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
     counts = group.bincount()
     # The rank of each candidate within its group.
     number = torch.arange(len(position), device=position.device) - (counts.cumsum(0) - counts)[group]
+    # One row of the result for each group; a table of all groups would be as wide as the largest.
     # Sizes of one level differ by less than a factor of two, so that filling up at most doubles the rows.
     level = counts.double().log2().ceil()
     for each in level[counts > 0].unique().tolist():
         here = level == each
         chosen = here[group]
+        # Groups of this level are numbered anew, from 0.
         row = (here.cumsum(0) - 1)[group[chosen]]
         origin = position.new_full((int(here.sum()), int(counts[here].max())), allowed.numel())
         yield origin.index_put_((row, number[chosen]), position[chosen])
@@ -249,6 +258,7 @@ def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
     """Return which of a block stay, the best first; `suppresses` (B, N, N) holds what a box does to worse ones."""
     stays = alive
     while True:
+        # A box stays unless one that stays suppresses it; chains settle from the best box on.
         before, stays = stays, alive & ~(suppresses & stays.unsqueeze(-1)).any(1)
         # Each round settles at least one more link of the longest chain. The comparison waits for the device.
         if torch.equal(before, stays):
@@ -277,6 +287,7 @@ def match_best(scores: Tensor, floor: float) -> Tensor:
     if scores.is_meta or not scores.numel():
         return matched
     nothing = float("-inf")
+    # What is not above the floor is as good as taken.
     scores = torch.where(scores > floor, scores, nothing)
     row_numbers = torch.arange(rows, device=scores.device)
     while True:

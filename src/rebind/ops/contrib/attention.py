@@ -29,7 +29,7 @@ def _projections(name: str, array: Tensor, heads: int, kinds: int) -> tuple[Tens
         )
     length, batch, _ = array.shape
     # Samples are the slower axis: all heads of the first one, then those of the second.
-    apart = array.reshape(length, batch * heads, kinds, -1)
+    apart = array.reshape(length, batch * heads, kinds, -1)  # (length, batch * heads, kinds, size)
     return tuple(each.transpose(0, 1) for each in apart.unbind(2))
 
 
@@ -45,7 +45,7 @@ def _weighted(attention: Tensor, values: Tensor, heads: int) -> Tensor:
         raise ShapeError(
             f"attention must have shape ({count}, length of the queries, {length}); got {tuple(attention.shape)}"
         )
-    out = torch.bmm(attention, values).transpose(0, 1)
+    out = torch.bmm(attention, values).transpose(0, 1)  # (length, batch * heads, size)
     return out.reshape(out.shape[0], count // heads, heads * size)
 
 

@@ -56,7 +56,7 @@ def box_iou(lhs: Tensor, rhs: Tensor, *, format: Format = "corner") -> Tensor:
             raise ShapeError(
                 f"{name} must have at least two axes, the last of size 4; got shape {tuple(boxes.shape)}"
             )
-    left, right = widened(lhs).flatten(0, -2), widened(rhs).flatten(0, -2)
+    left, right = widened(lhs).flatten(0, -2), widened(rhs).flatten(0, -2)  # (N, 4) and (M, 4)
     if format == "center":
         left, right = to_corners(left), to_corners(right)
     return overlaps(left, right).to(lhs.dtype).reshape(*lhs.shape[:-1], *rhs.shape[:-1])
@@ -93,6 +93,7 @@ def bipartite_matching(
     require_floating(data)
     if data.ndim < 2:
         raise ShapeError(f"data must have shape (..., rows, columns); got {tuple(data.shape)}")
+    # One leading axis of independent problems: (B, rows, columns).
     scores = data.flatten(0, -3) if data.ndim > 2 else data.unsqueeze(0)
     # The lowest first is the highest of the negated scores first.
     if is_ascend:
@@ -107,7 +108,7 @@ def bipartite_matching(
     # Rows without a column are written after the last one, which is cut off.
     row = torch.full((scores.shape[0], columns + 1), -1, device=data.device)
     numbers = torch.arange(rows, device=data.device).expand_as(column)
-    row.scatter_(1, torch.where(column >= 0, column, columns), numbers)
+    row.scatter_(1, torch.where(column >= 0, column, columns), numbers)  # the inverse of `column`
     return (
         column.to(data.dtype).reshape(data.shape[:-1]),
         row[:, :columns].to(data.dtype).reshape(*data.shape[:-2], columns),

@@ -151,7 +151,7 @@ def deformable_convolution(
     require_floating(data)
     window = _Window(data.shape, **settings)
     window.check(offset=offset.shape, weight=weight.shape)
-    y, x = _points(data, offset, window)
+    y, x = _points(data, offset, window)  # y and x: (N, h, w, elements, maps)
     # The border is hard, unlike that of the modulated form: a point outside counts nothing.
     inside = (y >= 0) & (y < data.shape[2]) & (x >= 0) & (x < data.shape[3])
     index, share = corners(y, x, *data.shape[2:])
@@ -196,6 +196,7 @@ class _Window:
             )
 
     def shapes(self) -> dict[str, Shape]:
+        # An offset has two numbers, a mask one, for each element of the kernel in each deformable group.
         """Return the shapes of the other inputs."""
         elements = self.kernel[0] * self.kernel[1] * self.deformable_groups
         return {
@@ -232,6 +233,7 @@ def _points(data: Tensor, offset: Tensor, window: _Window) -> tuple[Tensor, Tens
         )
     )
     columns = window.kernel[1]
+    # Elements run row by row: y stays within a row of the kernel, x repeats in each.
     y = down.repeat_interleave(columns, 1).view(-1, 1, down.shape[1] * columns, 1)
     x = right.repeat(1, window.kernel[0]).view(1, -1, right.shape[1] * window.kernel[0], 1)
     return y + shift[0], x + shift[1]

@@ -87,6 +87,7 @@ def hawkesll(
     first[:, 1:] = marks[:, 1:] != marks[:, :-1]
     since = torch.where(first, time, torch.diff(time, dim=1, prepend=time[:, :1]))
     decayed = torch.exp(-decay * torch.where(valid, since, 0))
+    # Ozaki's recursion (1979), which makes the sum over all earlier events one step from the last.
     # memory just before an event: decayed * (1 + memory before the previous one), or what the state has left
     memory = _scan(torch.where(first, 0, decayed), torch.where(first, before, 1) * decayed)
     intensity = torch.where(valid, rate + alpha[kind] * decay * memory, 1)

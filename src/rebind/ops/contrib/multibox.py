@@ -63,8 +63,9 @@ def multi_box_prior(
     if data.ndim < 4:
         raise ShapeError(f"data must have shape (B, C, H, W); got {tuple(data.shape)}")
     height, width = data.shape[2:4]
+    # All sizes with the first ratio, then the first size with the other ratios: not each with each.
     first = math.sqrt(ratios[0])
-    shapes = [(size * first, size / first) for size in sizes]
+    shapes = [(size * first, size / first) for size in sizes]  # width, height
     shapes += [(sizes[0] * math.sqrt(ratio), sizes[0] / math.sqrt(ratio)) for ratio in ratios[1:]]
     kind = torch.promote_types(data.dtype, torch.float32)
     half = torch.tensor(shapes, dtype=kind, device=data.device) / 2
@@ -182,11 +183,14 @@ def multi_box_target(
     offsets = encode(to_centers(boxes), to_centers(rows)) / given.new_tensor(variances)
     mask = positive.unsqueeze(-1)
     target = torch.where(mask, offsets, 0).to(anchor.dtype)
+    # Class 0 is the background: those of the labels follow it.
     classes = torch.where(positive, label[..., 0].gather(1, match) + 1, 0)
+    # Without mining all other anchors are background.
     if negative_mining_ratio > 0:
         candidates = ~positive & (best < negative_mining_thresh)
         negative = _hardest(cls_pred, candidates, positive, negative_mining_ratio, minimum_negative_samples)
         classes = torch.where(positive | negative, classes, ignore_label)
+    # An image without objects teaches nothing, not even the background.
     classes = torch.where(objects[:, :1], classes, ignore_label).to(anchor.dtype)
     return target.flatten(1), mask.to(anchor.dtype).expand(-1, -1, 4).flatten(1), classes
 
@@ -282,7 +286,7 @@ def multi_box_detection(
     images, classes, count = cls_prob.shape
     if classes < 2:
         return cls_prob.new_full((images, count, 6), -1)
-    objects = cls_prob[:, 1:]
+    objects = cls_prob[:, 1:]  # without the background
     kind = objects.argmax(1, keepdim=True)
     scores = objects.gather(1, kind).squeeze(1)
     valid = scores >= threshold

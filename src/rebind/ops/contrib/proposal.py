@@ -83,6 +83,7 @@ def _proposals(
     _check_arrays(cls_prob, bbox_pred, im_info, len(anchors), rpn_post_nms_top_n)
     images, _, height, width = cls_prob.shape
     # Positions row by row, the anchors of each beside each other: (B, H * W * A).
+    # Of 2 A channels the first A are scores of the background, the others of objects.
     scores = widened(cls_prob[:, len(anchors) :]).permute(0, 2, 3, 1)
     offsets = widened(bbox_pred).unflatten(1, (-1, 4)).permute(0, 3, 4, 1, 2)
     info = widened(im_info)
@@ -100,6 +101,7 @@ def _proposals(
     left, top, right, bottom = boxes.unbind(-1)
     # The right and bottom pixels belong to a box: a side is `right - left + 1` long, here and below.
     small = (right - left + 1 < least) | (bottom - top + 1 < least)
+    # Too small ones grow by half the least side on each side, and come last with a score of -1, as in MXNet.
     grown = torch.where(small, least / 2, 0).unsqueeze(-1)
     boxes = torch.cat([boxes[..., :2] - grown, boxes[..., 2:] + grown], -1).flatten(1, 3)
     # Of a batch of images of several sizes the smaller ones do not fill the map.
@@ -119,7 +121,7 @@ def _proposals(
     # Fewer than asked for are repeated from the first one on.
     turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
     chosen = chosen.gather(1, turn)
-    image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)
+    image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)  # the first column
     regions = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4))
     regions = torch.cat([image.expand(-1, regions.shape[1], 1), regions], -1)
     return regions.view(-1, 5).to(cls_prob.dtype), scores.gather(1, chosen).view(-1, 1).to(cls_prob.dtype)
@@ -143,6 +145,7 @@ def _shifted(boxes: Tensor, offsets: Tensor, iou_loss: bool) -> Tensor:
     """Return boxes after the predicted offsets."""
     if iou_loss:
         return boxes + offsets
+    # Offsets are shares of the anchor, as in `decode`, but with sides that count both border pixels.
     size = boxes[..., 2:] - boxes[..., :2] + 1
     center = boxes[..., :2] + (size - 1) / 2 + offsets[..., :2] * size
     half = (offsets[..., 2:].exp() * size - 1) / 2

@@ -56,6 +56,7 @@ def adaptive_avg_pooling(
     _check_pictures("data", tuple(data.shape))
     if not data.is_floating_point():
         raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
+    # One number is both sides; none, a single window.
     height, width = output_size * 2 if output_size and len(output_size) == 1 else output_size or (1, 1)
     if not data.numel():
         return _empty(data, (height, width))
@@ -154,8 +155,10 @@ def _size(n: int, given: int, scale: float | None, mode: str) -> int:
         return given if scale is None else _times(n, scale)
     if mode == "odd_scale":
         assert scale is not None  # the parameters were checked
+        # Even steps between odd sizes: the first and the last pixel stay where they are.
         return _times(n - 1, scale) + 1 if n % 2 else _times(n, scale)
     # The four modes to_{even,odd}_{up,down}: a size that is right already is left.
+    # Odd is wanted by two of these modes, even by the other two.
     right = n % 2 == (mode in ("to_odd_down", "to_odd_up"))
     return n if right else n + 1 if mode.endswith("up") else n - 1
 

@@ -154,7 +154,7 @@ def arange_like(
     if axis is None:
         shape = data.shape
     else:
-        shape = data.shape[normalize_axis(axis, data.ndim, "axis") :][:1]
+        shape = data.shape[normalize_axis(axis, data.ndim, "axis") :][:1]  # a torch.Size, for `numel`
     if not data.is_floating_point():
         start, step = int(start), int(step)
     position = torch.arange(shape.numel(), device=data.device) // repeat

@@ -68,6 +68,7 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     hue = hue * (6.0 / 360)
     hue = torch.remainder(hue, 6)
     sector = hue.floor()
+    # Six sectors of the circle, in each of which one channel is largest and another one smallest.
     fraction = hue - sector
     dark = light < 0.5
     # saturation is a share of the lightness that is possible; back from it comes the largest channel again

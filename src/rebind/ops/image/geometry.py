@@ -89,12 +89,13 @@ def _(p: Params) -> str | None:
 
 def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) -> tuple[int, int]:
     if len(size) == 2:
-        return size[1], size[0]
+        return size[1], size[0]  # given as (width, height)
     # One number: both sides, or the shorter one.
     (side,) = size
     if not keep_ratio:
         return side, side
     if height > width:
+        # The quotient is cut to whole pixels, as in MXNet.
         return height * side // max(width, 1), side
     return side, width * side // max(height, 1)
 

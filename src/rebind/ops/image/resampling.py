@@ -76,6 +76,7 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
     Positions are computed in float64, distances and weights in float32, as OpenCV does. With `border` a new pixel
     beyond the first or last old one takes that one alone: the sum is the same, but not how uint8 rounds it.
     """
+    # OpenCV's expression: `size / new` differs in the last digit for some sizes.
     scale = 1.0 / (new / size)
     position = torch.arange(new, dtype=torch.float64)
     if kind == "grow":
@@ -89,6 +90,7 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
         first = exact.floor()
         distance = exact - first
     first = first.to(torch.int64)
+    # OpenCV cuts columns at the border and leaves rows to the repeated pixels: the same but for rounding.
     if border and kind in ("linear", "grow"):
         outside = (first < 0) | (first >= size - 1)
         distance = torch.where(outside, 0, distance)
@@ -143,6 +145,7 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
     def whole(taps: Taps) -> Taps:
         return taps[0].to(data.device), (taps[1] * 2048).round().to(data.device, torch.int32)
 
+    # Columns first: `sums` holds 11 bits after the point, and rows add 11 more.
     sums = _sums(data.to(torch.int32), -2, whole(_taps(columns, width, kind, True)))
     index, weight = whole(_taps(rows, height, kind, False))
     pixels, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)

@@ -32,6 +32,7 @@ def potrf(A: Tensor, *, lower: bool = True) -> Tensor:
     """
     check_matrices(A, square=True)
     try:
+        # MXNet reads one triangle only, whatever is in the other.
         return torch.linalg.cholesky(symmetric(A, lower), upper=not lower)
     except torch.linalg.LinAlgError:
         raise MXNetError("A must be positive definite; a matrix is not") from None
@@ -154,6 +155,7 @@ def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
 def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
+    # The derivative of log|det A| is inv(A).T (Jacobi's formula).
     sign, head_grad = outputs[0][..., None, None], head_grads[1][..., None, None]
     # `inv_ex` does not raise for a singular matrix; its gradient is replaced by 0 below.
     inverse = torch.linalg.inv_ex(inputs[0]).inverse.mT

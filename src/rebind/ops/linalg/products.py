@@ -89,6 +89,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     # Checked in full by the kernel: inference answers only what follows without doubt.
     if a is None or b is None or len(a) != len(b) or not -len(a) <= p.axis < len(a):
         return {}
+    # As the kernel's product: rows of op(A), columns of op(B), at the axis that holds rows.
     rows, c = p.axis % len(a), list(a)
     c[rows] = a[-1] if p.transpose_a else a[rows]
     c[-1] = b[rows] if p.transpose_b else b[-1]

@@ -111,6 +111,7 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     side = next(n for n in range(count + 1) if n * (n + 1) // 2 >= count)
     if side * (side + 1) // 2 != count:
         raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")
+    # A diagonal `offset` away is that much shorter than the main one.
     size = side + abs(offset)
     rows, columns = _triangle_indices(size, offset, lower, A.device)
     # A copy into zeros at computed indices: differentiable, and one kernel for the whole batch.

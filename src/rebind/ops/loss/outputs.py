@@ -56,6 +56,7 @@ def _(
         # A tensor, so that the host need not wait for the count.
         count = (data > p.valid_thresh).sum().clamp_(min=1)
         return ((p.grad_scale / count).to(data.dtype).expand_as(data),)
+    # The size of the batch is known without looking at the data.
     return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
 
 
@@ -110,6 +111,7 @@ def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> tuple[Tensor, None]:
     classes = outputs[0].shape[-1]
+    # (N, classes), whatever axes come before the last.
     data = outputs[0].reshape(-1, classes)
     index = inputs[1].reshape(-1, 1).long()
     inside = index.clamp(0, classes - 1)

@@ -22,6 +22,7 @@ def _regression_shapes(shapes: Shapes, p: Params) -> Shapes:
     # With an unknown size it is not known whether sizes of 1 were dropped.
     if data is None or 0 in data:
         return {}
+    # A label that fits stays as it is, whatever would be inferred without it.
     if label is not None and _regression_label_fits(data, label):
         return {}
     # MXNet infers (N,) for data (N, 1).

@@ -126,6 +126,7 @@ def _softmax_output_gradient(
     inside = index.clamp(0, classes - 1)
     right = 1.0
     if p.smooth_alpha:
+        # `share` is taken off at all classes; the right one gets the rest below, 1 - alpha in all.
         share = p.smooth_alpha / max(classes - 1, 1)
         grad, right = scores - share, 1.0 - p.smooth_alpha - share
     else:
@@ -134,6 +135,7 @@ def _softmax_output_gradient(
     grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
     # Masked before scaling: an ignored label may have the number of a class.
+    # Compared as whole numbers, as the classes are.
     if p.use_ignore:
         grad.masked_fill_(index.eq(int(p.ignore_label)), 0.0)
     scale = p.grad_scale

@@ -134,6 +134,7 @@ def _convolution_shapes(shapes: Shapes, p: Params) -> Shapes:
                 f"kernel {p.kernel} (dilate {p.dilate or 1}) must fit into the padded data; "
                 f"got data {shapes['data']} with pad {p.pad or 0}"
             )
+    # A filter sees the channels of its own group only.
     inner = (channels // p.num_group,)
     return found | {
         "weight": (p.num_filter, *((*p.kernel, *inner) if channels_last(p.layout) else (*inner, *p.kernel)))
@@ -148,6 +149,7 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
     batch, _, windows = split(out, p)
     # With a stride of 1 the size of the data follows from that of the result; else it lies within a range.
     spatial = [
+        # The size of the result, n + 2 pad - extent + 1, solved for that of the data.
         n + extent - 1 - 2 * pad if s == 1 and n else 0
         for n, (s, pad, extent) in zip(windows, _axes(p), strict=True)
     ]
@@ -244,11 +246,13 @@ def _fit(
     """Return the `pad` and `adj` that give a deconvolution the spatial sizes `target`."""
     ones = (1,) * len(kernel)
     rows = zip(spatial, kernel, stride or ones, dilate or ones, strict=True)
+    # The size of the result is this - 2 pad + adj.
     whole = [s * (n - 1) + d * (k - 1) + 1 for n, k, s, d in rows]
     # What is too much is taken off both ends as padding; an odd rest comes back as `adj`.
     surplus = [n - wanted for n, wanted in zip(whole, target, strict=True)]
     if min(surplus) < 0:
         raise ShapeError(f"target_shape must be at most {tuple(whole)}; got {target}")
+    # An odd rest needs an `adj` of 1, which must be below the stride.
     if any(n % 2 >= s for n, s in zip(surplus, stride or ones, strict=True)):
         raise ShapeError(
             f"target_shape must differ from {tuple(whole)} by an even number where stride is 1; got {target}"
@@ -279,6 +283,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if any(p.target_shape) and 0 not in spatial:
         # For its errors only: the kernel computes the padding again.
         _fit(spatial, p.kernel, p.stride, p.dilate, p.target_shape)
+    # As of the convolution that this transposes: its data are the result here, its filters the channels.
     inner = (p.num_filter // p.num_group,)
     return found | {
         "weight": (channels, *((*p.kernel, *inner) if channels_last(p.layout) else (*inner, *p.kernel)))

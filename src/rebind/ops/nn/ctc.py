@@ -98,12 +98,14 @@ def ctc_loss(
     blank = 0 if blank_label == "first" else classes - 1
     index, lengths = label.long(), _lengths(label_lengths, batch, label.shape[1], label.device)
     if label_lengths is None and label.shape[1]:
+        # Where the blank is class 0, 0 cannot be a label and pads; else -1 does.
         padding = index == (0 if blank_label == "first" else -1)
         # Of equal values `argmax` gives the first: where the padding begins.
         lengths = torch.where(padding.any(1), padding.int().argmax(1), lengths)
     # What comes after the labels may hold anything.
     unused = torch.arange(index.shape[1], device=index.device) >= lengths.unsqueeze(1)
     known = ((index >= 0) & (index < classes) | unused).all(1)
+    # In range for both forms, which do not check; sequences whose labels were not are NaN at the end.
     targets = index.clamp(0, classes - 1)
 
     def fast(scores: Tensor) -> Tensor:
@@ -127,6 +129,7 @@ def _lengths(given: Tensor | None, batch: int, most: int, device: torch.device) 
 
 def _forward_algorithm(scores: Tensor, targets: Tensor, times: Tensor, lengths: Tensor, blank: int) -> Tensor:
     """Do what torch's loss does in operations that can be differentiated twice: one round for each time step."""
+    # The forward variables of Graves et al. (2006), as logarithms: what all paths to a position have in sum.
     steps, batch, _ = scores.shape
     # Labels with blanks around each: positions 0, 2, ... 2 L are blanks.
     path = targets.new_full((batch, 2 * targets.shape[1] + 1), blank)
@@ -136,15 +139,19 @@ def _forward_algorithm(scores: Tensor, targets: Tensor, times: Tensor, lengths: 
     skips = torch.zeros_like(path, dtype=torch.bool)
     skips[:, 3::2] = targets[:, 1:] != targets[:, :-1]
     never = torch.finfo(scores.dtype).min / 4  # finite, so that no difference is nan
-    emitted = scores.gather(2, path.expand(steps, -1, -1))
+    emitted = scores.gather(2, path.expand(steps, -1, -1))  # (T, N, 2 L + 1)
+    # A path starts with the blank or with the first label.
     reached = torch.where(positions < 2, emitted[0], never)
     for step in range(1, steps):
+        # Three ways lead to a position: it stays, it comes from the one before, or it skips a blank.
         onward = F.pad(reached, (2, 0), value=never)
         ways = torch.stack((reached, onward[:, 1:-1], torch.where(skips, onward[:, :-2], never)))
+        # A sequence that has ended keeps what it reached, while others of its batch go on.
         reached = torch.where((step < times).unsqueeze(1), emitted[step] + ways.logsumexp(0), reached)
     # A path ends at the last label or at the blank after it.
     last = 2 * lengths.unsqueeze(1)
     ends = torch.where((positions == last) | (positions == last - 1), reached, never).logsumexp(1)
+    # A label that is too long for its data has no path at all: loss 0, as `zero_infinity` has it.
     possible = (ends > never / 2) & (times > 0)
     return torch.where(possible, -ends, 0.0)
 

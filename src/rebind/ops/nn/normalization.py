@@ -65,6 +65,7 @@ def layer_norm(
     tensor([[-1.,  1.]])
     """
     last = axis in (-1, data.dim() - 1)
+    # torch normalizes trailing axes only; another axis is viewed as the last one.
     last_axis = data if last else data.movedim(axis, -1)
     # The native function returns the mean and the inverse deviation too, which F.layer_norm hides.
     if (
@@ -117,13 +118,14 @@ class _LongLayerNorm(torch.autograd.Function):
     def backward(ctx: _LayerNormContext, head_grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         data, gamma, beta, mean, invstd = ctx.saved_tensors
         if torch.is_grad_enabled():  # to be differentiated again
-            inputs = [data, gamma, beta]
+            inputs = [data, gamma, beta]  # as `forward` saved them, without eps
             wanted = [each for each in inputs if each.requires_grad]
             out = F.layer_norm(data, gamma.shape, gamma, beta, ctx.eps)
             found = iter(torch.autograd.grad(out, wanted, head_grad, create_graph=True))
             return (*(next(found) if each.requires_grad else None for each in inputs), None)
         vectors = (head_grad, data, mean, invstd)
         size = gamma.numel()
+        # Of data and gradient blocks (128, C), of the statistics (128, 1).
         blocks = zip(*(each.reshape(-1, each.shape[-1]).split(_BLOCK) for each in vectors), strict=True)
         grads = [
             torch.ops.aten.native_layer_norm_backward(g, x, [size], m, s, gamma, beta, [True, True, True])
@@ -196,6 +198,7 @@ def group_norm(
     batch, channels, *spatial = data.shape
     each = channels // num_groups
     out, mean, invstd = torch.native_group_norm(
+        # torch's kernel takes contiguous data only, whatever the strides of its views.
         data.contiguous(),
         gamma.repeat_interleave(each),
         beta.repeat_interleave(each),

@@ -114,6 +114,7 @@ _Extent = tuple[Shape, Sequence[int], bool]
 
 def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
     # torch takes a padding of up to half the kernel.
+    # torch refuses a padding above half the kernel; MXNet takes any.
     direct = not pad or all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
     pad = pad or (0,) * len(kernel)
     if convention == "valid":
@@ -121,12 +122,12 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
     beyond = []
     for n, k, s, p in zip(spatial, kernel, stride, pad, strict=True):
         if convention == "full":
-            windows = -(-(n + 2 * p - k) // s) + 1
+            windows = -(-(n + 2 * p - k) // s) + 1  # ceil((n + 2p - k) / s) + 1
             # MXNet lets the last window begin in the padding or beyond it; torch's ceil_mode leaves it out.
             direct = direct and (windows - 1) * s < n + p
         else:
             # What is missing is added at the end only, which torch's symmetric padding cannot express.
-            windows, direct = -(-n // s), False
+            windows, direct = -(-n // s), False  # ceil(n / s): as many as steps fit
         beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
     return pad, beyond if any(beyond) else (), direct
 
@@ -144,6 +145,7 @@ def _windows(
     axes, ceil = len(kernel), direct and bool(beyond)
     if pool_type == "max":
         if not direct:
+            # The lowest value: padding never is the maximum.
             data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
         return _MAX[axes](data, kernel, stride, pad, 1, ceil)
     if pool_type == "avg":
@@ -193,6 +195,7 @@ def _counts(spatial: Shape, kernel: Shape, stride: Shape, extent: _Extent, inclu
     pad, beyond, _ = extent
     counts = [1]
     for i, (n, k, s) in enumerate(zip(spatial, kernel, stride, strict=True)):
+        # From here on in positions of the data: windows start at -p, and end before the last whole one.
         p = pad[i]
         low, high = (-p, n + p) if include else (0, n)
         stop = n + p + (beyond[i] if beyond else 0) - k + 1
@@ -285,7 +288,9 @@ def pooling_v1(
         return _global(data, pool_type)
     if any(pad):
         # Real zeros, which take part in a maximum: what the old operator does and the new one does not.
+        # F.pad begins with the last axis: left, right, top, bottom.
         data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
+    # The padding is in the data by now, so that the windows have none.
     extent = _extent(data.shape[2:], kernel, stride or (1, 1), (), pooling_convention)
     if pool_type == "max":
         return _windows(data, kernel, stride or (1, 1), extent, "max", 1, True)

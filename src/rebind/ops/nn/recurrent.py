@@ -162,6 +162,7 @@ def _check_shapes(
             if mode == "lstm"
             else f"state_cell is for mode 'lstm' only; got it with {mode!r}"
         )
+    # A projection makes the hidden state smaller, not the cell's (Sak, Senior, Beaufays, 2014).
     sizes = (projection_size or state_size, state_size)
     for name, state, size in zip(("state", "state_cell"), states, sizes, strict=False):
         wanted = (count, data.shape[1], size)
@@ -219,6 +220,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if features:
         packing = parameter_shapes(p.mode, features, p.state_size, p.num_layers, directions, projection)
         found["parameters"] = (sum(map(prod, packing)),)
+    # Only inputs that this mode takes: the cell state is the LSTM's alone.
     return {name: shape for name, shape in found.items() if name in shapes}
 
 

@@ -52,6 +52,7 @@ def parameter_shapes(
     for layer in range(num_layers):
         # From the second layer on a cell reads the outputs of all directions of the layer below.
         inputs = directions * hidden if layer else features
+        # i2h, h2h and perhaps the projection.
         cell = [(rows, inputs), (rows, hidden), *([(projection, state_size)] if projection else [])]
         weights += cell * directions
     return (*weights, *((rows,),) * (2 * num_layers * directions))
@@ -102,7 +103,9 @@ def run_layers(
     drop
         The fraction that dropout takes between the layers.
     """
+    # torch's kernels cannot clip: layer by layer, in a loop over time.
     if clip is not None:
+        # (T, N, 1): true where a sequence has not ended.
         valid = None
         if lengths is not None:
             valid = (torch.arange(data.shape[0])[:, None] < lengths).to(data.device).unsqueeze(-1)
@@ -114,11 +117,12 @@ def run_layers(
         run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=None)
         return _stack(run, data, states, cells, directions, at_once, drop, generator)
     # A packed sequence is sorted by length, longest first; states are put in that order and back.
+    # `batch_sizes`: how many sequences still run at each step.
     packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
     sizes, order, back = packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
     assert order is not None and back is not None  # it sorts, so they are there
     run = functools.partial(_fused, mode=mode, directions=directions, batch_sizes=sizes)
-    states = tuple(state.index_select(1, order) for state in states)
+    states = tuple(state.index_select(1, order) for state in states)  # axis 1: batch
     out, states = _stack(run, packed.data, states, cells, directions, at_once, drop, generator)
     states = tuple(state.index_select(1, back) for state in states)
     out, _ = pad_packed_sequence(PackedSequence(out, sizes, order, back), total_length=data.shape[0])
@@ -136,6 +140,7 @@ def _stack(
     generator: Source | None,
 ) -> tuple[Tensor, States]:
     """Run `at_once` layers in each call, with dropout between the calls."""
+    # Cells lie layer by layer, the directions of a layer beside each other; so do the states.
     step = at_once * directions
     if step == len(cells):
         return run(data, states, cells)
@@ -193,7 +198,7 @@ def _clipped_lstm(
     for direction, (i2h, h2h, i2h_bias, h2h_bias, *projection) in enumerate(cells):
         hidden, memory = states[0][direction], states[1][direction]
         # Both biases are only ever added, so that they are one here.
-        from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()
+        from_data = F.linear(data, i2h, i2h_bias + h2h_bias).unbind()  # T times (N, 4 H)
         out = []
         steps = range(len(from_data))
         for t in reversed(steps) if direction else steps:
@@ -205,6 +210,7 @@ def _clipped_lstm(
             new_hidden = o.sigmoid() * new_memory.tanh()
             if projection:
                 new_hidden = new_hidden @ projection[0].t()
+            # After its end a sequence keeps its state; so the second direction begins at each sequence's own end.
             if valid is None:
                 hidden, memory = new_hidden, new_memory
             else:

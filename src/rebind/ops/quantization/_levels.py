@@ -50,6 +50,7 @@ def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:
     """
     if array.dtype in allowed:
         return array
+    # Inference asks for any type that fits; a real array is never converted quietly.
     if array.is_meta:
         return array.to(allowed[0])
     raise DTypeError(

@@ -34,8 +34,10 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
         return data.new_zeros((rows, weight.shape[0]), dtype=torch.int32)
     if columns == 1:  # torch 2.13's product of int8 is wrong there
         return data.to(torch.int32) * weight.to(torch.int32).t()
+    # cuBLAS's product of int8 has these limits.
     fits = rows > 16 and not columns % 8 and not weight.shape[0] % 8
     if not (data.device.type == "cpu" or (data.is_cuda and fits)):
+        # float64 holds every sum of such products exactly, up to 2**53.
         return (data.double() @ weight.double().t()).to(torch.int32)
     if data.dtype is torch.int8:
         return torch._int_mm(data.contiguous(), weight.contiguous().t())
@@ -70,6 +72,7 @@ def convolution(
     convolve = _CONVOLUTIONS[weight.ndim - 2]
     rest = (None, stride or 1, pad or 0, dilate or 1)
     if data.device.type != "cpu":
+        # The shape is all that a meta run is for.
         kind = torch.float32 if data.is_meta else torch.float64
         out = convolve(data.to(kind), weight.to(kind), *rest, groups)
         return out.to(torch.int32) if data.is_meta else out.round_().to(torch.int32)
@@ -81,7 +84,7 @@ def convolution(
             return convolve(data.float(), weight.float(), *rest, groups).to(torch.int32)
         if prod(weight.shape[2:]) * _LARGEST[data.dtype] * 128 > _EXACT:  # a window of 514 elements or more
             return convolve(data.double(), weight.double(), *rest, groups).to(torch.int32)
-        grouped = data.unflatten(1, (groups, each))
+        grouped = data.unflatten(1, (groups, each))  # (N, groups, C / groups, ...)
         total: Tensor | None = None
         for first in range(0, each, at_once):
             channels = slice(first, first + at_once)
@@ -109,6 +112,9 @@ def bias_levels(
         per_level(torch.full_like(reach, FINE[dtype]), reach)
         for reach, dtype in ((of_data, data.dtype), (of_weight, torch.int8), (largest, torch.int8))
     ]
+    # Levels of the bias to levels of the sums, which are those of data times those of weight.
     factor = per_level(scales[0] * scales[1], scales[2])
+    # What the products leave of an int32.
     limit = max(2**31 - 1 - terms * _LARGEST[data.dtype] * 128, 0)
+    # float64, as float32 has no number next to 2**31.
     return (bias.float() * factor).double().clamp_(-limit, limit).to(torch.int32)

@@ -42,6 +42,7 @@ def check_calibration(p: Params) -> str | None:
     >>> check_calibration(Params(min_calib_range=2.0, max_calib_range=1.0))
     'min_calib_range must be at most max_calib_range; got 2.0 and 1.0'
     """
+    # One bound alone says nothing of the levels, which depend on the larger one.
     low, high = p.min_calib_range, p.max_calib_range
     if (low is None) != (high is None):
         return f"min_calib_range and max_calib_range must be given together; got {low} and {high}"

@@ -75,6 +75,7 @@ def calibrate_entropy(
         return hist.new_empty((1,), dtype=torch.float32), hist.new_empty((1,), dtype=torch.float32)
     counts = hist.detach().double()
     middle, least = hist.shape[0] // 2, num_quantized_bins // 2
+    # Wide candidates are many numbers: tables of a bounded size, not one for all.
     found = []
     first = least
     # In groups of candidates, each a table of about `_AT_ONCE` elements.
@@ -108,8 +109,10 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
 
     # The bins of the candidate: what they hold, and over how many bins of the reference that spreads.
     steps = torch.arange(levels, device=device)
+    # Of each candidate `width // levels` bins for a level, the rest for the last one.
     edges = torch.cat([start + steps * (width // levels), start + width], 1)
     sums, occupied = running[edges].diff(dim=1), filled[edges].diff(dim=1)
+    # The outliers count in the reference (`sums`), not in the candidate (`held`), nor does its first bin there.
     held, spread = sums.clone(), occupied.clone()
     sums[:, :1] += left_total - left
     sums[:, -1:] += right_total - right
@@ -126,10 +129,12 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     logs = torch.where(there > 0, candidate - also_taken, _SMALL).log()
     cross = ((sums - taken * occupied) * logs).sum(1, keepdim=True)
 
+    # ``sum p log p`` of the reference: its inner bins, then the two outermost ones with all that lies beyond.
     inner = counts[middle - stop + 2 : middle + stop - 1]
     distance = torch.arange(2 - stop, stop - 1, device=device).abs()
     own = torch.where(distance < reach, inner - taken, 0.0).clamp_(min=0.0)
     own = torch.xlogy(own, own).sum(1, keepdim=True)
+    # A part of one bin is its own left and right end: each has half of all.
     ends = torch.where(
         reach > 0, torch.cat([left_total, right_total], 1), running[-1:].expand(len(reach), 2) / 2
     )

@@ -73,6 +73,7 @@ def quantized_concat(
                 f"arg{i} must have the shape of arg0, {tuple(arrays[0].shape)}, but for axis {axis}; "
                 f"got {tuple(array.shape)}"
             )
+    # Ends come as low, high for each array.
     reach = [magnitude(low=low, high=high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
     low = torch.cat([end.detach().reshape(1) for end in ends[::2]]).amin(0, keepdim=True)
     high = torch.cat([end.detach().reshape(1) for end in ends[1::2]]).amax(0, keepdim=True)
@@ -172,6 +173,7 @@ def quantized_elemwise_add(
         level = torch.maximum(low.abs(), high.abs()) / FINE[dtype]
         # Of 8 bits the result needs no more digits than float32 has.
         total = lhs * per_level(of_left, level) + rhs * per_level(of_right, level)
+        # In levels of the result by now, whose factor is 1.
         return to_levels(total, torch.ones_like(level), dtype), low, high
     reach = left + right
     level = reach.double() / INT32_LEVELS  # float32 has 24 bits, the result 31

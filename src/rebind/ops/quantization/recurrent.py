@@ -98,6 +98,7 @@ def quantized_rnn(
     packing = recurrent_layers.parameter_shapes(
         mode, data.shape[2], state_size, num_layers, 2 if bidirectional else 1, projection_size or 0
     )
+    # The ends' names are those of a range; what `quantize_asym` gives there is its scale and its shift.
     scale = min_data.reshape(1)
     return recurrent.rnn.kernels.function(
         (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),

@@ -39,6 +39,7 @@ def boxes_of(rois: Tensor, images: int) -> tuple[Tensor, Tensor, Tensor]:
     (tensor([1, 0]), tensor([ True, False]), tensor([[0., 0., 4., 4.],
             [0., 0., 0., 0.]]))
     """
+    # Boxes get no gradient, as in MXNet, and half precision cannot tell pixels of large images apart.
     rois = rois.detach().to(torch.promote_types(rois.dtype, torch.float32))
     index, box = rois[:, 0], rois[:, 1:]
     # What is no number, or no number of pixels, would become an index far outside of memory.
@@ -107,8 +108,10 @@ def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) ->
     """
     # The weights of a box are at the index of its image; elsewhere they are 0, so that one product serves all images.
     chosen = (image.unsqueeze(1) == torch.arange(len(data), device=data.device)).to(data.dtype)
+    # Letters: r box, h and w bin, n image, c channel, y and x pixel.
     rows, columns = rows.to(data.dtype), columns.to(data.dtype)
     if data.ndim == 6:
+        # With maps of their own for each bin, h and w stay through the sums.
         by_rows = torch.einsum("rhny,nchwyx->hrwcx", rows.unsqueeze(2) * chosen[:, None, :, None], data)
         return torch.einsum("hrwcx,rwx->rchw", by_rows, columns)
     if columns.shape[1] * data.shape[2] <= rows.shape[1] * data.shape[3]:  # the smaller array in between

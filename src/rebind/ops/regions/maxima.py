@@ -55,6 +55,7 @@ def roi_pooling(
     out_shape = (len(rois), channels, *pooled_size)
     if not (data.numel() and len(rois)):
         return nothing(data, *out_shape)
+    # MXNet rounds halves away from zero; torch's own rounding takes them to even numbers.
     edges = round_.kernels.function(box * spatial_scale)
     bins = (edges[:, 2:] - edges[:, :2] + 1).clamp(min=1) / edges.new_tensor(pooled_size[::-1])
     # The edges of bins are rounded within the box, which begins at a whole pixel: from 0, and shifted afterwards.
@@ -70,10 +71,11 @@ def roi_pooling(
     narrow = torch.int16 if height * width < 1 << 15 else torch.int32
     ranks = torch.empty_like(order, dtype=narrow)
     ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
+    # A table of windows of all powers of two (a sparse table) answers any window by its four corner blocks.
     best = _lowest_rank(ranks.unflatten(2, (height, width)), image, (top, bottom), (left, right))
     maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
     maps = maps.view(-1, 1, 1, channels) * (height * width)
-    position = order.flatten().take(maps + best)
+    position = order.flatten().take(maps + best)  # from ranks back to pixels
     found = data.flatten().index_select(0, (maps + position).movedim(3, 1).flatten()).view(out_shape)
     return torch.where(filled.unsqueeze(1), found, 0.0)
 
@@ -97,6 +99,7 @@ def _lowest_rank(
     """
     n, channels, height, width = ranks.shape
     (top, bottom), (left, right) = rows, columns
+    # The largest block that fits into each window; two of them, which may overlap, cover it.
     row_level, column_level = _level(bottom - top, height), _level(right - left, width)
 
     blocks = ranks.permute(0, 2, 3, 1).contiguous()
@@ -109,6 +112,7 @@ def _lowest_rank(
     blocks = torch.stack(by_rows)
 
     ends = torch.stack((top, bottom - (1 << row_level)), -1).clamp(0, height - 1)  # an empty window: whatever
+    # Which row it is among those of all levels and images.
     row = (row_level.unsqueeze(-1) * n + image.view(-1, 1, 1)) * height + ends
     ends = torch.stack((left, right - (1 << column_level)), -1)
     best = ranks.new_zeros(())
@@ -116,11 +120,12 @@ def _lowest_rank(
         if j:
             blocks = torch.minimum(blocks[..., : -(1 << (j - 1)), :], blocks[..., 1 << (j - 1) :, :])
         count = blocks.shape[3]
+        # (R, h, w, two rows, two columns): the corners of each window.
         index = row[:, :, None, :, None] * count + ends.clamp(0, count - 1)[:, None, :, None, :]
         found = (
             blocks.flatten(0, 3).index_select(0, index.flatten()).view(*index.shape[:3], 4, channels).amin(3)
         )
-        best = torch.where((column_level == j)[:, None, :, None], found, best)
+        best = torch.where((column_level == j)[:, None, :, None], found, best)  # (R, 1, w, 1)
     return best
 
 

@@ -28,6 +28,7 @@ def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: i
     bins = torch.arange(pooled, dtype=start.dtype, device=start.device).view(-1, 1)
     low = start.view(-1, 1, 1) + bins * bin_size
     if ratio > 0:
+        # A fixed number of points in each bin, or about one for each pixel.
         points = torch.full_like(bin_size, ratio)
         number = torch.arange(ratio, dtype=start.dtype, device=start.device)
     else:
@@ -37,6 +38,7 @@ def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: i
         first = torch.minimum(first.clamp(min=0), points).clamp(min=0)
         number = first + torch.arange(2 * size + 6, dtype=start.dtype, device=start.device)
     position = low + (number + 0.5) * bin_size / points.clamp(min=1)
+    # A point up to a pixel outside of the map still reads its border, one beyond adds nothing.
     counted = (position >= -1) & (position <= size) & (number < points)
     index, weight = taps(position, size)
     return index, torch.where(counted.unsqueeze(-1), weight / points.clamp(min=1).unsqueeze(-1), 0.0)
@@ -95,17 +97,20 @@ def roi_align(
     check_boxes(data.shape, rois.shape)
     n, channels, height, width = data.shape
     h, w = pooled_size
+    # One map for each bin, as in `PSROIPooling`.
     if position_sensitive:
         _check_sensitive(data.shape, h * w)
         channels //= h * w
     if not (data.numel() and len(rois)):
         return nothing(data, len(rois), channels, h, w)
     image, inside, box = boxes_of(rois, n)
+    # Without `aligned`, the first form of the paper's authors: half a pixel off the middles of pixels.
     box = box * spatial_scale - (0.5 if aligned else 0.0)
     extent = box[:, 2:] - box[:, :2]
     if aligned:
         inside = inside & (extent > 0).all(1)
     else:
+        # At least a pixel large, which `aligned` does away with.
         extent = extent.clamp(min=1.0)
     if position_sensitive:
         data = data.unflatten(1, (-1, h, w))
@@ -122,6 +127,7 @@ def roi_align(
     if position_sensitive:
         data = data.movedim(1, 3)  # (N, h, w, C, H, W)
         origin = origin * (h * w) + torch.arange(h * w, device=data.device).view(h, w)
+    # Points and their two pixels on one axis: rows (R, h, 1, 2 K, 1), columns (R, 1, w, 1, 2 K).
     rows, columns = rows.flatten(2)[:, :, None, :, None], columns.flatten(2)[:, None, :, None, :]
     # (R, h, w, pixels down, pixels across), as rows of the table of pixels.
     index = (origin[..., None, None] * height + rows) * width + columns
@@ -218,10 +224,12 @@ def rroi_align(
 
     counted = (y >= -1) & (y <= height) & (x >= -1) & (x <= width)
     index, weight = corners(y, x, height, width)
+    # The mean counts all points of a bin, those outside of the map as zeros.
     weight = torch.where(counted.unsqueeze(1), weight / points[of].unsqueeze(1), 0.0)
     index = index + (image[of] * (height * width)).unsqueeze(1)
     # Each point reads four pixels.
     bag = (of * (h * w) + bin_number).repeat_interleave(4)
+    # (R * h * w, C)
     out = weighted_rows(pixel_table(data), index.flatten(), weight.flatten(), bag, len(rois) * h * w)
     return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))
 

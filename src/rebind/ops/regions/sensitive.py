@@ -92,6 +92,7 @@ def psroi_pooling(
     n, _, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
     corner = round_.kernels.function(box)
+    # The last pixel belongs to the box.
     start, end = corner[:, :2] * spatial_scale, (corner[:, 2:] + 1) * spatial_scale
     # A box without an extent counts as a tenth of a pixel.
     bins = (end - start).clamp(min=0.1) / pooled_size
@@ -197,13 +198,15 @@ def deformable_psroi_pooling(
         _check_trans(trans.shape, output_dim, parts)
         if len(trans) != len(rois):
             raise ShapeError(f"trans must have a row for each of the {len(rois)} boxes; got {len(trans)}")
-        classes = trans.shape[1] // 2
+        classes = trans.shape[1] // 2  # x and y for each
         shifts = _shifts(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
         x, y = x + shifts[:, :, 0], y + shifts[:, :, 1]
     x, y = _bin_points(x, y, extent / (pooled_size * sample_per_part), pooled_size, sample_per_part)
     counted = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
     index, weight = corners(y, x, height, width)
+    # Unlike `ROIAlign`, the mean is over the points on the map only.
     count = counted.sum((-2, -1), keepdim=True).clamp(min=1)
+    # (R, classes, pooled, pooled, points, points, 4)
     weight = torch.where(counted.unsqueeze(-1), weight / count.unsqueeze(-1), 0.0)
 
     maps = _sensitive_maps(data, output_dim, group_size, pooled_size)

@@ -118,6 +118,7 @@ class Operator:
         self.inference = inference or Inference()
         self.record = record or Record()
         self.subgraphs = subgraphs
+        # By the parameters as given: most calls of a program repeat those of earlier ones.
         self.shared = shared
         #: Auxiliary states whose new values the function returns, after the outputs.
         self.returned_aux = () if kernels.writes_aux else signature.aux_names
@@ -316,6 +317,7 @@ class Operator:
 
     def __call__(self, *tensors: Tensor | None, **keywords: ParameterValue) -> Any:
         """Run the function; differentiable, with the declared gradient where there is one."""
+        # The kernel does not know by which operator it was called; this is the first place that does.
         try:
             return self.kernels.differentiable(*tensors, **keywords)
         except MXNetError as error:
@@ -333,6 +335,7 @@ class Operator:
         slots = self.inference.type_slots(p)
         bound: dict[str, tuple[str, torch.dtype]] = {}
         names = self.signature.inputs_for(p, len(tensors))
+        # "*" stands for all other inputs, and "T" is what an operator shares that declares nothing.
         for name, tensor in zip(names, tensors, strict=False):
             slot = slots.get(name, slots.get("*", "T"))
             # A slot that is a type itself is the function's to check; those of one name must agree.
@@ -444,6 +447,7 @@ def operator(
             resolve=resolve,
             shared=True,
         )
+        # One table for names and aliases: a second operator would take calls of the first without a word.
         for known_as in (name, *aliases):
             if known_as in OPERATORS:
                 raise ValueError(f"two operators are named {known_as!r}: {OPERATORS[known_as]} and {made}")

@@ -130,6 +130,7 @@ class Inference:
         if not self.same_shape:
             return {}
         together: Shape | None = None
+        # Elementwise: whatever one array says of its shape holds for all.
         for shape in (*shapes.values(), *outputs[:1]):
             # A contradiction is found, and named, where it is written down.
             with contextlib.suppress(ValueError):

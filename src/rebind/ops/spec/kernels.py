@@ -163,6 +163,7 @@ class Kernels:
         if self.in_place_all is not None:
             repeated = self.in_place_all.name
             found = [array for name, array in named if name.rpartition("_")[0] == repeated]
+            # The very same arrays, in the same order: equal ones elsewhere must not be overwritten.
             same = len(found) == len(targets) and all(map(python_operator.is_, found, targets))
             return self.in_place_all.function if same else None
         if len(targets) == 1:

@@ -113,6 +113,7 @@ class Signature:
         """
         if self.variadic:
             fixed = tuple(self.fixed_names(p)) if self.fixed_names else ()
+            # Fewer arrays than names, or none yet: the rest are variables that composing will make.
             if fixed and (count is None or count <= len(fixed)):
                 return fixed
             if count is None:
@@ -142,6 +143,7 @@ class Signature:
         """
         if self.variadic:
             return list(present)
+        # By name, as an absent input moves those after it forward.
         given = dict(zip(self.inputs_for(p, len(present)), present, strict=True))
         return [given.get(name) for name in self.input_names]
 
@@ -188,6 +190,7 @@ class Signature:
             ...
         rebind.errors.ParameterError: no parameter 'num_hiden'; did you mean 'num_hidden'? Parameters: num_hidden, ...
         """
+        # Parsed values go over the defaults, which are parsed already.
         values = Params(self.defaults)
         for name, value in given.items():
             if value is NULL:
@@ -253,6 +256,7 @@ def read_signature(
         else:
             variadic = variadic or argument.kind is argument.VAR_POSITIONAL
             optional = argument.default is not argument.empty
+            # Under `names` auxiliary states are numbered at the call, and unknown here.
             inputs.append(Input(argument.name, optional, names is None and argument.name in aux))
     missing = () if names else set(aux) - {entry.name for entry in inputs}
     if missing or (variadic and len(inputs) != 1):

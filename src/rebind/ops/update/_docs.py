@@ -55,8 +55,10 @@ class Described(Protocol):
 
 def describe(form: Described, rule: Callable[..., object]) -> str:
     """Return the help text of one operator of a rule."""
+    # `split` with a group gives the text before, then title and body by turns.
     summary, *rest = _SECTION.split(inspect.cleandoc(rule.__doc__ or ""))
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    # A rule's own words go before the common ones.
     meanings = MEANINGS | _meanings(sections.pop("Parameters", ""))
     names = [*form.arrays, *form.trailing]
     lines = []

@@ -116,6 +116,7 @@ class Form:
     def __init__(self, function: Callable[..., Tensors | None], declaration: Declaration, form: str) -> None:
         self.declaration = declaration
         self.name = declaration.form_name(form)
+        # "multi_mp" is both; "mp" alone must be a whole word.
         self.several, self.masters = "multi" in form, "mp" in form.split("_")
         self.preloaded = form.startswith("preloaded")
         arguments = inspect.signature(function).parameters.values()
@@ -141,6 +142,7 @@ class Form:
         simplest = declaration.form_name(declaration.forms[0])
         self.base_name = None if self.name == simplest else simplest
         self.module = function.__module__
+        # Last: it reads all that stands above.
         self.documentation = describe(self, function)
 
     def _parameters(self, function: Callable[..., Tensors | None]) -> list[inspect.Parameter]:
@@ -181,8 +183,10 @@ class Form:
         values = {to_rule[name]: value for name, value in settings.items() if name in to_rule}
         if self.preloaded:  # they stay on their device
             values["lr"], values["wd"] = (list(array.unbind()) for array in trailing)
+        # An update is no part of what is differentiated.
         with grad_mode(False):
             if self.declaration.factor is not None:
+                # What such a factor decides cannot be returned: it acts in place, or not at all.
                 skipping(functools.partial(self.function, **values), trailing[0], *columns)
                 return None
             return self.function(*columns, **values)

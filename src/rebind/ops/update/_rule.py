@@ -69,8 +69,10 @@ class OneWeight(Form):
             self.check("", named)
             if declaration.check_arrays is not None:
                 declaration.check_arrays(named)
+            # Written in place: torch forbids that on leaves that want a gradient, unless they are detached.
             detached = [array.detach() for array in arrays]
             result = self.apply([[array] for array in detached[:count]], detached[count:], settings)
+            # None: the rule wrote over the weight itself.
             return detached[0] if result is None else result[0]
 
         def fresh(weight: Tensor, *others: Tensor, **settings: object) -> Tensor:
@@ -130,6 +132,7 @@ class SeveralWeights(Form):
 
         def fresh(*data: Tensor, **settings: int) -> Result:
             copies = list(data)
+            # Weights alone: states are written in place in this form too.
             for i in range(0, len(data) - len(trailing), width):
                 copies[i] = data[i].detach().clone()
             return over(*copies, **settings)
@@ -184,6 +187,7 @@ class SeveralWeights(Form):
         count = p[self.declaration.number]
         found: dict[str, Shape | None] = {}
         for i in range(count):
+            # Those of one weight have one shape; two weights have nothing to do with each other.
             group = [f"{array}_{i}" for array in self.arrays]
             found |= common_shape({name: shapes.get(name) for name in group})
         return {**found, **dict.fromkeys(PRELOADED, (count,))} if self.preloaded else found

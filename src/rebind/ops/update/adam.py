@@ -44,6 +44,7 @@ def adam(
     grads, wd = lists.prepare(grads, rescale_grad, clip_gradient, weights, wd)
     if _fused(torch._fused_adam_, (weights, grads, mean, var), lr, wd, beta1, beta2, epsilon):
         return
+    # The kernel takes the decay itself; here it goes into the gradient.
     if lists.is_some(wd):
         grads = lists.decayed(weights, grads, wd, 1.0, None)
     moments_(mean, var, grads, beta1, beta2)
@@ -113,6 +114,7 @@ def adamax(
     lists.ema_(mean, grads, beta1)
     lists.mul_(largest, beta2)
     torch._foreach_maximum_(largest, torch._foreach_abs(grads))
+    # At 0, before any gradient, the mean is 0 too, and 0 / tiny leaves the weight.
     tiny = torch.finfo(largest[0].dtype).tiny
     lists.move_(weights, mean, torch._foreach_clamp_min(largest, tiny), lists.each(lambda lr: -lr, lr))
 
@@ -140,6 +142,7 @@ def nadam(
     lists.ema_of_squares_(var, grads, beta2)
     scale = lists.each(lambda t: lists.root(1 - beta2**t), t)  # taken out of the root, it saves a pass
     roots = lists.roots(var, lists.each(lambda scale: epsilon * scale, scale))
+    # Rates of the gradient's and of the mean's part, which are corrected by different products of shares.
     now = lists.each(
         lambda lr, scale, share, product: -lr * scale * (1 - share) / (1 - product),
         lr, scale, share, product,

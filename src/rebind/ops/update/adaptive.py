@@ -110,12 +110,14 @@ def adadelta(
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     lists.ema_of_squares_(squares, grads, rho)
+    # sqrt(d + epsilon) / sqrt(n + epsilon) * g, in place from here on.
     delta = torch._foreach_add(deltas, epsilon)
     torch._foreach_sqrt_(delta)
     roots = torch._foreach_add(squares, epsilon)
     torch._foreach_sqrt_(roots)
     torch._foreach_div_(delta, roots)
     torch._foreach_mul_(delta, grads)
+    # After the step: the mean of squared deltas has this one in it.
     lists.ema_of_squares_(deltas, delta, rho)
     if lists.is_some(wd):
         lists.mul_(weights, lists.each(lambda wd: 1 - wd, wd))
@@ -155,6 +157,7 @@ def adagrad(
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     torch._foreach_addcmul_(history, grads, grads)
+    # The decay acts on the weight alone: the history knows gradients only.
     if lists.is_some(wd):
         lists.mul_(weights, lists.each(lambda lr, wd: 1 - lr * wd, lr, wd))
     _adaptive_move_(weights, grads, history, lr, epsilon)
@@ -198,7 +201,9 @@ def group_adagrad(
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     # Views: what is added to them is written into the history.
     rows = [sums.view(-1) for sums in history]
+    # One mean square for each row, whatever its axes.
     means = [g.square().flatten(1).mean(1) if g.ndim > 1 else g.square() for g in grads]
     torch._foreach_add_(rows, means)
+    # (rows, 1, ..., 1), to broadcast.
     wide = [row.view(-1, *[1] * (g.ndim - 1)) for row, g in zip(rows, grads, strict=True)]
     _adaptive_move_(weights, grads, wide, lr, epsilon)

@@ -83,6 +83,7 @@ def sgd_momentum(
     >>> weight.asnumpy().tolist(), mom.asnumpy().tolist()
     ([-0.25, -0.25], [-0.75, -0.75])
     """
+    # The factor of the gradient is kept for the rate: no pass of its own.
     grads, scale = _clipped(grads, rescale_grad, clip_gradient)
     if (
         isinstance(lr, (float, int))
@@ -97,6 +98,7 @@ def sgd_momentum(
         # ``weight -= rate * buffer`` in one pass; with a rate of -1 that is MXNet's form.
         torch._fused_sgd_(
             weights, grads, mom,
+            # ``1 - dampening``, -lr * scale, multiplies the decay too: that is divided by the scale before.
             weight_decay=wd / scale, momentum=momentum, lr=-1.0, dampening=1 + lr * scale,
             nesterov=False, maximize=False, is_first_step=False,
         )  # fmt: skip
@@ -134,6 +136,7 @@ def nag(
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     rate = lists.each(lambda lr: -lr, lr)
     lists.mul_(mom, momentum)
+    # Without the decay yet, so that the next lines can use both terms.
     lists.add_(mom, grads, rate)
     if lists.is_some(wd):
         # The decay is in both terms of the step, in one of them times the momentum: one factor serves both.
@@ -141,6 +144,7 @@ def nag(
     lists.add_(weights, mom, momentum)
     lists.add_(weights, grads, rate)
     if lists.is_some(wd):
+        # The new weight, as in MXNet with ``out=weight``.
         lists.add_(mom, weights, lists.each(lambda lr, wd: -lr * wd, lr, wd))
 
 
@@ -165,7 +169,7 @@ def dcasgd(
     drift = torch._foreach_sub(weights, previous)
     torch._foreach_mul_(drift, grads)
     torch._foreach_mul_(drift, grads)
-    deltas: Tensors = torch._foreach_add(grads, drift, alpha=lamda)
+    deltas: Tensors = torch._foreach_add(grads, drift, alpha=lamda)  # g + lamda * g**2 * (weight - previous)
     if lists.is_some(wd):
         lists.add_(deltas, weights, wd)
     lists.mul_(deltas, lists.each(lambda lr: -lr, lr))
@@ -173,6 +177,7 @@ def dcasgd(
         lists.mul_(mom, momentum)
         torch._foreach_add_(mom, deltas)
         deltas = mom
+    # What the next gradient's age counts from: the weight before this step.
     torch._foreach_copy_(previous, weights)
     torch._foreach_add_(weights, deltas)
 
@@ -246,6 +251,7 @@ def signum(
     share = 1 - lists.single(momentum)
     lists.mul_(mom, lists.single(momentum))
     if lists.is_some(wd):
+        # Both terms have the share of what is new, so that the momentum is a mean.
         lists.add_(mom, weights, lists.each(lambda wd: -share * wd, wd))
     lists.add_(mom, grads, -share)
     _decay_(weights, lr, wd_lh)

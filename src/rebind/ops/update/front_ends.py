@@ -151,6 +151,7 @@ class FrontEnd:
         lists = [cast("Sequence[object]", given[name]) for name in self.arrays]
         size = given[self.size]
         lengths = {len(each) for each in lists}
+        # One number of arrays in all lists; 0 for `size` is no statement.
         if len(lengths) != 1 or lengths == {0} or (size and lengths != {size}):
             wanted = f"{size} arrays, as {self.size} says" if size else "one number of arrays, at least one"
             raise ArgumentError(
@@ -224,6 +225,7 @@ def front_end(
             "list[A]",
             front.interleaved(given) if front.number else [given[name] for name in front.arrays],
         )
+        # Further parameters pass as they are: the operator names those that it does not have.
         settings = {**front.settings(given), **given["kwargs"]}
         factor = given["rescale_grad"] if front.takes_factor else None
         return apply(Call(front, arrays, factor, settings, given["out"], given.get("name")))

@@ -102,6 +102,7 @@ def lamb_move(
             size = size.clamp(min=lower_bound)
         if upper_bound is not None and upper_bound >= 0:
             size = size.clamp(max=upper_bound)
+        # A weight or a direction of length 0 takes the plain rate.
         ratios.append(torch.where((size == 0) | (length == 0), 1.0, size / length))
     lists.add_(weights, lists.times(g, ratios), lists.each(lambda lr: -lr, lr))
 
@@ -143,6 +144,7 @@ def lamb(
         rescale_grad=rescale_grad, clip_gradient=clip_gradient,
     )  # fmt: skip
     wide = _wide(weights)
+    # Norms in the wider type: squares of half precision overflow early.
     sizes, lengths = (torch._foreach_norm(group, 2, wide) for group in (weights, directions))
     lamb_move(weights, directions, sizes, lengths, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
 

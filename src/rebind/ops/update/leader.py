@@ -46,6 +46,7 @@ def ftml(
     leaders = lists.divided(v, lists.each(lambda t: 1 - lists.single(share2**t), t))
     torch._foreach_sqrt_(leaders)
     torch._foreach_add_(leaders, epsilon)
+    # d', from here on.
     lists.mul_(leaders, lists.each(lambda lr, t: (1 - lists.single(share1**t)) / lr, lr, t))
     lists.ema_(z, grads, share1)
     # First d is ``d' - beta1 * d``, the factor of the weight in z; then it is ``d'``.
@@ -95,6 +96,7 @@ def ftrl(
     lists.div_(old, lr)
     torch._foreach_add_(z, grads)
     torch._foreach_add_(z, old)
+    # (beta + sqrt(n)) / lr + wd, the strength that pulls towards 0.
     torch._foreach_add_(roots, beta)
     lists.div_(roots, lr)
     if lists.is_some(wd):

@@ -321,6 +321,7 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     >>> can_fuse([torch.ones(2)], [torch.ones(2)]), can_fuse([torch.ones(2)], [torch.ones(2).half()])
     (True, False)
     """
+    # Older versions of torch have no such kernels for the CPU.
     if torch.compiler.is_compiling() or not hasattr(torch, "_fused_sgd_"):
         return False
     dtype = weights[0].dtype
@@ -329,6 +330,7 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
         for tensor, size in zip(group, sizes, strict=True):
             if tensor.numel() != size or tensor.dtype is not dtype:
                 return False
+            # Contiguous: the kernel walks memory, and not by strides.
             if not (tensor.is_cpu and tensor.is_contiguous()):
                 return False
     return True

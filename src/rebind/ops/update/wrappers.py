@@ -67,6 +67,7 @@ def skipping(
     """
     if rescale_grad.numel() == 0:
         raise ShapeError(f"rescale_grad must hold a number; got shape {tuple(rescale_grad.shape)}")
+    # Not read by the host where that would wait for a device, or stop a tracer.
     factor = rescale_grad.reshape(-1)[0]
     if torch.compiler.is_compiling() or not factor.is_cpu:
         select_good(rule, factor, weights, grads, *states, **settings)
