@@ -85,10 +85,12 @@ class Body(NamedTuple):
 def _bodies(name: str, p: Params, graphs: Sequence[Graph]) -> list[Body]:
     """Return the bodies of an operator with their connections; IndexError when the parameters do not fit."""
     if name == "_foreach":
+        # Inputs of the node lie as data, states, the rest; `indices` says which variable of the body each is.
         indices = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
         count, data = len(indices), len(p.in_data_locs)
         sources = tuple((indices.index(i), i in p.in_data_locs) for i in range(count))
         states = range(data, data + len(p.in_state_locs))
+        # Output of the body, whether steps are stacked, and the input that it becomes in the next step.
         stacked: list[tuple[int, bool, int | None]] = [(i, True, None) for i in range(p.num_out_data)]
         carried = [(p.num_out_data + k, False, index) for k, index in enumerate(states)]
         return [Body(graphs[0], sources, (*stacked, *carried), None)]
@@ -105,6 +107,7 @@ def _bodies(name: str, p: Params, graphs: Sequence[Graph]) -> list[Body]:
                 p.max_iterations,
             ),
         ]
+    # A branch has no steps: nothing is sliced, stacked or carried on.
     branches = (p.cond_input_locs, p.then_input_locs, p.else_input_locs)
     through = tuple((i, False, None) for i in range(p.num_outputs))
     return [
@@ -158,6 +161,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
                 raise ValueError(
                     f"a subgraph returns {len(body.graph.outputs)} arrays; {len(body.outputs)} are used"
                 )
+        # An input that no body takes would never get a shape or a type.
         if {index for body in bodies for index, _ in body.sources} != set(range(inputs)):
             raise ValueError(f"its parameters do not name each of its {inputs} inputs")
     except (ValueError, IndexError) as error:
@@ -203,6 +207,7 @@ class _Flow:
             *self.bodies,
             *self.bodies,
         ):  # twice: what the last body finds may settle a type in the first
+            # Declared or found before wins: a contradiction is found by the body's own inference.
             inferred = self._types(body, known)
             for variable, (index, _) in zip(body.graph.variables, body.sources, strict=True):
                 known[index] = known[index] or inferred.of(Entry(variable))

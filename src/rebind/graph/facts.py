@@ -183,6 +183,7 @@ class Facts:
             storage=carried(self.storage),
             layouts=carried(self.layouts),
             devices=carried(self.devices),
+            # Through several passes: back to the graph that inference saw.
             origins={**{new: self.origins.get(old, old) for old, new in replaced.items()}, **self.origins},
         )
 

@@ -126,6 +126,7 @@ class Application:
     is_variable: ClassVar[Literal[False]] = False
 
     def __post_init__(self) -> None:
+        # Copies: what a caller does with a dict later must not change a node.
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "given", MappingProxyType(dict(self.given)))
         object.__setattr__(self, "attributes", dict(self.attributes))

@@ -92,6 +92,7 @@ def infer_types(
         elif "__dtype__" in node.attributes:
             known[Entry(node)] = _declared_type(node)
     applications = [node for node in graph.nodes if not node.is_variable]
+    # Before any default, so that what follows from declared types is not overruled by one.
     _settle(applications, known)
     # One variable at a time: what follows from the first decides the type of the next.
     if default is not None:
@@ -232,6 +233,7 @@ def infer_shapes(
     inference = _ShapeInference(known, types or infer_types(graph, {}))
     applications = [node for node in graph.nodes if not node.is_variable]
     for order in _sweeps(applications):
+        # A list: all nodes are visited, those after the first that learnt something too.
         if not any([inference.visit(node) for node in order]):
             break
     return _collect(graph, known)
@@ -274,10 +276,12 @@ class _ShapeInference:
         shapes = dict(zip(names, before, strict=False))
         try:
             self._learn(node, names, keys, op.inference.filled_shapes(shapes, p), shapes)
+            # Backward, from outputs to inputs, only where something is still unknown.
             if not all(is_known(shape) for shape in shapes.values()):
                 outputs = [self.known.get(key) for key in out_keys]
                 shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
                 self._learn(node, names, keys, op.inference.shapes_of_inputs(shapes, outputs, p), shapes)
+            # As they are now: both rules may have added to them.
             inputs = [self.known.get(key) for key in keys]
             if all(shape is not None for shape in inputs):
                 self._forward(node, inputs, out_keys)
@@ -330,6 +334,7 @@ class _ShapeInference:
             shapes = dict(zip(node.input_names, inputs, strict=True))
             self._take_outputs(op.inference.half_known_rule(shapes, p), out_keys)
             return
+        # Two runs with different fillers: sizes equal in both do not depend on what is unknown.
         for filler in (1,) if known_all else _fillers(inputs):
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
             try:

@@ -38,12 +38,14 @@ def warn_of_shared_names(node: Application, given: Sequence[Entry]) -> None:
     if made:
         before = _newest.get(node.name)
         if len(_newest) >= _MOST_NAMES:
+            # Whole rather than by age: it happens once in a very long program.
             _newest.clear()
         _newest[node.name] = node.birth
         if before is not None:
             _Repeated.birth = max(_Repeated.birth, before)
             if any(entry.node.oldest <= before for entry in given):
                 _compare(node, [each.name for each in made], _nodes_before(given))
+    # Without parameters of its own a layer can only bring together branches that clash with each other.
     elif len(given) > 1:
         warn_of_joined_names([[entry] for entry in given if not entry.node.is_variable])
 
@@ -56,10 +58,12 @@ def warn_of_joined_names(branches: Sequence[Iterable[Entry]]) -> None:
     """
     branches = [list(branch) for branch in branches]
     if len(branches) < 2 or all(e.node.oldest > _Repeated.birth for branch in branches for e in branch):
+        # None of the branches is old enough to hold a layer whose name came again.
         return
     layers: dict[str, Application] = {}
     known: set[int] = set()
     for branch in branches:
+        # What an earlier branch holds too is one node, which clashes with nothing.
         nodes = [node for node in _nodes_before(branch) if id(node) not in known]
         own: dict[str, Application] = {}
         for node in nodes:

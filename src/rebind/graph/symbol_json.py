@@ -203,6 +203,7 @@ def _version(content: Mapping[str, Json]) -> int:
     """Return the version of MXNet that wrote a file: 10901 for 1.9.1, 800 where none is given."""
     attrs = content.get("attrs")
     number = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
+    # Written as ``["int", 10901]``.
     number = number[1] if isinstance(number, list) and len(number) == 2 else number
     return number if _is_int(number) else 800
 

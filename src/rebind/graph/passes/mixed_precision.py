@@ -113,6 +113,7 @@ class _Conversion:
         for node in self.graph.nodes:
             low = not node.is_variable and self._kind(node) == "low"
             for entry, fixed in zip(node.inputs, _fixed(node), strict=True):
+                # What is float32 whatever the operator computes in, its statistics say, must stay so.
                 (by_low if low and not fixed else by_others).add(id(entry.node))
         return {
             id(node)
@@ -152,11 +153,13 @@ class _Conversion:
                 entries[i], types[i] = self._low(values[i]), self.rules.target
         elif kind == "widest" and len({types[i] for i in floats}) == 1 and None not in types:
             pass  # of one type already
+        # One of the types is unknown: which is the widest shows at run time.
         elif kind == "widest" and any(lowered) and None in [types[i] for i in floats]:
             multicast = _multicast(f"{node.name}_amp_multicast", entries)
             entries = [Entry(multicast, i) for i in range(len(entries))]
             types = [None if i in floats else dtype for i, dtype in enumerate(types)]
         elif kind != "any":
+            # Back to float32, whatever came in 16 bits by a cast of ours; by the user's own, only for "full".
             for i in range(len(values)):
                 if lowered[i] or (kind == "full" and types[i] in LOW_TYPES):
                     entries[i], types[i], lowered[i] = self._full(values[i]), torch.float32, False

@@ -119,6 +119,7 @@ def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, overri
             f"register_backend: there is a backend {name!r} already; set override=True to replace it"
         )
     BACKENDS[name] = tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
+    # What a replaced list made must not be found again.
     _made.clear()
 
 
@@ -162,6 +163,7 @@ def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """
     facts = facts.on(graph, target)
     passes = _passes_for(graph, target)
+    # What comes before the first pass that uses shapes is made once for all of them.
     first = next((i for i, each in enumerate(passes) if each.uses_shapes), len(passes))
     graph, facts = _without_shapes(graph, facts, passes[:first], target)
     if first == len(passes):
