@@ -128,6 +128,7 @@ class Sharing:
         array = self.executor.arg_dict.get(name)
         if array is None or spec.fits(array):
             return array
+        # Without names sharing is an offer, with them a demand.
         if self.names is None:
             return None
         raise SharedArgumentError(name, spec, array)

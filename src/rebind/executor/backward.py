@@ -89,6 +89,7 @@ class Backward:
             When an output that needs a head gradient has none; it names the output.
         """
         roots, gradients = self._roots(record, head_grads or [None] * len(self.outputs))
+        # `added_to` are the gradients of ``grad_req='add'``.
         before = added_to or [None] * len(leaves)
         if torch.compiler.is_compiling():
             return _traced(roots, gradients, leaves, before)

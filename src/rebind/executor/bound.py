@@ -104,6 +104,7 @@ class Slot:
         """
         assert self.grad is not None
         if self.request == "add":
+            # Autograd may have added in place: then it is there.
             if found is not None and found is not self.grad.storage.tensor:
                 self.grad.write(found)
         elif found is not None:

@@ -66,6 +66,7 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
             depends = node.name in wanted
         else:
             depends = any(entry.node in differentiated for entry in node.inputs)
+        # A node is differentiated if an argument that wants a gradient is before it, and one of an output after it.
         if depends and node in reached:
             differentiated.add(node)
 
@@ -79,6 +80,7 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
     for node in operators:
         if node in differentiated:
             kept.update((node, *(entry.node for entry in node.inputs)))
+    # Later uses replace earlier ones.
     last_use = {entry.node: i for i, node in enumerate(operators) for entry in node.inputs}
     live = peak = 0
     for i, node in enumerate(operators):

@@ -311,6 +311,7 @@ class Executor:
         if self._last is None:
             if self._handles is None and self._arrays.missing:
                 raise StateError(f"Executor.backward: needs forward() first, with {self._arrays.missing}")
+            # The pass that is missing; it records nothing, and is replayed below.
             self.forward(is_train=False)
         last = self._last
         assert last is not None

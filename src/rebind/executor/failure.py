@@ -44,9 +44,11 @@ def failed_step(code: fx.GraphModule, error: BaseException) -> tuple[fx.Node, Fr
     while trace is not None:
         # The code of this plan alone: a loop's body explains its own errors.
         if trace.tb_frame.f_code is written:
+            # A line of the code is ``name = call(...)``, perhaps with a type after the name.
             line = code.code.splitlines()[trace.tb_lineno - 1]
             step = steps.get(line.partition("=")[0].partition(":")[0].strip())
             found = None if step is None else (step, trace.tb_frame)
+        # No break: of several frames of this code the innermost is the last.
         trace = trace.tb_next
     return found
 

@@ -182,6 +182,7 @@ def _losses(graph: Graph, target: Target) -> list[Loss | None]:
         if not isinstance(node, Application):
             return None
         op = node.operator
+        # A loss at an end of the graph: autograd can start at its inputs, and nothing after it is left out.
         if (
             op.kernels.gradient is None
             or op.kernels.needs_head_gradient(node.params)
@@ -191,6 +192,7 @@ def _losses(graph: Graph, target: Target) -> list[Loss | None]:
             return None
         source = node.inputs[0]
         producer = source.node.operator
+        # The gradient may be written over the input if that is memory of its own, which nothing else reads.
         owned = producer is not None and producer.kernels.owns_output and source.index == 0
         return Loss(node, owned and uses[source] == 1, _gradient(node, target))
 
@@ -333,6 +335,7 @@ class _Code:
     def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
+        # Numbered in the order of the graph, so that both modes of an executor find the same kernel.
         if op.subgraphs or (op.kernels.make is not None and self.kernels is not None):
             number, self.stateful = self.stateful, self.stateful + 1
             if op.subgraphs:
@@ -340,6 +343,7 @@ class _Code:
                 return ControlFlow(node, self.target, own, body_code)
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
+        # Not recorded: a loss's gradient comes from its rule, and no gradient comes to the others.
         if node in self.loss_nodes or (op.kernels.make is None and node not in self.recorded):
             return op.kernels.forward
         if node in self.overwriting:

@@ -52,6 +52,7 @@ class OutputHandles:
 
     @property
     def arrays(self) -> list[NDArray]:
+        # The handle that a caller still holds goes on showing; one that nobody holds was freed.
         """The handles; after `release` those that are still referenced, and new ones of zeros for the others."""
         if self._released:
             held = [handle() for handle in self._released]

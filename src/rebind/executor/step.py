@@ -145,6 +145,7 @@ class Step:
             outputs, new_aux, loss_inputs = self.forward_part(seed, [*tensors, *auxiliary])
         leaves = [tensors[i] for i in self.wanted]
         gradients = self.backward_part(Record(outputs, loss_inputs, tensors), leaves, head_grads, added_to)
+        # What comes out is data: nothing of the pass is held by it.
         return Gradients(
             tuple(output.detach() for output in outputs),
             gradients,

@@ -41,6 +41,7 @@ class BindingCache:
         1
         """
         found = self._by_shapes.pop(shapes, None) or bind()
+        # What is not in use keeps its arrays, but not the memory of its last pass.
         for exe in self.current:
             if exe not in found:
                 exe.release()

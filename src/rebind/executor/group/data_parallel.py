@@ -258,6 +258,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
     def unify_auxiliary(self) -> None:
         """Set the auxiliary states on all devices to their mean: each device updates them from its own samples."""
         if len(self.execs) == 1:
+            # One device has nothing to average.
             return
         for arrays in self.aux_arrays:
             average = mean(arrays)
