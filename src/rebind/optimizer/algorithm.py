@@ -85,6 +85,7 @@ class Algorithm(Schedule, Generic[State]):
             state = None if old is None else cast(State, self.state_type(*old))  # type: ignore  # it is a NamedTuple
             lr, wd, t = (lists.of_weight(rate, k) for rate in (group.lr, group.wd, group.t))
             new_weight, new_state = self.step(weight, grad, state, lr=lr, wd=wd, t=t)
+            # In place: executors and other arrays refer to these very tensors.
             weight.copy_(new_weight)
             for target, value in zip(cast("tuple[Tensor, ...]", old or ()), new_state or (), strict=True):
                 target.copy_(value)

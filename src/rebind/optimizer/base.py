@@ -104,6 +104,7 @@ class Optimizer(Algorithm[State]):
         if state is None:
             return None
         arrays = tuple(None if each is None else NDArray(each, weight.context) for each in state)
+        # One array alone is not in a tuple, in MXNet's files as well.
         return arrays[0] if len(arrays) == 1 else arrays
 
     def create_state_multi_precision(self, index: Hashable, weight: NDArray) -> StoredState:
@@ -144,6 +145,7 @@ class Optimizer(Algorithm[State]):
         with as_dense(arrays) as weights:
             self._update_dense(indices, weights, [each.tensor for each in grads], states)
 
+    # All shapes before the first update: an error leaves every weight as it was.
     def _update_dense(
         self,
         index: Sequence[Hashable],

@@ -137,10 +137,12 @@ def clip_together(grads: Sequence[Tensor], limit: Limit, rescale_grad: Number) -
         kinds.setdefault((grad.device, grad.dtype), []).append(k)
     norms: list[Tensor] = []
     for (_, dtype), members in kinds.items():
+        # The squares of half precision overflow: their norms are in float32.
         wide = torch.float32 if dtype in LOW_PRECISION else None
         norms += torch._foreach_norm([grads[k] for k in members], 2, wide)
     wide_type = torch.float64 if any(norm.dtype is torch.float64 for norm in norms) else torch.float32
     joint = torch.stack([norm.to(norms[0].device, wide_type) for norm in norms])
+    # Of the rescaled gradients, whose norm is that of the gradients times the factor.
     total = torch.linalg.vector_norm(joint) * abs(rescale_grad)
     # 1 where the norm is within the limit: no branch, so that nothing waits for the device.
     share = limit / total.clamp(min=limit)

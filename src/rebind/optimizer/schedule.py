@@ -165,6 +165,7 @@ class Schedule(Settings):
         for i in index if isinstance(index, (list, tuple)) else (index,):
             count = counts.get(i, self.begin_num_update) + 1
             counts[i] = count
+            # The furthest of all weights: schedules go by it.
             if count > self.num_update:
                 self.num_update = count
 
@@ -234,9 +235,11 @@ class Schedule(Settings):
         >>> made.rates([0, 1]).wd
         tensor([0.2500, 0.0000], dtype=torch.float64)
         """
+        # MXNet's convention: biases and shifts do not decay, whatever `wd` says.
         undecayed: dict[Hashable, float] = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)
         }
+        # The symbol's attributes go over the convention, the caller's over both.
         self.wd_mult = undecayed | self._multipliers_of_symbol("__wd_mult__") | dict(args_wd_mult)
 
     def _multipliers_of_symbol(self, attribute: str) -> dict[Hashable, float]:
@@ -300,6 +303,7 @@ class Schedule(Settings):
         return self._get_wds([index])[0]
 
     def _multiplier(self, index: Hashable, which: Literal["lr_mult", "wd_mult"]) -> float:
+        # A parameter's own first, then what was set by index, then by name.
         # A parameter's own multiplier comes first, then one by index, then one by name.
         if index in self.param_dict:
             return getattr(self.param_dict[index], which)

@@ -80,6 +80,7 @@ class _Pickler(_PythonPickler):
             return _pickled_object(value)
         if isinstance(value, np.generic):
             return _named("builtins", type(value.item()).__name__), (value.item(),)
+        # Everything else in pickle's own way.
         return NotImplemented
 
 
@@ -96,11 +97,13 @@ def _pickled_object(value: Optimizer | lr_scheduler.LRScheduler) -> tuple:
     module = kind.__module__
     if isinstance(value, Optimizer):
         attributes["allow_np_array"] = False  # which 1.9.1 looks for
+        # On the class here, on each object in MXNet.
         attributes.setdefault("aggregate_num", value.aggregate_num)
         if _is_ours(kind):
             module = _CONTRIB if kind.__name__ in contrib.__all__ else _OPTIMIZER
     elif _is_ours(kind):
         module = _SCHEDULER
+    # As protocol 1 makes an object: without a call of `__init__`.
     create = _named("copyreg", "_reconstructor")
     return create, (_named(module, kind.__qualname__), _named("builtins", "object"), None), attributes
 
@@ -166,6 +169,7 @@ def _state_from(value: object, index: object) -> StoredState:
         nonlocal arrays
         if member is None:
             return None
+        # Depth and number are bounded: what a file holds must not take all memory.
         if isinstance(member, (tuple, list)) and depth < 4:
             return type(member)(convert(each, depth + 1) for each in member)
         arrays += 1  # a small file could name one tuple very often
@@ -234,6 +238,7 @@ def _plain(value: object, who: str, seen: dict[int, object], depth: int = 0) -> 
     """
     if isinstance(value, (bool, int, float, str, type(None), lr_scheduler.LRScheduler)):
         return value
+    # What is shared in the file, such as counts of updates, stays shared.
     if id(value) in seen:
         return seen[id(value)]
     found: object

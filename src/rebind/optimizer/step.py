@@ -109,6 +109,7 @@ class UpdatePart:
             What `Optimizer.rates` returns.
         """
         with torch.no_grad():
+            # A pure function: what it was given is not written to.
             new_weights = [weight.clone() for weight in weights]
             new_states = [_clone(state) for state in states]
             self._update(new_weights, list(grads), new_states, rates)

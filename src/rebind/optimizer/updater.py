@@ -108,6 +108,7 @@ class Updater:
         return [self.states[i] for i in index]
 
     def _make_ready(self, index: Hashable, weight: NDArray) -> None:
+        # Made in any case: a state from a file is compared with what would be made.
         new = self.optimizer.create_state_multi_precision(index, weight)
         if index in self.states:  # from a file
             try:
@@ -178,6 +179,7 @@ class Updater:
         try:
             self.set_states(content)
         except FormatError as error:
+            # The path says more than "optimizer states".
             text = error.message.removeprefix("optimizer states: ")
             raise FormatError(f"{os.fspath(path)}: {text}") from None
         self._path = os.fspath(path)
@@ -203,6 +205,7 @@ class Updater:
         [1.0, 1.0]
         """
         self.states, optimizer = read_states(states)
+        # They are checked against the weights at their first use.
         self.states_synced = {}
         if optimizer is not None:
             self.optimizer = optimizer
