@@ -284,6 +284,7 @@ class KVStoreBase:
 
     def _pairs(self, who: str, key: Keys, value: Values) -> list[tuple[Key, list[NDArray]]]:
         """Return keys with lists of arrays, whichever form both were given in."""
+        # One key: its value may be one array or one for each device; a list of keys needs a list of either.
         if not isinstance(key, (list, tuple)):
             checked = self._checked_key(who, key)
             return [(checked, _arrays(who, checked, value))]
@@ -296,6 +297,7 @@ class KVStoreBase:
         return [(k, _arrays(who, self._checked_key(who, k), v)) for k, v in zip(key, value, strict=True)]
 
     def _checked_key(self, who: str, key: object) -> Key:
+        # A bool is an int to Python, and surely a mistake here.
         if not isinstance(key, (str, int)) or isinstance(key, bool):
             raise ArgumentError(f"KVStore.{who}: a key must be a string or an int; got {key!r}")
         if self._key_type is not None and not isinstance(key, self._key_type):

@@ -54,6 +54,7 @@ def choose_store(
         return kvstore, kvstore.is_capable(KVStoreBase.OPTIMIZER)
     if not isinstance(kvstore, str):
         raise ArgumentError(f"kvstore: must be None, a name or a KVStore; got {kvstore!r}")
+    # One device has nothing to sum: the module updates without a store.
     if num_device == 1 and not capabilities_of(kvstore).spans_processes:
         return None, False
     store = create(kvstore)

@@ -130,6 +130,7 @@ class KVStore(KVStoreBase):
         """Return the sum of what is pushed for each key, on the device of its value."""
         pushed: dict[Key, list[NDArray]] = {}
         for key, arrays in pairs:
+            # A key may come twice in one push: all of it is one sum.
             pushed.setdefault(key, []).extend(arrays)
         totals = {}
         for key, arrays in pushed.items():
