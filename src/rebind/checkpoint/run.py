@@ -116,6 +116,7 @@ class Checkpoint:
         """
         if position.batch:
             return self.every_n_batches is not None and position.batch % self.every_n_batches == 0
+        # A finished run is saved, whatever the intervals.
         if position.epoch == last_epoch:
             return True
         return self.every_n_epochs is not None and position.epoch % self.every_n_epochs == 0
