@@ -45,6 +45,7 @@ class OldModule(ModuleType):
             self.__file__ = sys.modules["rebind"].__file__
 
     def __getattr__(self, name: str) -> Any:
+        # For ``from mxnet.x import *``: what the sources have, not what was looked up so far.
         if name == "__all__":
             return [other for other in dir(self) if not other.startswith("_")]
         value = self._find(name)
@@ -62,6 +63,7 @@ class OldModule(ModuleType):
         for source in self._sources:
             if hasattr(source, name):
                 return getattr(source, name)
+        # Below the top only: what modules import from one another is not an attribute of `mxnet` itself.
         shared = SHARED.get(path) or (SHARED.get(name) if self._path else None)
         if shared is not None:
             return _resolve(shared)
@@ -164,6 +166,7 @@ def _canonical(path: str) -> str:
     for part in path.split("."):
         whole = f"{whole}.{part}".lstrip(".")
         row = TABLE.get(whole)
+        # An alias may stand for another one.
         while isinstance(row, str):
             whole, row = row, TABLE[row]
     return whole
@@ -188,6 +191,7 @@ def is_known(path: str) -> bool:
     (True, False)
     """
     path = _canonical(path)
+    # Any path above it.
     return path in TABLE or any(
         isinstance(TABLE.get(path[:end]), Absent) for end, letter in enumerate(path) if letter == "."
     )
@@ -217,6 +221,7 @@ def _sources(path: str, row: Row) -> list[Any]:
         try:
             found.append(_resolve(where))
         except ModuleNotFoundError as error:
+            # The module itself or a package above it is still to come.
             if not f"rebind.{where}.".startswith(f"{error.name}."):
                 raise  # another package, which that module needs
     if not found:
