@@ -157,6 +157,7 @@ class LossScaler:
         >>> weight.item()
         4.0
         """
+        # Gradients that `unscale` divided are plain; for others the optimizer divides, in its own factor.
         scale = 1.0 if self._unscaled else self._loss_scale
         self._unscaled = False
         if self.has_overflow(gradients):

@@ -49,6 +49,7 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
         )
     group = module.executors
     assert group is not None  # a module that has run forward is bound
+    # The last batch counts as far as it is not padding.
     return totals, batches - pad / group.batch_size
 
 
@@ -80,6 +81,7 @@ def share_over_devices(
     own_keys = [keys[name] for name in names]
     arrays = [[full[name] for full in fulls] for name in names]
     if store is None:
+        # For this sum alone: there are several devices, but the module has no store.
         store = kvstore.create("device")
         store.put(own_keys, [each[0] for each in arrays])
     store.push(own_keys, arrays)

@@ -193,6 +193,7 @@ class SVRGModule(Module):
             return
         self._both_ran = self._raw = False
         self._mod_aux.binded = False
+        # Its shapes and its parameters are those of the old binding.
         if for_training:
             self._bind_aux(data_shapes, label_shapes)
 
@@ -300,6 +301,7 @@ class SVRGModule(Module):
         """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
+        # The snapshot: w̃ becomes a copy of w.
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
         totals, divisor = sum_gradients(self._mod_aux, train_data)
         for _ in range(_TRIES):
