@@ -162,6 +162,7 @@ class Initializer:
                 f"{type(self).__name__}: the name of a parameter must be an InitDesc; got {desc!r}"
             )
         named = desc if isinstance(desc, InitDesc) else InitDesc(desc)
+        # What a variable's own initializer falls back on for parts of the array.
         if named.global_init is None:
             named.global_init = self
         own = named.attrs.get("__init__")

@@ -90,6 +90,7 @@ class FusedRNN(Initializer):
                 values[:] = self._forget_bias
             else:
                 initializer(InitDesc(gate, global_init=fallback), values)
+            # The vector is filled piece by piece, in the order of `_gates`.
             arr[start : start + values.size] = values.reshape((-1,))
             start += values.size
 
