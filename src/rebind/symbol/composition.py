@@ -79,6 +79,7 @@ def _apply(
     attr = kwargs.pop("attr", None) or {}
     kwargs.pop("out", None)
     if op.depends_on_parameters:
+        # What an operator such as `Custom` is resolved by: parameters only, neither symbols nor attributes.
         op = op.resolved(
             {
                 key: value
@@ -86,16 +87,19 @@ def _apply(
                 if not isinstance(value, SymbolBase) and not symbol_json.is_attribute(key)
             }
         )
+    # A device is text in a symbol.
     if "ctx" in op.signature.parameters and isinstance(kwargs.get("ctx"), Device):
         kwargs["ctx"] = str(kwargs["ctx"])
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
     for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):
             raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
+    # Later wins: what the call gives over `attr`, and that over the scope's.
     given, others = symbol_json.split_attributes(op, {**AttrScope.current.get(None), **attr, **given})
     for key in others:
         if not symbol_json.is_attribute(key):
             op.parse({**given, key: others[key]})  # raises, and names what is known
+    # Files have the number of inputs, which MXNet asks for on loading.
     if op.signature.count is not None and given.get(op.signature.count) is None:
         given[op.signature.count] = sum(len(symbol) for symbol in inputs)
     p = op.parse(given)
@@ -119,6 +123,7 @@ def _entries(
 ) -> tuple[Entry, ...]:
     """Return a node's inputs: what was given, and a variable for each that was not."""
     if op.signature.variadic:
+        # All outputs of a symbol are inputs here, where other operators want a symbol of one.
         given = [entry for symbol in inputs if symbol is not None for entry in symbol.graph.outputs]
         missing = op.signature.inputs_for(p)[len(given) :]
         return (*given, *(input_variable(op, name, input_name, texts) for input_name in missing))

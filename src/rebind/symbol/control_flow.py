@@ -65,6 +65,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
             raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
         graph, outside = scope.cut(found, new_states)
     positions = scope.positions(graph)
+    # Variables of the body that are neither slices nor states: what it takes from outside.
     remaining = [position for position, variable in enumerate(graph.variables) if variable.name in outside]
     given = {
         "num_outputs": len(graph.outputs),
@@ -137,6 +138,7 @@ def while_loop(
         found, output_form = flatten(
             [] if outputs is None else outputs, Symbol, "contrib.while_loop: an output of func"
         )
+        # One loop variable need not be in a list.
         new_values, new_form = flatten(
             [new] if form == [None] and isinstance(new, Symbol) else new,
             Symbol,
@@ -145,6 +147,7 @@ def while_loop(
         if new_form != form:
             raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         graph, outside = step.cut(found, new_values)
+    # The stand-ins of a loop variable have one name in both bodies.
     names = [_entry(symbol).node.name for symbol in stand_ins]
     first = dict(zip(names, map(_entry, values), strict=True))
     inputs = _Inputs()

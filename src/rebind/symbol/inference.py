@@ -82,12 +82,14 @@ class Inference(SymbolBase):
         """Return what follows, and how its shapes are shown under the rule of shapes that is on."""
         numpy_shapes = mode.numpy_shapes
         given = {
+            # () is an unknown shape in MXNet, but a shape without axes under `np_shape`.
             name: as_shape(shape, f"Symbol.infer_shape: {name}", least=-1 if numpy_shapes else 0)
             for name, shape in named_values(self, "infer_shape", args, kwargs).items()
             if shape is not None and (numpy_shapes or shape != ())
         }
         if not numpy_shapes:
             return infer_shapes(self._graph, given), lambda shape: shape or ()
+        # Under `np_shape` -1 is an unknown size; below, 0 stands for it.
         unknown = {name: tuple(max(n, 0) for n in shape) for name, shape in given.items()}
         found = infer_shapes(self._graph, unknown)
         if any(0 in shape for shape in given.values()):  # sizes of 0 are in earnest

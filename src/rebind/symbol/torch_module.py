@@ -112,6 +112,7 @@ def _attributes(tensor: Tensor, token: str, path: str) -> dict[str, str]:
         "__init__": json.dumps(["torchvalue", {"module": token, "path": path}]),
     }
     if isinstance(tensor, torch.nn.Parameter) and not tensor.requires_grad:
+        # Frozen by the user: an argument like any other, which never moves.
         found |= {"__lr_mult__": "0.0", "__wd_mult__": "0.0"}
     return found
 
@@ -136,6 +137,7 @@ class _Runner:
         self.input_names = _input_names(module, num_inputs)
         paths = dict([*module.named_parameters(), *module.named_buffers()])
         self.tensors = {path.replace(".", "_"): (path, tensor) for path, tensor in paths.items()}
+        # Paths ``a.b`` and ``a_b`` would be one name.
         if len(self.tensors) < len(paths) or set(self.tensors) & set(self.input_names):
             raise ParameterError(
                 "sym.torch_module: names of inputs, parameters and buffers must differ when '_' replaces '.' in them; "
@@ -154,6 +156,7 @@ class _Runner:
         named = dict(zip(self.tensors, tensors[count:], strict=True))
         if training:  # a module updates its buffers in place; ours are replaced after backward
             named |= {own: named[own].clone() for own in self.buffers}
+        # Tensors without axes are arrays of shape (1,) here.
         given = {path: named[own].view(tensor.shape) for own, (path, tensor) in self.tensors.items()}
         module = self._trained if training else self._evaluated
         outputs = torch.func.functional_call(module, given, tensors[:count])
