@@ -105,6 +105,7 @@ def bar_pieces(state: BarState, width: int, ascii_only: bool = False) -> Pieces:
         room -= len(_GAP) + len(text)
         return True
 
+    # Room is given by importance: the first figure, a bar, the other figures, speed, time left.
     figures = [f"{name} {number(value)}" for name, value in state.figures]
     shown = list(takewhile(fits, figures[:1]))
     length = _SHORTEST_BAR if fits(" " * _SHORTEST_BAR) else 0
