@@ -58,6 +58,7 @@ def _straighten_bends(
             if isinstance(vertex, Bend):
                 chains.setdefault(vertex.source, []).append(vertex)
 
+    # How far a bend can move between the vertices beside it.
     def free(bend: Bend) -> tuple[float, float]:
         left, right = beside[bend]
         space = widths[bend] / 2 + gap
@@ -99,12 +100,14 @@ def _align_row(
     for vertex, space in zip(row, spaces):
         targets = [
             (xs[other] - space, favour * link_weight(graph, vertex, other, fans=len(near[vertex]) > 2))
+            # Where both directions weigh the same, the first one decides.
             for near, favour in zip(directions, (1.05, 1.0))
             for other in near[vertex]
         ]
         if not targets:  # no neighbours: stay, but give way to anything
             targets = [(xs[vertex] - space, 0.01)]
         pool = (_weighted_median(targets), targets, 1)
+        # Pool adjacent violators: what would overtake its left neighbour moves together with it.
         while pools and pools[-1][0] > pool[0]:
             # A pool moves as one vertex, to the median of all of its targets; it may overtake the next one in turn.
             _, others, members = pools.pop()

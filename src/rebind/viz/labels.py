@@ -122,6 +122,7 @@ class _Ink:
         # By horizontal bands as high as a gap: a label is looked for in three of them, not among all points.
         self._bands: dict[int, set[Point]] = defaultdict(set)
         for route in routes:
+            # A route is start, leave, top and bottom of each bend, arrive, end: it turns after each odd point.
             for leave, arrive in zip(route[1::2], route[2::2]):
                 for point in _curve(leave, arrive):
                     self._bands[int(point.y // style.LAYER_GAP)].add(point)
@@ -138,6 +139,7 @@ def _curve(leave: Point, arrive: Point, steps: int = 24) -> list[Point]:
     points = []
     for step in range(steps + 1):
         t = step / steps
+        # The middle points of the curve are below its start and above its end, at half height.
         a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
         points.append(
             Point((a + b) * leave.x + (c + d) * arrive.x, a * leave.y + (b + c) * middle + d * arrive.y)

@@ -86,6 +86,7 @@ def _swap_neighbours(graph: LayeredGraph) -> None:
             for i in range(len(row) - 1):
                 left, right = positions[row[i]], positions[row[i + 1]]
                 now = sum(_inversions(a, b) for a, b in zip(left, right))
+                # What it would be after the swap.
                 then = sum(_inversions(b, a) for a, b in zip(left, right))
                 if then < now:
                     row[i], row[i + 1] = row[i + 1], row[i]

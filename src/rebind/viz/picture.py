@@ -140,7 +140,9 @@ def _bars(route: Sequence[Point]) -> list[tuple[Point, Point, Point, Point]]:
     # The last segment stops short of the box, for the head of the arrow. Of a route of bends, each segment begins where
     # the one before ended; the first one begins at the box.
     *inner, end = route
+    # The line ends within the arrow's head, which would else have a blunt point.
     stops = [*inner, Point(end.x, end.y - style.ARROW + 1)]
+    # From the second bar on there is no straight piece at the start: the one before ended at the bend's bottom.
     return [
         (stops[i] if i == 0 else stops[i + 1], stops[i + 1], stops[i + 2], stops[i + 3])
         for i in range(0, len(stops) - 2, 2)

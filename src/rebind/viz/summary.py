@@ -155,6 +155,7 @@ def _column_ends(positions: Sequence[float], line_length: int) -> list[int]:
         raise ValueError(
             f"print_summary: positions must be four increasing numbers above 0; got {list(positions)}"
         )
+    # Up to 1 they are shares of the line, as in Keras.
     scale = line_length if positions[-1] <= 1 else 1
     return [int(position * scale) for position in positions]
 
