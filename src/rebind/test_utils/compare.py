@@ -54,6 +54,7 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
     if array1.shape != array2.shape or array1.dtype != array2.dtype:
         return False
     first, second = array1.to_torch(), array2.to_torch()
+    # Equal addresses alone would not do: another view may begin at the same element.
     return first.data_ptr() == second.data_ptr() and first.stride() == second.stride()
 
 
@@ -75,6 +76,7 @@ def _violations(
         # `~(off <= limit)` is true for NaN, where `off > limit` is not. The last term is for large integers that
         # differ although their float64 values do not: without a tolerance they count as off.
         bad = ~(off <= limit) | ~np.isfinite(y) | ~np.isfinite(x) | ((off == 0) & (limit == 0))
+    # NaN equals NaN on request only, and then has no ratio.
     right = equal | (equal_nan & np.isnan(x) & np.isnan(y))
     bad = bad & ~right
     ratio = np.where(right, 0.0, np.where(np.isnan(ratio), np.inf, ratio))
@@ -257,6 +259,7 @@ def _without_nan(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     _must_broadcast(x, y, ("a", "b"), True)
     x, y = np.broadcast_arrays(x, y)
     missing = np.isnan(x) | np.isnan(y)
+    # NaN in either is left out of the comparison, in both.
     return np.where(missing, 0, x), np.where(missing, 0, y)
 
 
@@ -329,6 +332,7 @@ def retry(n: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     return test(*args, **kwargs)
                 except AssertionError:
                     pass
+            # The last try is not caught: its failure is the test's.
             return test(*args, **kwargs)
 
         return tried

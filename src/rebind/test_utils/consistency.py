@@ -165,6 +165,7 @@ def _results_of(executors: Sequence[Executor]) -> list[dict[str, NDArray]]:
         outputs = executor.forward(is_train=any(grad is not None for grad in executor.grad_arrays))
         found = {name: output.copy() for name, output in zip(executor.output_dict, outputs, strict=True)}
         head_grads = (
+            # Drawn for the first executor, and used for all.
             [np.random.normal(size=output.shape) for output in outputs] if head_grads is None else head_grads
         )
         grads = {name: grad for name, grad in executor.grad_dict.items() if grad is not None}
@@ -186,4 +187,5 @@ def _tolerance_for(tolerance: Tolerance, value: ArrayLike, right: ArrayLike) -> 
     kinds = [element_type(value), element_type(right)]
     if missing := [kind for kind in kinds if kind not in table]:
         raise ParameterError(f"check_consistency: tolerances must have {missing[0]}; got {', '.join(table)}")
+    # The coarser of the two types decides.
     return max(table[kind] for kind in kinds)

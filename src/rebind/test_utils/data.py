@@ -195,6 +195,7 @@ def np_reduce(
     [[[8.0], [8.0], [8.0]]]
     """
     axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
+    # Negative axes and positive ones for the same axis are one.
     chosen = sorted({int(which) % dat.ndim for which in axes})
     found = dat
     for which in reversed(chosen):  # from the last one: removing an axis renumbers those after it

@@ -81,6 +81,7 @@ def chi_square_check(
             f"chi_square_check: needs a probability for each bucket; got {len(buckets)} and {len(probs)}"
         )
     chances = np.asarray(probs, np.float64)
+    # What the buckets leave out is a bucket of its own, unless it is rounding.
     rest = 1.0 - chances.sum()
     if (chances <= 0).any() or rest < -1e-6:
         raise ParameterError(f"chi_square_check: probs must be > 0 and sum to 1 at most; got {list(probs)}")
@@ -94,6 +95,7 @@ def chi_square_check(
     seen = _count(samples, buckets)
     expected = chances * nsamples
     outside = nsamples - int(seen.sum())
+    # A sample where none can be: no chance at all.
     if rest < 1e-6 and outside:
         return 0.0, seen, expected
     observed, wanted = seen.astype(np.float64), expected
@@ -110,6 +112,7 @@ def chi_square_check(
 
 def _count(samples: np.ndarray, buckets: Buckets) -> np.ndarray:
     if not _are_intervals(buckets):
+        # Samples outside of all buckets are counted by the caller.
         return np.array([int((samples == value).sum()) for value in buckets])
     if any(this[1] != after[0] for this, after in itertools.pairwise(buckets)):
         raise ParameterError(f"chi_square_check: intervals must follow each other; got {list(buckets)}")

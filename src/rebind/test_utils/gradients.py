@@ -73,6 +73,7 @@ def _differences(
 
     def value(name: str, point: np.ndarray) -> float:
         # Each pass of training updates auxiliary states, and so would change the function between the two points.
+        # A forward in training mode may have changed the states.
         for state, initial in aux_states.items():
             put_state(executor, state, as_numpy(initial))
         outputs = executor.forward(is_train, **{name: point})
@@ -90,6 +91,7 @@ def _differences(
             ahead[index] += eps / 2
             behind[index] -= eps / 2
             grad[index] = (value(name, ahead) - value(name, behind)) / eps
+        # Back to the point itself, at which the other arguments are varied.
         executor.arg_dict[name][:] = centre
         found[name] = grad
     return found
@@ -165,6 +167,7 @@ def check_numeric_gradient(
 
     # 'null' is checked, too: its gradient must not change. 'absent' is not.
     chosen = [name for name, request in requests.items() if request != "absent"]
+    # Random, so that 'add' is seen to add and 'null' to leave it.
     before = {name: np.random.normal(size=args[name].shape) for name in chosen}
     grads = {name: array(before[name], device, dtype) for name in chosen}
     before = {name: grads[name].asnumpy().astype(np.float64) for name in chosen}

@@ -74,6 +74,7 @@ def compare_optimizer(
                 opt.update_multi_precision(i, weight, grads[i].copy(), states[i])
         made.append((weights, states))
     if compare_states:
+        # States first: where both differ, the state is the cause.
         compare_ndarray_tuple(made[0][1], made[1][1], rtol, atol)
     compare_ndarray_tuple(made[0][0], made[1][0], rtol, atol)
 
