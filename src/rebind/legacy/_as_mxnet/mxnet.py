@@ -14,6 +14,7 @@ try:
     from rebind import install_as_mxnet
 except ModuleNotFoundError:
     here = os.path.dirname(os.path.abspath(__file__))
+    # An environment without rebind: this folder must not hide the mxnet that it may have.
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
     importlib.invalidate_caches()
     if importlib.util.find_spec("mxnet") is None:

@@ -119,6 +119,7 @@ def _wanted_gradients(
     need_grad: bool | set[str], arguments: Sequence[str], inputs: Collection[str]
 ) -> set[str]:
     """Return which arguments get gradients."""
+    # True: all but the inputs.
     if isinstance(need_grad, bool):
         return set(arguments) - set(inputs) if need_grad else set()
     if not isinstance(need_grad, (set, frozenset)):
