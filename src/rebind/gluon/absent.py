@@ -113,6 +113,7 @@ def _module(path: str) -> ModuleType:
             f"rebind.gluon.{path}", f"`gluon.{path}`, which rebind does not have."
         )
         found.__all__ = []  # type: ignore[attr-defined]  # modules may have it
+        # ``gluon.data.vision`` is an attribute of ``gluon.data``.
         if above:
             setattr(_module(above), name, found)
     return _modules[path]

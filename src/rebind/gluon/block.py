@@ -60,6 +60,7 @@ class Block:
 
     def __setattr__(self, name: str, value: object) -> None:
         before = getattr(self, name, None)
+        # An attribute of a block keeps its kind: the block's structure is read from its attributes.
         if isinstance(before, (Parameter, Block)) and not isinstance(value, type(before)):
             raise ArgumentError(
                 f"{type(self).__name__}.{name}: must stay a {type(before).__name__}; got {value!r}"
@@ -133,6 +134,7 @@ class Block:
         ['net_bias']
         """
         found = ParameterDict(self._params.prefix)
+        # A parameter that is shared by several blocks is there once.
         for block in self._walk():
             for name, parameter in block.params.items():
                 if select is None or re.match(select, name):
@@ -157,6 +159,7 @@ class Block:
         return HookHandle(self._forward_pre_hooks, hook)
 
     def apply(self, fn: Callable[[Block], object]) -> Block:
+        # Children first, as in MXNet.
         """Call a function on each child and on the block itself; return the block.
 
         >>> _ = Block(prefix="net_").apply(lambda block: print(block.name))
@@ -229,6 +232,7 @@ class HybridBlock(Block):
                 f"{type(self).__name__} {self.name!r}: must be called on a symbol; got {args!r}"
             )
         variables = {name: parameter.var() for name, parameter in self._reg_params.items()}
+        # The prefix of the scope makes the nodes' names.
         with self.name_scope():
             return self.hybrid_forward(symbol, *args, **variables)
 
@@ -296,6 +300,7 @@ _current: contextvars.ContextVar[_NameScope | None] = contextvars.ContextVar("re
 
 def _names(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
     """Return the whole prefix of a new block, and its parameters."""
+    # Inside a name scope a block's prefix goes behind that of the block whose scope it is.
     scope = _current.get()
     if scope is None:
         prefix = f"{NameManager.current.get(None, hint)}_" if prefix is None else prefix
@@ -303,6 +308,7 @@ def _names(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple
     prefix = scope.next_prefix(hint) if prefix is None else prefix
     if params is not None:
         return scope.block.prefix + prefix, ParameterDict(params.prefix, params)
+    # Parameters that the block above shares are found by its children too.
     above = scope.block.params
     return scope.block.prefix + prefix, ParameterDict(above.prefix + prefix, above.shared)
 

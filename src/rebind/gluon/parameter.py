@@ -99,6 +99,7 @@ class Parameter:
             raise ParameterError(
                 f"gluon.Parameter {self.name!r}: grad_req must be 'write', 'add' or 'null'; got {req!r}"
             )
+        # What is not differentiable has no gradient, whatever is asked for.
         self._grad_req = req if self._differentiable else "null"
 
     @property
@@ -114,6 +115,7 @@ class Parameter:
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
         known = self._shape
+        # A known size may not change; 0 and -1 are unknown.
         if known is not None:
             both = joined_shape(known, tuple(shape))
             if both != tuple(shape):
@@ -354,15 +356,18 @@ class ParameterDict:
     @staticmethod
     def _agree(found: Parameter, key: str, wanted: object) -> None:
         """Check that a parameter has the setting that is wanted, or give it that one."""
+        # Not known yet: whoever asks first decides.
         known = getattr(found, key, None)
         if known is None:
             setattr(found, key, wanted)
             return
+        # No opinion.
         if wanted is None:
             return
         if key == "shape":
             assert isinstance(wanted, (int, tuple, list))
             both = joined_shape(known, (wanted,) if isinstance(wanted, int) else tuple(wanted))
+            # What one of them leaves open the other may know.
             if both is not None:
                 found.shape = both
                 return

@@ -92,6 +92,7 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     if num_slice == 1:
         return [data]
     step, longer = divmod(size, num_slice)
+    # The first slices are longer by one where the size does not divide.
     starts = [step * k + min(k, longer) for k in range(num_slice + 1)]
     before = (slice(None),) * batch_axis
     return [data[(*before, slice(a, b))] for a, b in itertools.pairwise(starts)]
@@ -137,6 +138,7 @@ def clip_global_norm(
     if not max_norm > 0:
         raise ParameterError(f"clip_global_norm: max_norm must be positive; got {max_norm}")
     tensors = [each.tensor.detach() for each in arrays]
+    # In float32: the square of half precision overflows early.
     joint = torch.stack([torch.linalg.vector_norm(each.float()).to(tensors[0].device) for each in tensors])
     norm = torch.linalg.vector_norm(joint)
     total = NDArray(norm.reshape(1))

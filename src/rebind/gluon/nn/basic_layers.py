@@ -135,6 +135,7 @@ class Dense(HybridBlock):
                 if use_bias
                 else None
             )
+            # The prefix is that of the activation, not "activation0_": so MXNet's files of parameters have it.
             self.act = None if activation is None else Activation(activation, prefix=f"{activation}_")
 
     def __repr__(self) -> str:
@@ -307,6 +308,7 @@ class _Normalization(HybridBlock):
                 shape=(channels,),
                 init=init,
                 allow_deferred_init=True,
+                # What is not wanted, MXNet's BatchNorm marks as not differentiable, the others only as fixed.
                 differentiable=wanted or not differentiable,
             )
             setattr(self, name, parameter)
@@ -347,6 +349,7 @@ class BatchNorm(_Normalization):
     ) -> None:
         super().__init__(prefix, params)
         self._kwargs = {
+            # MXNet's operator has no `scale`: a gamma of 1 is what switches it off.
             "axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }  # fmt: skip
@@ -421,6 +424,7 @@ class InstanceNorm(_Normalization):
         axis, eps = self._kwargs["axis"], self._kwargs["eps"]
         if axis == 1:
             return F.InstanceNorm(*args, **params, name="fwd", eps=eps)
+        # The operator has its channels on axis 1.
         swapped = F.swapaxes(*args, dim1=1, dim2=axis)
         return F.swapaxes(F.InstanceNorm(swapped, **params, name="fwd", eps=eps), dim1=1, dim2=axis)
 

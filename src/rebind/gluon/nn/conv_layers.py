@@ -89,6 +89,7 @@ class _Conv(HybridBlock):
         return (first, *self._kernel, second) if last else (first, second, *self._kernel)
 
     def __repr__(self) -> str:
+        # 0 is an unknown number of inputs, shown as None.
         shape = self.weight.shape or (0, 0)
         kwargs, n = self._kwargs, self.dimensions
         text = f"{shape[1] or None} -> {shape[0]}, kernel_size={kwargs['kernel']}, stride={kwargs['stride']}"
@@ -214,6 +215,7 @@ class _Pooling(HybridBlock):
         who, n = type(self).__name__, self.dimensions
         self._kwargs = {
             "kernel": _sizes(pool_size, n, f"{who}: pool_size"),
+            # Windows beside each other, unless told otherwise.
             "stride": _sizes(pool_size if strides is None else strides, n, f"{who}: strides"),
             "pad": _sizes(padding, n, f"{who}: padding"),
             "global_pool": global_pool, "pool_type": self.pool_type, "layout": layout or _LAYOUTS[n],
