@@ -389,6 +389,7 @@ class Function:
             found = self.forward(*map(NDArray, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
+            # After those of the inputs: `results` below finds its devices there.
             # An output may be on another device than the inputs; its gradient is on the same one.
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]
@@ -476,6 +477,7 @@ class _UserCode(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
+    # What the user computes here is not recorded: a second derivative would be silently wrong.
     @torch.autograd.function.once_differentiable
     def backward(ctx: _Context, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         with _state(False, ctx.training):

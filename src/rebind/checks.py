@@ -68,6 +68,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(caught[0].message)
     'Something is odd.'
     """
+    # Level 1 is this function, 2 is who called it.
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -123,6 +123,7 @@ def run_script(path: str, arguments: Sequence[str]) -> None:
         return
     whole = os.path.abspath(path)
     _set_path(os.path.dirname(os.path.realpath(path)))
+    # As python opens a script, so that audit hooks see it.
     with io.open_code(whole) as file:
         code = compile(file.read(), whole, "exec", dont_inherit=True)
     # A module of its own, which outlives the script's last line: threads and exit handlers still use its globals, which

@@ -106,6 +106,7 @@ class MXNetError(RuntimeError):
         An error that passes through several calls (a node in the body of a loop, the loop) belongs to the innermost:
         what has been filled in already by another operator or node is not replaced.
         """
+        # The innermost operator is the one that failed: who is outside may add its node, not another operator.
         if self.node is None and self.operator in (None, operator):
             self.operator = operator
             self.called_as = called_as or self.called_as or operator

@@ -44,8 +44,10 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     if mode not in ("wb", "w"):
         raise ParameterError(f"atomic_write: mode must be 'wb' or 'w'; got {mode!r}")
     encoding = None if mode == "wb" else "utf-8"
+    # A link stays a link: what it leads to is replaced.
     target = os.path.realpath(path)
     exists = os.path.exists(target)
+    # A device or a pipe cannot be replaced by a file.
     if exists and not stat.S_ISREG(os.stat(target).st_mode):
         with open(target, mode, encoding=encoding) as file:
             yield file
@@ -56,6 +58,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     # the limit for names with what is added to it.
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
+        # "x": a file of that name would be another's.
         with open(temporary, mode.replace("w", "x"), encoding=encoding) as file:
             yield file
             file.flush()
@@ -65,6 +68,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         if exists:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
+    # On Ctrl-C too: nothing is left behind.
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

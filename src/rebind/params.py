@@ -175,6 +175,7 @@ class Parameter:
         """
         try:
             return self.convert(value)
+        # What converters, `ast.literal_eval` and numbers too large raise between them.
         except (ValueError, TypeError, DTypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
             # An array is of the wrong kind altogether, whatever it holds.
             kind = ArgumentError if hasattr(value, "asnumpy") else ParameterError
@@ -308,6 +309,7 @@ def _tuple_of(convert: Callable[[object], ParameterValue]) -> Callable[[Any], tu
         if isinstance(value, str):
             # A literal, never eval(): the text may come from a file of unknown origin.
             value = ast.literal_eval(without_long(value.strip()))
+        # A number alone is a tuple of one, as MXNet's files have it.
         if isinstance(value, (numbers.Number, type(None))):
             value = (value,)
         if isinstance(value, (str, dict, set)):
@@ -322,6 +324,7 @@ def _bounded(
 ) -> Callable[[object], ParameterValue]:
     def checked(value: object) -> ParameterValue:
         parsed = convert(value)
+        # None, where it is allowed, has no bounds.
         elements = parsed if isinstance(parsed, tuple) else () if parsed is None else (parsed,)
         if not all(bound.allows(cast(float, element)) for bound in bounds for element in elements):
             raise ValueError

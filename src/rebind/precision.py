@@ -45,6 +45,7 @@ class Rules:
         >>> [rules.kind(name, {}) for name in ("dot", "exp", "Concat", "relu")]
         ['low', 'full', 'widest', 'any']
         """
+        # First: a condition is the exception for this one call.
         if any(str(params.get(key)) in values for key, values in self.conditional.get(name, ())):
             return "full"
         if name in self.low:

@@ -212,6 +212,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if not args and nickname not in kwargs:
             raise ArgumentError(f"{nickname}: must be given, a name or an instance")
         spec, *rest = args or (kwargs.pop(nickname),)
+        # MXNet's other form: one object with the name under the nickname.
         if isinstance(spec, str) and spec[:1] == "{":
             spec = _read_dict(spec, nickname)
         if isinstance(spec, dict):

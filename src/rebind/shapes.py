@@ -62,6 +62,7 @@ def merge(first: Shape | None, second: Shape | None) -> Shape | None:
     if first is None or second is None or first == second:
         return second if first is None else first
     if len(first) != len(second) or any(a and b and a != b for a, b in zip(first, second, strict=True)):
+        # 0 is unknown, in either.
         raise ValueError(f"{first} and {second} differ")
     return tuple(a or b for a, b in zip(first, second, strict=True))
 
