@@ -54,6 +54,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
         array_, number, op = right, left, operators.reverse
     else:
         return NotImplemented
+    # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
     if isinstance(number, np.ndarray) and number.ndim:
         other = array(number, array_.device, array_.storage.dtype)
         return combine(operators, array_, other) if array_ is left else combine(operators, other, array_)

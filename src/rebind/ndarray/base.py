@@ -256,6 +256,7 @@ class ArrayBase:
         if isinstance(value, ArrayBase):
             # From storage to storage: a kind may do better than by way of a dense copy.
             if value.storage.tensor is None and not mode.recording:
+                # The content changes, so that what computed it before is no longer its history.
                 self._leave_record()
                 self.storage.write(value.storage)
                 return
@@ -401,6 +402,7 @@ class ArrayBase:
             self._leave_record()
         if self.marking is None:
             self.leaf = None  # that of a result of whole numbers
+        # Dense: the callers have asked.
         tensor = self.tensor
         if recorded:
             return tensor.detach()

@@ -109,6 +109,7 @@ def while_loop(
         raise ParameterError("contrib.while_loop: needs max_iterations, the largest number of steps")
     limit = int(max_iterations)
     values, form = flatten(loop_vars, NDArray, "contrib.while_loop: loop_vars")
+    # One loop variable goes to the functions as it is, not in a list.
     single = form is None
     steps: list[list[NDArray]] = []
     output_form: Form = []

@@ -90,6 +90,7 @@ def zeros(
     """
     kind: type[Storage] = DenseStorage if stype is None else storage_kind(stype, "nd.zeros: stype")
     if kind is DenseStorage or kwargs.get("out") is not None:
+        # `out` says by its own storage what it is.
         return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
     sizes, device = _shape_and_device("nd.zeros", shape, ctx)
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
@@ -198,12 +199,14 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     dtype = dtypes.torch_dtype(ndarray.dtype)
     if not zero_copy:
         return array(ndarray, dtype=dtype)
+    # torch knows neither negative strides nor foreign byte orders.
     if not (ndarray.flags.c_contiguous and ndarray.dtype.isnative):
         raise ParameterError("nd.from_numpy: only a contiguous array can be shared; use zero_copy=False")
     with warnings.catch_warnings():
         # torch warns of memory that was read-only before: a second call with the same array, for example.
         warnings.simplefilter("ignore")
         shared = torch.from_numpy(ndarray)
+    # Nobody may write into it now without the array's knowledge: so MXNet does.
     ndarray.flags.writeable = False
     return from_torch(shared)
 
@@ -259,6 +262,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
         raise ShapeError(
             f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}"
         )
+    # The axes that stay, in their order; the moved ones are put between them.
     order = [axis for axis in range(tensor.ndim) if axis not in sources]
     # In ascending order of targets, so that each insertion is final.
     for target, axis in sorted(zip(targets, sources, strict=True)):
@@ -361,6 +365,7 @@ def imdecode(
         image = call(find("broadcast_sub"), (image, mean), {})
     if out is None:
         return image
+    # A batch: the image goes to its place in it.
     if out.ndim == 4:
         out[index] = image
     else:

@@ -25,6 +25,7 @@ def _draw(
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
         device = as_device(ctx, f"nd.{called_as}: ctx") if out is None else out.device
+        # With `out` its shape and device are those of the draw.
         if shape is None:
             shape = (1,) if out is None else out.shape
         keywords = {**parameters, "shape": shape, "ctx": device}

@@ -98,6 +98,7 @@ class Gradients(ArrayBase):
         tensor = self.tensor.detach()
         if self.storage.tensor is not None:
             self.storage.tensor = tensor
+        # The content stays, its record goes.
         # Gradients of what was recorded before stop here: the array is a leaf from now on.
         self.marking = None if grad is None else Marking(grad)
         self.leaf = self.history = None
@@ -144,12 +145,14 @@ def _deliver(leaf: Tensor, marking: Marking) -> None:
     grad = marking.grad
 
     def receive(leaf: Tensor) -> None:
+        # Taken from the leaf, so that torch does not add the next gradient to it.
         found, leaf.grad = leaf.grad, None
         if found is None:
             return
         marking.fresh = marking.reached = True
         if found._is_zerotensor():  # a zero of torch's without memory
             found = torch.zeros_like(leaf, requires_grad=False)
+        # The gradient of whole numbers was computed in floating point.
         if not grad.storage.dtype.is_floating_point:
             found = found.detach().to(grad.storage.dtype)
         if marking.adds:
@@ -188,6 +191,7 @@ def run_backward(
     marked = marked_behind(steps)
     for array in marked:
         if array.marking is not None:
+            # Set by the hooks while torch runs.
             array.marking.reached = False
     with explain_second_backward():
         # The hooks that `_deliver` has set write the results into arrays.
@@ -196,6 +200,7 @@ def run_backward(
     for array in marked:
         if array.marking is not None and not array.marking.reached:
             array.marking.receive_nothing()
+    # Its array gets zeros, or keeps what it has under 'add'.
     if not retain_graph:
         free(steps)
 

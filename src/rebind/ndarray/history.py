@@ -128,6 +128,7 @@ def steps_behind(arrays: Iterable[ArrayBase]) -> list[Step]:
     >>> [step.operator.name if step.operator else "x" for step in steps_behind([y])]
     ['BlockGrad', 'x']
     """
+    # Steps that depend on no marked array have no gradient, and are not walked.
     pending = [array.history[0] for array in arrays if array.history is not None and array.history[0].depends]
     seen = set(pending)
     found: list[Step] = []

@@ -96,6 +96,7 @@ def bounds(
     ([2, 2], [None, 3], [-1, 1])
     """
     indices = [index for index in (key if isinstance(key, tuple) else (key,)) if index is not None]
+    # ``...`` stands for as many full slices as there are axes without an index.
     if Ellipsis in indices:
         at = indices.index(Ellipsis)
         indices[at : at + 1] = [slice(None)] * (len(shape) - len(indices) + 1)
@@ -107,6 +108,7 @@ def bounds(
             # from the right.
             found.append((begin, None if end < 0 else end, step))
         elif isinstance(index, int):
+            # One element is a slice of length 1; the axis is dropped by who calls.
             found.append((index % size, index % size + 1, 1))
     begins, ends, steps = zip(*found, strict=True) if found else ((), (), ())
     return list(begins), list(ends), list(steps)
@@ -180,6 +182,7 @@ def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], T
     new, flips, axis, result_axis = [], [], 0, 0
     for index in indices:
         if index is Ellipsis:
+            # How many axes ``...`` stands for.
             skipped = tensor.ndim - named
             axis, result_axis = axis + skipped, result_axis + skipped
         elif index is None:
@@ -193,6 +196,7 @@ def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], T
                 flips.append(result_axis)
             axis, result_axis = axis + 1, result_axis + 1
         else:
+            # An int takes its axis away from the result.
             axis += 1
         new.append(index)
     return flips, tuple(new)

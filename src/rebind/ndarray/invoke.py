@@ -74,6 +74,7 @@ def _invoke_into(
         raise ArgumentError(
             f"out must hold {len(results)} arrays; got {len(targets)}", argument="out"
         ).locate(op.name)
+    # Checked one by one: `write` would broadcast a smaller result.
     for target, value in zip(targets, results, strict=True):
         if target.storage.shape != value.shape:
             raise ShapeError(
@@ -111,6 +112,7 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
                 device = kwargs.pop("ctx")
         if op.depends_on_parameters:
             op = op.resolved(
+                # Arrays do not decide, and would have to be parsed.
                 {key: value for key, value in kwargs.items() if not isinstance(value, array_class)}
             )
             signature = op.signature

@@ -119,6 +119,7 @@ class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, Operato
         array([1, 1], dtype=int32)
         """
         if isinstance(other, Device):
+            # From storage to storage where nothing is recorded, else as torch's operation.
             if self._is_for_storage():
                 return wrap(self.storage.to(other.torch, copy=True), other)
             return NDArray(self.source().to(other.torch, copy=True), other)
@@ -172,6 +173,7 @@ class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, Operato
         if stype == self.stype:
             return self
         storage_kind(stype, "NDArray.tostype: stype")
+        # By an operator, since only that is recorded.
         if stype == "default" and mode.recording and self.is_recorded:
             return invoke_by_name("_copy", self)
         return wrap(convert(self.storage, stype).to(copy=True), self.device)

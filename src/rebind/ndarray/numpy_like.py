@@ -112,6 +112,7 @@ class NumPyLike(ArrayBase):
         axes = {} if axis is None else {"axis": axis}
         centered = given - invoke_by_name("mean", given, keepdims=True, **axes)
         found = invoke_by_name("mean", centered * centered, keepdims=keepdims, **axes)
+        # How many numbers each mean is of.
         count = self.size // max(found.size, 1)
         return found * (count / (count - ddof)) if ddof and count > ddof else found
 
@@ -142,6 +143,7 @@ class NumPyLike(ArrayBase):
         Some are the array's own method of that name, and return an array, as with MXNet: ``np.sum``. Where there is
         none that takes the call (``np.mean``), the function runs on copies as NumPy arrays.
         """
+        # Tried first, as it stays on the device and is recorded where the array's method is.
         # What NumPy runs for arrays without this protocol: it asks for the method.
         plain = getattr(func, "_implementation", None)
         if plain is not None:
@@ -179,6 +181,7 @@ def _matrix_product(left: Operand, right: Operand) -> NDArray:
     if isinstance(right, np.ndarray) and isinstance(left, ArrayBase):
         right = array(right, left.device, left.storage.dtype)
     if not (isinstance(left, ArrayBase) and isinstance(right, ArrayBase)):
+        # NotImplemented lets Python ask the other operand.
         return NotImplemented
     inner = right.shape[-2:][0]
     if left.shape[-1] != inner:
@@ -204,6 +207,7 @@ def _batched_product(left: ArrayBase, right: ArrayBase) -> NDArray:
         ) from None
 
     def stacked(source: ArrayBase, matrix: tuple[int, int]) -> NDArray:
+        # (*batch, rows, columns): missing batch axes come in front, as in NumPy.
         sizes = (*(1,) * (len(batch) - max(source.ndim - 2, 0)), *source.shape[:-2], *matrix)
         spread = invoke_by_name(
             "broadcast_to", invoke_by_name("Reshape", source, shape=sizes), shape=(*batch, *matrix)

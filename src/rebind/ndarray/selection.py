@@ -74,6 +74,7 @@ class Selections(ArrayBase):
         """Note that `result` was selected from this array, by the operators `slice` and `Reshape`."""
         begin, end, step = indexing.bounds(key, self.shape)
         _remember("slice", self, result, begin=begin, end=end, step=step)
+        # `slice` drops no axes: where the key does, a `Reshape` follows.
         if result.ndim != self.ndim:
             sliced = self._new(result.tensor)
             sliced.history = result.history

@@ -87,6 +87,7 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
         if not isinstance(array, NDArray):
             raise ArgumentError(f"nd.save: data must hold NDArrays only; got {array!r}")
     with files.atomic_write(fname) as file:
+        # Magic number, a word that is always 0, how many arrays.
         file.write(struct.pack("<QQQ", _MAGIC, 0, len(arrays)))
         for array in arrays:
             for piece in array_pieces(array):
@@ -115,6 +116,7 @@ def array_pieces(array: NDArray) -> Iterator[Piece]:
     if others:
         yield _shape_bytes(numbers.shape)
     yield _shape_bytes(storage.shape)
+    # Device kind 1, the CPU, and its number.
     yield struct.pack("<iii", 1, 0, dtypes.flag(numbers.dtype))
     for tensor in others:
         yield struct.pack("<i", dtypes.flag(tensor.dtype))
@@ -252,6 +254,7 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
         raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
     # A dict would silently drop one of two arrays of the same name.
     if len(set(names)) != len(names):
+        # Found only now: the usual file pays for one set.
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise reader.wrong("names must differ", f"{twice!r} twice")
     return dict(zip(names, arrays, strict=True)) if names else arrays
