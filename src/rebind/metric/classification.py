@@ -24,6 +24,7 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
     >>> correct(torch.tensor([0, 1]), torch.tensor([[0.9, 0.1], [0.8, 0.2]]))
     (tensor(1), 2)
     """
+    # Of equal shapes, predictions are classes already.
     classes = pred.argmax(axis) if pred.shape != label.shape else pred.long()
     if classes.numel() != label.numel():
         raise ShapeError(

@@ -45,6 +45,7 @@ def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
     if not label.numel():
         return label.new_zeros(5)
     true = label == 1
+    # Of two classes, every label is the lowest or the highest one.
     low, high = label.aminmax()
     third = (label != low) & (label != high)
     return torch.stack((true & taken, taken & ~true, true & ~taken, ~(true | taken), third)).sum(1)
@@ -96,6 +97,7 @@ class _OfTwoClasses(AveragedMetric):
             if self.average == "micro":
                 self._add(total, samples)
             else:
+                # With the score goes the number of labels of a third class: to report it here would be to wait.
                 self._add(torch.stack((self.score(total), total[4].double())), 1)
 
     def value(self, total: Tensor | float, count: float) -> float:
@@ -196,6 +198,7 @@ class Pairs(NamedTuple):
         """
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
+        # `matrix` needs the number of classes, which the host has to read.
         # Counting waits for the device, but once for a million pairs; joining waits for nothing.
         if found.size > _MAX_PAIRS:
             return Pairs(found.matrix(), (), 0)

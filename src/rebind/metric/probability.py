@@ -26,6 +26,7 @@ def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str
     (tensor(-0., dtype=torch.float64), 1)
     """
     same_length(label, pred, who)
+    # (N, 1, ..., 1), to pick from axis 1, the classes.
     wanted = label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long()
     try:
         likely = pred.gather(1, wanted)
