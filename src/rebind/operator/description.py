@@ -117,6 +117,7 @@ class Description(NamedTuple):
         {'lhs': (2, 3), 'rhs': (2, 3)}
         """
         given = [shapes.get(entry) for entry in self.arguments]
+        # () is unknown, as None is: such arrays have an axis at least.
         known = all(given)
         if not any(given):
             return {}

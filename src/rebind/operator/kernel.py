@@ -92,6 +92,7 @@ class CustomKernel:
             # Zeros, since an operator may leave what it does not write, or add to it.
             in_grad = [NDArray(torch.zeros_like(value.tensor), device) for value in in_data]
             request = ["write" if wanted else "null" for wanted in needed[:count]]
+            # Autograd may hand over an expanded number, which user code could not write into or take apart.
             head_grads = [NDArray(head.contiguous(), device) for head in output_grads]
             with user_code(described.name, "backward", self.locate), _training(training):
                 user.backward(request, head_grads, in_data, out_data, in_grad, states)
