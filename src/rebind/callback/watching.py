@@ -190,6 +190,7 @@ class ReduceLROnPlateau(_Watch):
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of an evaluation."""
         improves = self._improves(param)
+        # Right after a change of the rate the metric says nothing of it yet.
         if self.cooling:
             self.cooling -= 1
             self.waited = 0
