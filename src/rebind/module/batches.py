@@ -93,6 +93,7 @@ def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[
     >>> list(nonempty("ab", epoch=0))
     ['a', 'b']
     """
+    # A resumed epoch had some before.
     found = resumed_at > 0
     for batch in batches:
         found = True
@@ -112,6 +113,7 @@ def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
         return
     for i, batch in enumerate(batches, 1):
         yield batch
+        # Not one further: nobody could put it back.
         if i == count:
             return
 

@@ -154,6 +154,7 @@ class Buckets:
         network = made[0] if network is None else network
         settings = self.settings.copy()
         if key != self.default_key:  # another bucket may have fewer parameters and states
+            # A bucket may lack a parameter that is fixed in others.
             known = {*network.list_arguments(), *network.list_auxiliary_states()}
             settings["fixed_param_names"] = [n for n in settings["fixed_param_names"] or () if n in known]
             settings["state_names"] = [n for n in settings["state_names"] or () if n in known]
@@ -242,6 +243,7 @@ class Buckets:
         key = self.key_of(batch)
         module = self.modules.get(key)
         has_labels = bool(_labels_of_binding(self.default) and getattr(batch, "label", None))
+        # Bound, and to labels if the batch brings any: nothing to do.
         if module is not None and module.binded and (_labels_of_binding(module) or not has_labels):
             self._make_current(key)
             return

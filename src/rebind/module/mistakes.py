@@ -84,6 +84,7 @@ def _transposed(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> str:
     for old, new in zip(bound, given, strict=False):
         shape = tuple(new.shape[1:])
         if len(shape) == 3 and shape != tuple(old.shape[1:]):
+            # (N, H, W, C) to (N, C, H, W), or back.
             for axes in (0, 3, 1, 2), (0, 2, 3, 1):
                 if tuple(new.shape[axis] for axis in axes[1:]) == tuple(old.shape[1:]):
                     return f" Are the channels on another axis? x.transpose{axes} has the right shape."

@@ -398,6 +398,7 @@ class Module(Copies):
 
     def run_state(self) -> StateTree:
         policy = self._need_policy("run_state()")
+        # Else each batch overwrites them, and none outlives its update.
         adds_up = self.batches_per_update > 1
         return {
             **self.arrays_state(),
@@ -410,6 +411,7 @@ class Module(Copies):
         policy = self._need_policy("load_run_state()")
         self.load_arrays_state(state)
         self._parameters.load_gradient_state(cast(ModuleState, state)["gradients"])
+        # A store takes the weights that were just loaded, and then its states.
         policy.start_from(self._parameters)
         policy.load_state_dict(state)
         scale = cast("StateTree | None", state["loss scale"])

@@ -120,6 +120,7 @@ def ignored_optimizer(settings: OptimizerSettings, used: Sequence[opt.Optimizer]
     given = settings.optimizer
     if isinstance(given, opt.Optimizer):
         return None if any(each is given for each in used) else f"optimizer {type(given).__name__}"
+    # All defaults: nothing was asked for that could be ignored.
     if settings == OptimizerSettings(settings.kvstore) or not used:
         return None
     known = opt.Optimizer.opt_registry

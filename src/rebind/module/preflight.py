@@ -93,6 +93,7 @@ def _check_slot(callback: object, slot: str, count: int) -> None:
 
 def _takes(callback: object, count: int) -> bool:
     try:
+        # Only how many there are counts.
         inspect.signature(callback).bind(*range(count))  # type: ignore[arg-type]  # it is callable
     except TypeError:
         return False
@@ -155,6 +156,7 @@ def checked_first(
     rebind.errors.ParameterError: fit: eval_metric 'accuracy' compares outputs with labels, and the batches have ...
     """
     rest = iter(batches)
+    # One round at most: the batch is put back in front.
     for first in rest:
         batch = whole(first)
         if batch is not None:
@@ -262,6 +264,7 @@ def _check_labels(node: Application, shape: tuple[int, ...], name: str, label: N
     ):  # probabilities of all classes
         return
     flat = values.reshape(-1)
+    # As the loss itself: an ignored label need not be a class.
     counted = flat != p.ignore_label if p.use_ignore else torch.ones_like(flat, dtype=torch.bool)
     outside = torch.nonzero(counted & ((flat < 0) | (flat >= classes)))
     if not len(outside):

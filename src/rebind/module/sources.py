@@ -110,6 +110,7 @@ def as_source(
                 f"{who}: arrays need labels for {', '.join(map(repr, label_names))}; give (x, y), or x and y=..."
             )
         labels = None if y is None else arrays_of(y, label_names, who, "labels")
+        # No larger than the data: the rest would be padding.
         size = min([batch_size, *(int(each.shape[0]) for each in data.values() if each.shape)])
         return NDArrayIter(data, labels, batch_size=max(size, 1), shuffle=shuffle)
     if y is not None:
@@ -199,6 +200,7 @@ class BatchSource(DataIter):
         except StopIteration:
             raise ParameterError(f"{self._who} must yield at least one batch; got none") from None
         set_random_state(state)
+        # An iterator cannot be read again: what was taken comes first in the epoch.
         if iterator is self._source:
             self._unread.append(found)
         return found
@@ -250,6 +252,7 @@ class BatchSource(DataIter):
             present = [name for name in label_names if name in named]
             return self._group(named, names), self._group(named, present)
         if isinstance(item, (list, tuple)):
+            # ``(inputs, labels)``, one of them a group of several arrays.
             groups = len(item) == 2 and any(isinstance(each, (list, tuple, Mapping)) for each in item)
             if not groups and len(item) == len(names) + len(label_names):  # one array after the other
                 return self._group(item[: len(names)], names), self._group(item[len(names) :], label_names)

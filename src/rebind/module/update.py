@@ -226,6 +226,7 @@ class UpdatePolicy(ABC):
         updater = self.updater
         states, counts = dict(updater.states), dict(getattr(self.optimizer, _COUNTS[0], {}))
         by_name: dict[str, SavedParameter] = {}
+        # The parameter's name, as the index depends on the number of devices.
         for name in self.names:
             keys = self.keys(name)
             by_name[name] = {
