@@ -163,6 +163,7 @@ class NetworkModel:
         found = {}
         for name, shape in shapes.items():
             value = have.get(name)
+            # The caller's values stay as they are; the model gets a new one.
             if value is not None and value.shape != shape:
                 warn_user(
                     f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; "

@@ -280,6 +280,7 @@ class FeedForward(NetworkModel):
         >>> model.predict(np.array([1.0, 2.0, 3.0]))
         array([1., 4., 9.], dtype=float32)
         """
+        # The callback gets the outputs instead of the caller, so that nothing piles up.
         if callback is not None and return_data:
             raise ParameterError("FeedForward.predict: return_data and callback exclude each other; got both")
         data = batches_of("predict", self.symbol, X, None, self.numpy_batch_size)
