@@ -35,6 +35,7 @@ def unquote(package: str) -> None:
         if (name == package or name.startswith(f"{package}.")) and name not in _done:
             _done.add(name)
             for function in _functions(module):
+                # The dict itself: `inspect.signature` reads it whenever it is asked.
                 given = function.__annotations__
                 given.update({key: Unquoted(text) for key, text in given.items() if type(text) is str})
 

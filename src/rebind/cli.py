@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 def _prepare() -> None:
     """Let `import mxnet` give rebind: here, and by PYTHONPATH in the processes that are started from here."""
     compat.install()
+    # In front, and once only, however deep processes start each other.
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([_AS_MXNET, *(f for f in inherited if f and f != _AS_MXNET)])
 
@@ -142,6 +143,7 @@ def run_script(path: str, arguments: Sequence[str]) -> None:
 def run_module(name: str, arguments: Sequence[str]) -> None:
     """Run the module `name` as ``python -m name`` does: as ``__main__``, with this folder first in ``sys.path``."""
     _set_path(os.getcwd())
+    # `alter_sys` puts the module's file in the place of its name.
     sys.argv = [name, *arguments]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 

@@ -127,6 +127,7 @@ class Device(metaclass=_HasDefault):
         return self
 
     def __exit__(self, *_: object) -> None:
+        # What was the default when the block began, whatever was set inside.
         *others, before = _entered.get()
         _entered.set(tuple(others))
         _current.set(before)

@@ -228,6 +228,7 @@ def _each(kind: str, source: Source | None, given: Tensor, *counts: int) -> Tens
 
 def _generator(source: torch.Generator | Tensor | None) -> torch.Generator | None:
     if isinstance(source, Tensor):
+        # A mistake of ours, hence no MXNetError.
         raise TypeError("a seed is used through derive(), so that no two operators draw the same numbers")
     return source
 

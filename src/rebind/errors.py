@@ -183,6 +183,7 @@ class MissingFileError(MXNetError, FileNotFoundError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
+        # OSError takes it from two arguments only; the message is one.
         self.errno = errno.ENOENT
 
 

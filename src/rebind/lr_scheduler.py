@@ -76,6 +76,7 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """Return the learning rate for the update with this number."""
+        # The warm-up counts as updates: the schedule after it does not start from 0.
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         return self.scheduled(num_update)

@@ -155,6 +155,7 @@ class Monitor:
         >>> monitor.exes == [exe]
         True
         """
+        # Looked through at every call: executors come and go with the shapes of batches.
         self._exes = [each for each in self._exes if each() is not None]
         return [exe for each in self._exes if (exe := each()) is not None]
 

@@ -51,6 +51,7 @@ class Registry(Generic[T]):
         >>> list(shapes)
         ['disc', 'ring']
         """
+        # Bare, as ``@register`` above a class.
         if len(names) == 1 and not isinstance(names[0], str):
             return self._add(names[0], (names[0].__name__,))
         return lambda entry: self._add(entry, names or (entry.__name__,))

@@ -137,6 +137,7 @@ class _Scopes(Generic[T]):
 
     def leave(self) -> None:
         rest = self._entered.get()[:-1]
+        # The outermost alone is as if nothing was entered.
         self._entered.set(rest if len(rest) > 1 else ())
 
     def up_to(self, scope: T) -> tuple[T, ...]:

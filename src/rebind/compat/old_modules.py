@@ -233,5 +233,6 @@ def _sources(path: str, row: Row) -> list[Any]:
 def _resolve(where: str) -> Any:
     """Return what a row of the table names: a module below rebind, or an attribute of one."""
     module, _, name = where.partition(":")
+    # An empty name is the package itself.
     found = importlib.import_module(f"rebind.{module}".rstrip("."))
     return attrgetter(name)(found) if name else found

@@ -206,4 +206,5 @@ def _ones_like(output: Tensor) -> Tensor:
 
 @functools.lru_cache(64)
 def _ones(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> Tensor:
+    # One number in memory, whatever the shape.
     return torch.ones((), dtype=dtype, device=device).expand(shape)

@@ -210,6 +210,7 @@ class BoundArrays:
         >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {}).tensors()
         [tensor([1., 1.])]
         """
+        # By variable, not by name: two of one name come twice.
         tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 

@@ -71,6 +71,7 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
             differentiated.add(node)
 
     def nbytes(node: Node) -> int:
+        # What is not known counts nothing.
         found = [facts[Entry(node, i)] for i in range(len(node.output_names))]
         return sum(size(f.shape) * (f.dtype or torch.float32).itemsize for f in found if f.shape)
 

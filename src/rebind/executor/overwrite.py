@@ -21,6 +21,7 @@ def count_uses(graph: Graph) -> Counter[Entry]:
     2
     """
     uses = Counter(entry for node in graph.nodes for entry in node.inputs)
+    # An output is used, too: by the caller.
     uses.update(graph.outputs)
     return uses
 

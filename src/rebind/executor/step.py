@@ -241,6 +241,7 @@ def compiled(function: Callable[P, R], backend: str = "inductor", **options: obj
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        # For this call only: the option is the whole process's.
         with config.patch(trace_autograd_ops=True):
             return fast(*args, **kwargs)
 

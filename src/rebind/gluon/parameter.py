@@ -203,6 +203,7 @@ def _registered(name: str, value: NDArray) -> str:
 
     By name and not by its text, as in MXNet, since the values of large tables do not belong into a symbol's JSON.
     """
+    # The number keeps two constants of one name, of different networks, apart.
     registered = f"Constant_{name}_{next(_numbers)}"
     initializer.initializers.register(registered)(lambda: initializer.Constant(value))
     return registered
@@ -349,6 +350,7 @@ class ParameterDict:
             setattr(parameter, name, value)
 
     def _find(self, whole: str) -> Parameter | None:
+        # From now on it is in this dict too, so that `collect_params` finds it.
         if whole not in self._params and self._shared is not None and whole in self._shared:
             self._params[whole] = self._shared[whole]
         return self._params.get(whole)

@@ -60,6 +60,7 @@ class Target:
         >>> Target.at(mx.cpu(0), training=True) == Target.at(mx.cpu(1), training=True)
         True
         """
+        # Sorted: targets are keys, and equal dicts must make equal ones.
         devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
         return cls(bool(training), device.torch, devices, backend, traced)
 

@@ -130,6 +130,7 @@ def _sweeps(nodes: list[Application]) -> Iterator[list[Application]]:
     """Yield the nodes forward, backward, forward, ... A sweep that changes nothing ends the search."""
     while True:
         yield nodes
+        # Backward, since what a later node knows may settle an earlier one.
         yield nodes[::-1]
 
 
@@ -384,6 +385,7 @@ def _common(shape: Shape | None, other: Shape | None) -> Shape | None:
     """Return what does not depend on the sizes that stand for unknown ones."""
     if shape is None or other is None or len(other) != len(shape):
         return None
+    # Equal in both runs: it does not follow from the fillers.
     return tuple(a if a == b else 0 for a, b in zip(shape, other, strict=True))
 
 

@@ -96,6 +96,7 @@ def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
     auxiliary = {id(node) for node in graph.auxiliary}
 
     def reference(entry: Entry) -> list[int]:
+        # The third is the "version": 1 for what operators write, as in MXNet's files.
         return [number[id(entry.node)], entry.index, int(id(entry.node) in auxiliary)]
 
     # Where each node's outputs begin when those of all nodes are counted.

@@ -75,6 +75,7 @@ class Constant(Initializer):
         self.value = value
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
+        # A list, as JSON has an array.
         arr[:] = np.asarray(self.value) if isinstance(self.value, (list, tuple)) else self.value
 
 

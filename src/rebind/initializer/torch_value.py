@@ -36,4 +36,5 @@ class TorchValue(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         value = value_in_module(self.module, self.path).detach()
+        # Tensors without axes are arrays of shape (1,).
         arr[:] = NDArray(value.reshape(arr.shape).to(arr.tensor.device, arr.tensor.dtype))

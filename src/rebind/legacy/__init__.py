@@ -48,6 +48,7 @@ class OldPaths(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module in `sys.modules`, which the import system allows a loader to do."""
         assert module.__spec__ is not None and module.__spec__.origin is not None
+        # The very module of the new path: its state exists once.
         sys.modules[module.__name__] = importlib.import_module(module.__spec__.origin)
 
     def install(self) -> None:

@@ -71,6 +71,7 @@ def matthews_correlation(counts: Tensor) -> Tensor:
     tensor(1., dtype=torch.float64)
     """
     right, wrong, missed, rest = counts.double()[:4]
+    # 1 in place of 0: where a class never occurs the coefficient is 0, not NaN.
     factors = [a + b for a, b in ((right, wrong), (right, missed), (rest, wrong), (rest, missed))]
     return (right * rest - wrong * missed) / torch.stack(factors).clamp_min(1).prod().sqrt()
 
@@ -228,6 +229,7 @@ class Pairs(NamedTuple):
 
 
 def _joined(pairs: Sequence[Tensor]) -> Tensor:
+    # All batches' pairs as one (2, n) array.
     return torch.cat([each.to(pairs[0].device) for each in pairs], 1) if len(pairs) > 1 else pairs[0]
 
 

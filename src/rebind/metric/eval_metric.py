@@ -404,6 +404,7 @@ def averaging_constructor(default: str) -> Callable[..., None]:
 
 
 def _pairs(name: str | list[str], value: float | list[float]) -> list[tuple[str, float]]:
+    # A composite has lists of both.
     names = name if isinstance(name, (list, tuple)) else [name]
     values = value if isinstance(value, (list, tuple)) else [value]
     return list(zip(names, values, strict=True))

@@ -126,6 +126,7 @@ def rows_per_sample(output: NDArray, axis: int, batch_size: int) -> int:
     4
     """
     rows = output.shape[axis] if axis >= 0 and output.shape else 0
+    # Time steps that became rows are whole multiples of the batch.
     return rows // batch_size if batch_size and rows % batch_size == 0 else 1
 
 

@@ -320,6 +320,7 @@ class BoundModule(OldNames, BaseModule):
         self.loss_scaler, self._scales_outputs = scaler, outputs
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
+        # Inputs are overwritten in any case: their gradients are handed on, not summed.
         return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
 
     # A batch.

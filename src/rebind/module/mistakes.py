@@ -154,6 +154,7 @@ def check_gradients(trained: Sequence[Trained]) -> None:
     rebind.errors.StateError: Module.update() needs backward() first
     """
     gradients = [gradient for each in trained for gradient in each.gradients]
+    # Zeros everywhere: nobody has written anything since binding.
     if gradients and not any(gradient.storage.to_dense().any() for gradient in gradients):
         raise StateError("Module.update() needs backward() first")
 

@@ -178,6 +178,7 @@ def state_form(module: Steps) -> list[str]:
     >>> state_form(mx.mod.PythonLossModule())
     []
     """
+    # Of any weight: what is remembered does not depend on its size.
     weight = NDArray(torch.zeros(1))
     return [_form(optimizer.create_state(0, weight)) for optimizer in optimizers_of(module)]
 

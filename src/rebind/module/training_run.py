@@ -160,6 +160,7 @@ class TrainingRun:
 
     def before_reset(self) -> None:
         """Save the random state in which the training data starts over, for a source without a state."""
+        # A source without a state is brought back by resetting it from this very state.
         self._epoch_start = {"reset": True, "random": random_state()}
 
     def _state(self, stopped: bool) -> RunState:

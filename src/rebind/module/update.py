@@ -434,6 +434,7 @@ def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
     """Return what each key continues with: its own, or on another number of devices a copy of the first."""
     if not saved:
         return {}
+    # On another number of devices all copies were equal: one is as good as another.
     return {key: saved[k] if len(saved) == len(keys) else _copied(saved[0]) for k, key in enumerate(keys)}
 
 

@@ -109,6 +109,7 @@ class Conversions(ArrayBase):
         >>> x.asnumpy().tolist()
         [1.0, 1.0]
         """
+        # From now on the memory must not be exchanged: somebody else sees it.
         self.storage.shared = True
         return self.tensor.detach()
 

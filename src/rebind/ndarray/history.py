@@ -82,6 +82,7 @@ def opaque_step(what: str, arrays: Iterable[ArrayBase]) -> Source:
     ('a function', False)
     """
     sources = tuple(map(source_of, arrays))
+    # Opaque to `get_symbol`, but not to backward.
     return Step(opaque=what, sources=sources, depends=any(step.depends for step, _ in sources)), 0
 
 

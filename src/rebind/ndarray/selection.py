@@ -102,6 +102,7 @@ class Selections(ArrayBase):
 
     def _set_non_dense(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         """Write into an array that is not dense, by way of a dense copy."""
+        # The whole array: a kind of storage writes all or nothing.
         changed = self._new(self.tensor.detach().clone())
         changed[key] = value
         self.write(changed)

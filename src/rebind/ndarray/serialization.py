@@ -127,6 +127,7 @@ def array_pieces(array: NDArray) -> Iterator[Piece]:
 
 
 def _shape_bytes(shape: Sequence[int]) -> bytes:
+    # The number of axes, then each size in 64 bits, little-endian.
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 

@@ -223,6 +223,7 @@ class Storage(ABC):
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place."""
         added = source.to_dense().detach().to(self.device)
+        # By way of dense values; a kind that can add its own does.
         self.write(DenseStorage(self.to_dense() + added))
 
     def exchange(self, source: Storage) -> bool:

@@ -93,6 +93,7 @@ def compute_exactly(
 
 
 def _stands_in(array: ArrayBase) -> bool:
+    # Its leaf holds the same numbers in floating point, which torch can differentiate.
     return array.leaf is not None and array.leaf.dtype is not array.storage.dtype
 
 

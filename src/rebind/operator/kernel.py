@@ -133,5 +133,6 @@ def _zeros(
 @contextlib.contextmanager
 def _training(training: bool) -> Iterator[None]:
     """Run the user's code in a mode, unrecorded."""
+    # rebind's record and torch's: the user's code may use either.
     with autograd.pause(train_mode=training), grad_mode(False):
         yield

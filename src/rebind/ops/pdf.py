@@ -140,6 +140,7 @@ def random_pdf_uniform(sample: Tensor, low: Tensor, high: Tensor) -> Supported:
     tensor([0.2500, 0.0000])
     """
     inside = (low <= sample) & (sample <= high)
+    # The same everywhere inside: expanded to the samples, not computed for each.
     return Supported((-torch.log(high - low)).expand(sample.shape), inside)
 
 
@@ -190,6 +191,7 @@ def random_pdf_poisson(sample: Tensor, lam: Tensor) -> Supported:
 
 
 def _poisson(count: Tensor, lam: Tensor) -> Tensor:
+    # xlogy: no event at a rate of 0 has probability 1.
     return torch.xlogy(count, lam) - lam - torch.lgamma(count + 1)
 
 
@@ -208,6 +210,7 @@ def random_pdf_negative_binomial(sample: Tensor, k: Tensor, p: Tensor) -> Suppor
 
 def _ways(count: Tensor, k: Tensor) -> Tensor:
     """Return the logarithm of in how many orders `count` failures come before the k-th success."""
+    # By gamma functions, so that neither number need be whole.
     return torch.lgamma(count + k) - torch.lgamma(count + 1) - torch.lgamma(k)
 
 
@@ -240,5 +243,6 @@ def random_pdf_dirichlet(sample: Tensor, alpha: Tensor) -> Tensor:
     >>> random_pdf_dirichlet(torch.tensor([0.25, 0.75]), torch.tensor([2.0, 1.0]))
     tensor(0.5000)
     """
+    # The logarithm of one over the multivariate beta function.
     scale = torch.lgamma(alpha.sum(-1)) - torch.lgamma(alpha).sum(-1)
     return scale + torch.xlogy(alpha - 1, sample).sum(-1)

@@ -275,6 +275,7 @@ def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = No
     tensor([1, 3, 6])
     """
     if axis is None:
+        # With the type given: torch sums small integers in int64.
         return torch.cumsum(a.reshape(-1), 0, dtype=dtype or _sum_type(a.dtype))
     return torch.cumsum(a, normalize_axis(axis, a.ndim, "axis"), dtype=dtype or _sum_type(a.dtype))
 

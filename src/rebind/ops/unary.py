@@ -164,6 +164,7 @@ class _ReluInPlace(torch.autograd.Function):
 
 @relu.in_place("data")
 def _(data: Tensor) -> Tensor:
+    # Autograd must hear that its input is overwritten.
     return _ReluInPlace.apply(data) if data.requires_grad and torch.is_grad_enabled() else torch.relu_(data)
 
 
@@ -266,6 +267,7 @@ def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tens
     >>> hard_sigmoid(torch.tensor([-9.0, 0.0, 9.0]))
     tensor([0.0000, 0.5000, 1.0000])
     """
+    # Not clamp, whose gradient at both ends is 1.
     return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(data.dtype)
 
 

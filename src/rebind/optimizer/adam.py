@@ -68,6 +68,7 @@ class Adam(WithMoments):
         >>> round(Adam(learning_rate=0.1).corrected_rate(0.1, 1), 6)
         0.031623
         """
+        # Kingma and Ba, end of section 2: both corrections in the rate, none on the moments.
         return lr * lists.root(1 - self.beta2**t) / (1 - self.beta1**t)
 
     def update_group(self, group: Group) -> None:
@@ -239,6 +240,7 @@ class Nadam(WithMoments):
         >>> round(Nadam().share(1), 4), round(Nadam().share(10_000), 4)
         (0.4501, 0.8121)
         """
+        # Dozat's schedule: from half of beta1 up to beta1.
         return self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
     def product(self, t: int) -> float:

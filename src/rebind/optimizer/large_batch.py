@@ -168,6 +168,7 @@ class LBSGD(WithMomentum):
     def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
         """Count a call for each weight, and return what an `UpdatePart` takes."""
         for i in index:
+            # Before the rates, which depend on it, as when gradients are collected.
             self._collected(i)["num_cums"] += 1
         return super().rates(index, device)
 

@@ -114,6 +114,7 @@ class LARS(WithMomentum):
         """
         if not self.momentum_correction or not self.last_lr or self.cur_lr is None:
             return self.momentum
+        # The buffer has the last rate in it; this takes it to the present one (Goyal et al., 2017).
         return self.momentum * self.cur_lr / self.last_lr
 
     def update_group(self, group: Group) -> None:

@@ -279,6 +279,7 @@ class Schedule(Settings):
         >>> Warm().learning_rates(["a", "b"])
         [0.5, 0.5]
         """
+        # An old subclass that overrides the form for one index, and does not update in lists.
         if self.aggregate_num == 0 and type(self)._get_lr is not Schedule._get_lr:
             return [self._get_lr(i) for i in indices]
         return self._get_lrs(indices)

@@ -54,5 +54,6 @@ class Test(Optimizer[Copy]):
         ([tensor([1.5000])], [(tensor([1.5000]),)])
         """
         weights, grads, copies = group.arrays
+        # Up, not down: tests of stores want plain sums.
         lists.add_(weights, grads, group.rescale_grad)
         torch._foreach_copy_(copies, weights)

@@ -137,6 +137,7 @@ class Progress:
 
     def finish_epoch(self) -> None:
         """Show the line of the epoch that ended, instead of the bar."""
+        # Once: the end of training calls this again.
         figures, self._figures = self._figures, None
         if self._view is not None and figures is not None:
             self._view.finish(figures if self._lines else None)

@@ -56,6 +56,7 @@ class TerminalView:
         """Show the bar as it is now, in the terminal's present width."""
         options = self._console.options
         pieces = bar_pieces(state, options.max_width, options.ascii_only)
+        # The window may have been resized since the last time.
         self._live.update(self._make_text.assemble(*pieces, no_wrap=True, overflow="crop"), refresh=True)
 
     def finish(self, figures: EpochFigures | None) -> None:

@@ -155,6 +155,7 @@ def symbol_of(graph: Graph | Sequence[Entry]) -> Symbol:
     >>> symbol_of(mx.sym.var("x").graph)
     <Symbol x>
     """
+    # A graph or entries are known to be right: `__init__`, which users call, checks them.
     symbol = object.__new__(SymbolBase.symbol_class)
     symbol._graph = graph if isinstance(graph, Graph) else Graph(graph)
     return symbol

@@ -36,6 +36,7 @@ class Inspection(SymbolBase):
         >>> (mx.sym.var("a") + mx.sym.var("b")).get_children()
         <Symbol group [a, b]>
         """
+        # A node with several outputs in the group gives its inputs once.
         nodes = dict.fromkeys(entry.node for entry in self._graph.outputs)
         children = [entry for node in nodes for entry in node.inputs]
         return symbol_of(children) if children else None

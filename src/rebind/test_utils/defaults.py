@@ -179,6 +179,7 @@ def get_tolerance(
 
 
 def _by_dtype(table: Mapping[str, float]) -> dict[np.dtype, float]:
+    # NumPy has no bfloat16, and these tables have its types as keys.
     full = {**dict.fromkeys(_EXACT, 0.0), **table}
     return {np.dtype(name): value for name, value in full.items() if name != "bfloat16"}
 

@@ -136,6 +136,7 @@ def link_weight(graph: LayeredGraph, one: Vertex, other: Vertex, *, fans: bool =
     (8.0, 2.0, 0.25)
     """
     bends = isinstance(one, Bend) + isinstance(other, Bend)
+    # By how many ends are bends. Gansner et al. (1993) have 1, 2 and 8.
     weight = (2.0, 2.0 if fans else 1.0, 8.0)[bends]
     return weight if graph.above[one] and graph.above[other] else weight / 8
 

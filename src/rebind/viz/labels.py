@@ -129,6 +129,7 @@ class _Ink:
 
     def under(self, label: Label) -> int:
         """Count the points that a label covers."""
+        # Only points near it: edges are sorted by bands as high as a gap.
         band = int(label.y // style.LAYER_GAP)
         return sum(label.holds(point) for near in (band - 1, band, band + 1) for point in self._bands[near])
 

@@ -139,6 +139,7 @@ class LossScaler:
         >>> exe.grad_arrays[0].item()
         8.0
         """
+        # A function: the scale changes after the network was bound.
         return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
 
     def update(

@@ -162,6 +162,7 @@ class SVRGModule(Module):
         ...     SVRGModule.load(prefix, 1, update_freq=2, label_names=None).update_freq
         2
         """
+        # Without it the files are wanted as a plain Module, as in MXNet.
         if "update_freq" not in kwargs:
             return Module.load(prefix, epoch, load_optimizer_states, **kwargs)
         return super().load(prefix, epoch, load_optimizer_states, **kwargs)
@@ -385,6 +386,7 @@ class SVRGModule(Module):
 
     def _after_backward(self) -> None:
         if self._both_ran:
+            # Sums of several batches: g(w̃) is of this batch only, and must be taken off now.
             self._update_svrg_gradients("add")
         self._raw = True if self._both_ran else None
 

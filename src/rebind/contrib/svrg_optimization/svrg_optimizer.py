@@ -137,6 +137,7 @@ class _SVRGOptimizer(opt.Optimizer):
         self._pass_on("update_multi_precision", index, weight, grad, state)
 
     def _optimizer_of(self, index: Hashable) -> opt.Optimizer:
+        # By key in a store, by index on the devices.
         full = index in self.accumulators or self.idx2name.get(index) in self.accumulators
         return self.aux_opt if full else self.default_opt
 

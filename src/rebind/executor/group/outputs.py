@@ -27,6 +27,7 @@ def output_axes(graph: Graph) -> list[int]:
     >>> output_axes(steps.graph)
     [1]
     """
+    # Read from the node: an operator does not tell where the batch has gone.
     return [batch_axis(entry.node.attributes.get("__layout__")) for entry in graph.outputs]
 
 

@@ -140,6 +140,7 @@ class _ConvTranspose(_Conv):
         self._kwargs["adj"] = _sizes(output_padding, self.dimensions, what)
 
     def _weight_shape(self, channels: int, in_channels: int) -> tuple[int, ...]:
+        # The other way round than in a convolution: its first axis is that of the inputs.
         return self._with_channels(in_channels, channels // self._groups)
 
 

@@ -165,6 +165,7 @@ def _size(n: int, given: int, scale: float | None, mode: str) -> int:
 
 def _times(n: int, scale: float) -> int:
     """Return ``n * scale`` without its fraction, rounded to float32 before as in MXNet: 10 * 0.7 is 7."""
+    # Through C's float and back, without an array.
     single = struct.unpack("f", struct.pack("f", scale))[0]
     return int(struct.unpack("f", struct.pack("f", n * single))[0])
 

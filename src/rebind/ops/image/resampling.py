@@ -111,6 +111,7 @@ def _cubic(distance: Tensor) -> Tensor:
     slope = -0.75
 
     def near(d: Tensor) -> Tensor:
+        # The cubic between the two inner pixels; `far`, below, is the one of the outer ones.
         return ((slope + 2) * d - (slope + 3)) * d * d + 1
 
     far = d1 = distance + 1
@@ -123,6 +124,7 @@ def _cubic(distance: Tensor) -> Tensor:
 def _lanczos(distance: Tensor) -> Tensor:
     """Return the weights of eight pixels: sinc within a window that is sinc as well, four pixels to each side."""
     away = distance.double()[:, None] + 3 - torch.arange(8)
+    # Lanczos's window over four pixels on each side; `sinc` has the factor pi in it.
     weight = torch.sinc(away) * torch.sinc(away / 4)
     return (weight / weight.sum(1, keepdim=True)).to(torch.float32)
 
@@ -143,6 +145,7 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
     rows, columns = data.shape[-3:-1]
 
     def whole(taps: Taps) -> Taps:
+        # 2048 is 2**11.
         return taps[0].to(data.device), (taps[1] * 2048).round().to(data.device, torch.int32)
 
     # Columns first: `sums` holds 11 bits after the point, and rows add 11 more.

@@ -158,6 +158,7 @@ def embedding(
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
+    # As in MXNet an index outside takes the nearest row, where torch would fail.
     return F.embedding(data.long().clamp(0, input_dim - 1), weight)
 
 

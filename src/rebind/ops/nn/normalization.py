@@ -252,6 +252,7 @@ def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, *, eps: float = 1e-
     >>> instance_norm(torch.tensor([[[1.0, 3.0]]]), torch.ones(1), torch.zeros(1), eps=0.0)
     tensor([[[-1.,  1.]]])
     """
+    # No running statistics: those of each instance, in inference too.
     return torch.instance_norm(data, gamma, beta, None, None, True, 0.0, eps, False)
 
 

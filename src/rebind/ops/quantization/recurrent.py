@@ -127,6 +127,7 @@ def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
 
 def _held(weight: Tensor) -> Tensor:
     """Return a matrix with each row on the levels of int8 that its largest element sets."""
+    # To levels and back at once: the values are those of int8, the product is in float32.
     level = weight.abs().amax(1, keepdim=True) / LEVELS[torch.int8]
     return (weight * per_level(torch.ones_like(level), level)).round_() * level
 

@@ -245,4 +245,5 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 def _turned(bins: Tensor, number: Tensor, bin_size: Tensor, points: Tensor, length: Tensor) -> Tensor:
     """Return where points lie on an axis, from the middle of their box."""
+    # Points are in the middles of equal parts of a bin.
     return bins * bin_size + (number + 0.5) * bin_size / points - length / 2

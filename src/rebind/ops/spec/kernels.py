@@ -235,4 +235,5 @@ class _DeclaredGradient(torch.autograd.Function):
     def backward(ctx: _Context, *head_grads: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors
         inputs, outputs = saved[: ctx.count], saved[ctx.count :]
+        # None for function, rule and keywords, which are inputs to autograd too.
         return (None, None, None, *ctx.rule(Params(ctx.keywords), inputs, outputs, head_grads))

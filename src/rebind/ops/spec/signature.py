@@ -131,6 +131,7 @@ class Signature:
         >>> [find("BatchNorm").signature.is_auxiliary(name) for name in ("gamma", "moving_mean")]
         [False, True]
         """
+        # Those of a variadic operator are numbered: ``mom_0``.
         return (name.rpartition("_")[0] if self.aux else name) in self.aux_names
 
     def arguments(self, p: Params, present: Sequence[T]) -> list[T | None]:

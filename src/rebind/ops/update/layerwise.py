@@ -217,5 +217,6 @@ def lars_rates(
     tensor([0.2500, 0.5000])
     """
     weight_norms, grad_norms = weight_squares.sqrt(), grad_squares.sqrt()
+    # ``eta * |w| / (|g| + wd * |w|)``, the trust ratio; 1 where either norm is 0.
     scaled = lrs * eta * weight_norms / (grad_norms * rescale_grad + wds * weight_norms + eps)
     return torch.where((weight_squares > 0) & (grad_squares > 0), scaled, lrs)
