@@ -46,10 +46,12 @@ _done: set[str] = set()
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
     """Yield the functions that a module defines, and the methods of its classes."""
     for value in list(vars(module).values()):
+        # Imported: it is shown where it is defined.
         if getattr(value, "__module__", None) != module.__name__:
             continue
         members = vars(value).values() if inspect.isclass(value) else [value]
         for member in members:
+            # Properties, class methods and static methods hold their function inside.
             found = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
             if isinstance(found, FunctionType):
                 yield found

@@ -194,6 +194,7 @@ class Monitor:
         self.activated = False
         found, self.queue = self.queue, []
         if self.sort:
+            # By name; equal names stay in the order in which they were seen.
             found.sort(key=lambda each: each[1])
         return [(step, name, _text(name, value)) for step, name, value in found]
 

@@ -218,6 +218,7 @@ def _converter(annotation: object) -> tuple[str, Callable[[object], ParameterVal
     if origin in (Union, types.UnionType):
         inner = [argument for argument in arguments if argument is not type(None)]
         text, convert = _converter(inner[0] if len(inner) == 1 else Union[tuple(inner)])  # noqa: UP007
+        # Unions are there for None only.
         if len(inner) == len(arguments):
             raise TypeError(f"no rule for parameters annotated {annotation}")
         return f"{text} or None", lambda value: None if _is_none(value) else convert(value)

@@ -175,6 +175,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
 
 def _no_file(path: str, prefix: str) -> MissingFileError:
     """Return the error for a missing file of a checkpoint: it lists the epochs, or near prefixes, that there are."""
+    # Four digits at least: late epochs have more.
     pattern = re.compile(re.escape(os.path.basename(prefix)) + r"-(\d{4,})\.params")
     folder = os.path.dirname(prefix) or "."
     if not os.path.isdir(folder):
@@ -184,6 +185,7 @@ def _no_file(path: str, prefix: str) -> MissingFileError:
     if epochs:
         known = f"There are files of the epochs {', '.join(map(str, epochs))} ({prefix}-*.params)."
     else:
+        # A network without parameters is enough to know a prefix by.
         prefixes = {name.removesuffix("-symbol.json") for name in names if name.endswith("-symbol.json")}
         near = near_names(os.path.basename(prefix), prefixes)
         known = f"There are none of the prefix {prefix!r}{near}"

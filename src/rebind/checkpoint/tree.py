@@ -157,6 +157,7 @@ def _decode(value: Json, array: Callable[[int], np.ndarray]) -> Any:
     if not isinstance(value, dict):
         return value
     kind = value.get(_MARK)
+    # A dict of its own, not one that stands for something else.
     if kind is None:
         return {key: _decode(each, array) for key, each in value.items()}
     marked = cast(Marked, value)
@@ -171,5 +172,6 @@ def _decode(value: Json, array: Callable[[int], np.ndarray]) -> Any:
         return found
     tensor = torch.from_numpy(found)
     if "dtype" in value:
+        # The same bits, in the type that NumPy lacks.
         tensor = tensor.view(dtypes.torch_dtype(marked["dtype"]))
     return NDArray(tensor) if kind == "nd" else tensor

@@ -230,6 +230,7 @@ class BoundArrays:
             if tensor is None:
                 array.write_unrecorded(torch.full_like(array.tensor, number))
             else:
+                # In place: the leaf that autograd knows is on this memory.
                 tensor.detach().fill_(number)
 
     # Taking in arrays and values.

@@ -88,6 +88,7 @@ class Body:
             if found is error:
                 raise
             raise found from None
+        # None is a state that did not change.
         values = zip(self._states, new_aux, strict=True)
         return outputs, {state: value for state, value in values if value is not None}
 

@@ -111,6 +111,7 @@ class Executor:
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
         found = as_device(device, "Executor: device")
+        # Copies, unlike `bound`: MXNet 2.0's constructor leaves the caller's arrays alone.
         own_args = {name: array(value, found) for name, value in arrays_by_name("args", args, names).items()}
         own_aux = {
             name: array(value, found)

@@ -36,6 +36,7 @@ def read_head_grads(
                 raise NameLookupError(
                     f"Executor.backward: no output {name!r}{near_names(name, names)} Outputs: {', '.join(names)}."
                 )
+        # Outputs that are not named get none.
         given = [out_grads.get(name) for name in names]
     else:
         given = out_grads

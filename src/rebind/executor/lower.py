@@ -312,6 +312,7 @@ class _Code:
         # This is how errors, monitors and profilers know the node of a step.
         result.meta["node"] = node
         count = len(op.record.output_names(node.params))
+        # A function with one result returns it bare, not in a tuple.
         if count + len(op.returned_aux) == 1:
             self.values[Entry(node)] = result
             return
@@ -320,6 +321,7 @@ class _Code:
         if op.returned_aux:
             named = zip(node.input_names, node.inputs, strict=True)
             states = [entry.node for name, entry in named if op.signature.is_auxiliary(name)]
+            # Behind the outputs, in the order of the inputs.
             for i, state in enumerate(states, start=count):
                 self.new_aux[state] = self.code.call_function(operator.getitem, (result, i))
 

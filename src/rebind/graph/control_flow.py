@@ -280,6 +280,7 @@ class _Flow:
                 if shape is None or not is_known(shape):
                     raise ShapeError(f"the shape of output {index} does not follow from the inputs' shapes")
                 whole = (steps, *shape) if stacked else shape
+                # Only the branches of a `cond` come here twice for one output.
                 if found[index] is not None and tuple(found[index].shape) != whole:
                     raise ShapeError(
                         f"output {index} must have one shape in both branches; got {tuple(found[index].shape)} and "

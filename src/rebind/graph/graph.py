@@ -220,6 +220,7 @@ class Graph:
         found: set[int] = set()
         for node in self.nodes:
             op = node.operator
+            # By use: what an operator takes as a state is one.
             if op is not None and op.signature.aux_names:
                 named = zip(node.input_names, node.inputs, strict=False)
                 found.update(

@@ -144,9 +144,11 @@ def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
     resolved: list[tuple[str, Entry, TypeSlot]] = []
     count = len(node.inputs)
     for i, (name, key) in enumerate(named):
+        # Inputs without a slot of their own are "*", outputs "output"; "T" where nothing is declared.
         slot = slots.get(name, slots.get("*" if i < count else "output", "T"))
         resolved.append((name, key, slot))
         if isinstance(slot, str) and slot != "any" and key in known:
+            # Slots of one name have one type; the first that is known says which.
             first, dtype = bound.setdefault(slot, (name, known[key]))
             if dtype is not known[key]:
                 raise DTypeError(
@@ -156,6 +158,7 @@ def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
         elif callable(slot) and op.inference.same_shape and key in known and slot(known[key]) is known[key]:
             bound.setdefault("T", (name, known[key]))  # element by element most types give themselves
     changed = False
+    # Second round: what the first has bound goes to all that are still unknown.
     for name, key, slot in resolved:
         if isinstance(slot, str):
             dtype_here = bound.get(slot, (name, None))[1]
@@ -179,6 +182,7 @@ def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
                 f"{dtypes.name(known[key])} is asked for",
                 argument=name,
             )
+    # At last the operator's own rule, for what slots cannot say.
     filled = op.inference.filled_types({name: known.get(key) for name, key in named[:count]}, p)
     for name, key in named:
         dtype_here = filled.get(name)

@@ -37,6 +37,7 @@ def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[
         if node.operator is None:
             found[Entry(node)] = _of_variable(node, given.get(node.name))
             continue
+        # Nodes come after their inputs, so that one walk is enough.
         stypes = [found[entry] for entry in node.inputs]
         for index, stype in enumerate(infer_storage_types(node.operator, node.params, stypes).outputs):
             found[Entry(node, index)] = stype

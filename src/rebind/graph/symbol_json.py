@@ -189,6 +189,7 @@ def _read_graph(content: Json, source: str, version: int) -> Graph:
         )
     entries: list[list[Entry]] = []
     for i, record in enumerate(nodes):
+        # Only earlier nodes can be referred to: no file can hold a cycle.
         entries.append(_read_node(record, i, entries, source, version))
     heads = content.get("heads")
     if not isinstance(heads, list) or not heads:

@@ -61,6 +61,7 @@ class FusedRNN(Initializer):
                 raise ParameterError(f"FusedRNN: {name} must be an int >= 1; got {value!r}")
         made = None if init is None else create(init)
         super().__init__(
+            # As text: settings are what JSON can hold.
             init=None if made is None else made.dumps(),
             num_hidden=num_hidden,
             num_layers=num_layers,

@@ -241,6 +241,7 @@ def _sum(one: Tensor | None, other: Tensor) -> Tensor:
     classes = max(len(one), len(other))
     total = one.new_zeros(classes, classes)
     for each in (one, other):
+        # The smaller matrix is the upper left corner of the larger one.
         total[: len(each), : len(each)] += each
     return total
 

@@ -38,6 +38,7 @@ def snapshot(values: Mapping[str, Any], who: str) -> dict[str, Any]:
         try:
             found[name] = _copied(value)
         except _NotData as error:
+            # A function is no state: the metric's own code makes it again.
             if not callable(value):
                 warn_user(
                     f"{who}: {name} must be numbers, arrays, or lists and dicts of these to be saved; got {error}, "

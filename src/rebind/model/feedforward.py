@@ -172,6 +172,7 @@ class FeedForward(NetworkModel):
                 batch_end_callback,
                 eval_end_callback,
                 eval_batch_end_callback,
+                # Objects with hooks are for `fit`; the others are FeedForward's own kinds.
                 members=list(filter(has_hooks, callbacks)),
             ),
             list(filterfalse(has_hooks, callbacks)),

@@ -52,4 +52,5 @@ class Copies(BoundModule):
         if training is not None:
             kvstore, optimizer, run = training
             self.init_optimizer(kvstore, optimizer)
+            # Last: binding and a new optimizer start from nothing.
             self.load_run_state(run)

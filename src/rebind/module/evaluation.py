@@ -249,6 +249,7 @@ class Evaluation(Steps):
         self._need_params("predict")
         if batch_size is None and is_arrays(eval_data):
             named = arrays_of(eval_data, names_of(self)[0], "predict: eval_data", "inputs")
+            # Arrays without a batch size are one batch.
             eval_data = [named_batch(named, names_of(self)[0], "predict: eval_data")]
         batches = [
             outputs

@@ -130,6 +130,7 @@ def check_multipliers(optimizers: Sequence[Optimizer], module: Steps) -> None:
     others = set() if module.symbol is None else set(module.symbol.list_arguments())
     for optimizer in optimizers:
         known = [str(name) for name in optimizer.idx2name.values()]
+        # Without names its multipliers are by index, of which nothing is known.
         if not known:
             continue
         for kind in ("lr_mult", "wd_mult"):

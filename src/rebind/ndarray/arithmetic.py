@@ -59,6 +59,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
         other = array(number, array_.device, array_.storage.dtype)
         return combine(operators, array_, other) if array_ is left else combine(operators, other, array_)
     if isinstance(number, np.ndarray):
+        # An array of NumPy's without axes.
         number = number.item()
     if not isinstance(number, (int, float, np.number, np.bool_)):
         return NotImplemented

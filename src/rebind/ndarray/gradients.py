@@ -232,6 +232,7 @@ def roots(
         if tensor.requires_grad:
             tensors.append(tensor)
             gradients.append(torch.ones_like(tensor) if gradient is None else gradient)
+        # One that depends on marked arrays, but lets no gradient through, is no mistake: nothing starts from it.
         elif head.history is None or not head.history[0].depends:
             raise StateError(
                 f"{who}: the array was not computed from marked arrays while recording. Mark them with "

@@ -91,6 +91,7 @@ class Selections(ArrayBase):
             return
         source = self._as_source(value)
         recorded = mode.recording and source.requires_grad
+        # After the value was read: it may be computed from this very array.
         target = self.begin_write(recorded)
         with torch.set_grad_enabled(recorded):
             indexing.write(target, where, source)

@@ -74,6 +74,7 @@ def _kind(annotation: object) -> tuple[str, bool]:
         inner = next(each for each in arguments if each is not type(None))
         kind, _ = _kind(inner)
         if kind.startswith("{"):
+            # MXNet lists None among the choices.
             kind = "{None, " + kind[1:]
         return "Shape" if kind == "Shape(tuple)" else kind, True
     if origin is Literal:
@@ -93,6 +94,7 @@ def _default(value: object, kind: str, optional: bool) -> str:
     if value is None:
         return "'None'" if kind == "int" or kind.startswith("{") else "None"
     if isinstance(value, float):
+        # Nine digits tell any two float32 apart, and are what C++ prints.
         return f"{np.float32(value):.9g}"
     if isinstance(value, (tuple, list)):
         return "[" + ",".join(f"{each:.9g}" if isinstance(each, float) else str(each) for each in value) + "]"

@@ -208,6 +208,7 @@ def _meanings(body: str) -> dict[str, list[str]]:
     names: list[str] = []
     for line in body.splitlines():
         if line and not line[0].isspace():
+            # A line of names may be ``a, b``, ``*data`` or ``x : type``.
             names = [name.strip(" *") for name in line.split(":")[0].split(",")]
         else:
             for name in names:

@@ -123,6 +123,7 @@ class Schedule(Settings):
         numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in _NUMBERS}
         check_numbers(type(self).__name__, learning_rate=learning_rate, **numbers)
         schedule = self.lr_scheduler
+        # A class can be called as well, but is no schedule yet.
         if schedule is None or (callable(schedule) and not isinstance(schedule, type)):
             return
         name = schedule.__name__ if isinstance(schedule, type) else str(schedule)

@@ -125,6 +125,7 @@ class Progress:
         state = self._state
         seconds = time.monotonic() - self._started
         self._figures = EpochFigures(state.epoch, state.last, seconds=seconds, samples=self._samples)
+        # From now on it is known how many batches an epoch has.
         self._batches = state.total = state.done
         self._finished += 1
         self._view.draw(state)

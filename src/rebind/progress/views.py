@@ -139,6 +139,7 @@ def _handlers_write_above() -> Iterator[None]:
     While a bar is shown, rich replaces the standard streams; handlers that hold the originals would write into the
     middle of it.
     """
+    # By identity: a handler holds the stream itself, from before the bar.
     originals = {id(sys.__stderr__): "stderr", id(sys.__stdout__): "stdout"}
     changed = []
     loggers = [
@@ -150,6 +151,7 @@ def _handlers_write_above() -> Iterator[None]:
             name = originals.get(id(getattr(handler, "stream", None)))
             if name is not None and isinstance(handler, logging.StreamHandler):
                 changed.append((handler, handler.stream))
+                # What rich has put there, which passes lines on above the bar.
                 handler.setStream(getattr(sys, name))
     try:
         yield

@@ -182,6 +182,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     if not isinstance(pred, Symbol):
         raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
     graphs, outsides, forms = [], [], []
+    # The condition is a graph as well, though it is given as a symbol.
     for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with _BodyScope(f"{name}_{which}") as scope:
             found, form = flatten(function(), Symbol, f"contrib.cond: an output of {which}")

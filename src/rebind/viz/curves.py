@@ -59,6 +59,7 @@ def plot_history(
                 axes.plot(epochs, values, label=split, color=colour, linewidth=2, marker="o", markersize=4)
         axes.set_title(metric, fontsize=11)
         axes.set_xlabel("epoch")
+        # There is no epoch 1.5.
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.25, linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)

@@ -76,6 +76,7 @@ def _box(axes: Axes, box: Box, picture: Picture) -> None:
             linewidth=1.2,
         )
     )
+    # Letters stand at about three quarters of a line's height.
     baseline = y - height / 2 + style.PADDING_Y + style.LINE_HEIGHT * 0.76
     for i, text in enumerate([box.title, *box.lines]):
         size, weight, colour = (style.LINE_SIZE, "normal", DETAIL) if i else (style.TITLE_SIZE, "bold", TEXT)

@@ -102,6 +102,7 @@ def compose(boxes: Sequence[Box], edges: Sequence[Edge], *, heading: str = "") -
         boxes=tuple(boxes),
         sizes=sizes,
         layout=layout,
+        # Edges of one source share bars, which are drawn once.
         bars=tuple(dict.fromkeys(bar for route in layout.routes for bar in _bars(route))),
         heads=tuple(dict.fromkeys(route[-1] for route in layout.routes)),
         labels=tuple(labels),

@@ -160,6 +160,7 @@ def convert_model(
         fp32_ops,
         conditional_fp32_ops,
         excluded_sym_names,
+        # What has no value here is an input.
         [name for name in sym.list_arguments() if name not in arg_params],
         cast_optional_params,
     )

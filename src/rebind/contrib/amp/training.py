@@ -60,6 +60,7 @@ def init_trainer(
         raise ArgumentError(f"amp.init_trainer: loss_scaler must be a LossScaler; got {loss_scaler!r}")
     target = _optimizer_of(optimizer_or_trainer)
     if isinstance(target, Optimizer):
+        # The user's factor, as it is now: `scale_loss` divides this one, not its own result.
         _scaled[target] = _Scaled(scaler, target.rescale_grad)
     elif isinstance(target, BaseModule):
         if target.binded:

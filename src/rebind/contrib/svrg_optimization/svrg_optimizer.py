@@ -89,6 +89,7 @@ class _SVRGOptimizer(opt.Optimizer):
             raise ParameterError(
                 f"_SVRGOptimizer: settings are for an optimizer's name; got {made!r} and {sorted(kwargs)}"
             )
+        # Settings, counts and rates are those of `default_opt`, read or set on either.
         self.__dict__ = vars(made)
         self.default_opt: opt.Optimizer = made
         self.aux_opt = _AssignmentOptimizer()
@@ -152,6 +153,7 @@ class _SVRGOptimizer(opt.Optimizer):
             indices, columns = index, cast("tuple[Sequence[object], ...]", arrays)
         else:
             indices, columns = [index], tuple([each] for each in arrays)
+        # Two calls at most, so that each optimizer can update its weights together.
         owners = [self._optimizer_of(i) for i in indices]
         for optimizer in (self.default_opt, self.aux_opt):
             own = [k for k, owner in enumerate(owners) if owner is optimizer]

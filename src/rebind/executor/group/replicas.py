@@ -227,6 +227,7 @@ def groups_per_device(group2ctxs: GroupDevices, devices: int) -> list[dict[str, 
     if group2ctxs is None:
         return [{} for _ in range(devices)]
     if isinstance(group2ctxs, Mapping):
+        # From devices by group to groups by device.
         spread = {name: _spread(name, given, devices) for name, given in group2ctxs.items()}
         return [_checked({name: each[k] for name, each in spread.items()}) for k in range(devices)]
     if not isinstance(group2ctxs, (list, tuple)):

@@ -185,6 +185,7 @@ class _Window:
         self.data, self.kernel = data, kernel
         self.filters, self.groups, self.deformable_groups = num_filter, num_group, num_deformable_group
         self.stride, self.dilate, self.pad = stride or (1, 1), dilate or (1, 1), pad or (0, 0)
+        # Windows along each axis, as of any convolution; 0 where the size of data is unknown.
         self.size = tuple(
             (n + 2 * p - d * (k - 1) - 1) // s + 1 if n else 0
             for n, k, s, d, p in zip(data[2:], kernel, self.stride, self.dilate, self.pad, strict=True)

@@ -133,6 +133,7 @@ def _check_shapes(lda: Tensor, *arrays: Tensor) -> None:
 
 
 def _shapes(lda: tuple[int, ...], lags: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    # 0 is unknown; one of the two may be known.
     rows = lda[0] or lags[0]
     return {
         "alpha": (lda[1],),

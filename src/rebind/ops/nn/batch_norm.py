@@ -199,6 +199,7 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: 
         visible=_shown,
         types=dict.fromkeys(_STATISTICS, _statistics_type),
         counted=counted,
+        # In training a fixed gamma is 1 in its array too, as in MXNet.
         constants=lambda p: {"gamma": 1.0} if p.fix_gamma else {},
         owns_output=True,
     )(function)

@@ -247,6 +247,7 @@ def read_signature(
     modes: set[str] = set()
     variadic = False
     for argument in inspect.signature(function).parameters.values():
+        # Not the user's: who runs the operator fills these in.
         if argument.kind is argument.KEYWORD_ONLY and argument.name in MODE_NAMES:
             modes.add(argument.name)
         elif argument.kind is argument.KEYWORD_ONLY:
@@ -263,6 +264,7 @@ def read_signature(
     if missing or (variadic and len(inputs) != 1):
         raise ValueError(f"{function}: aux {missing} are no inputs, or a variadic input is not alone")
     if count is not None:
+        # For files and signatures; the function itself sees how many arrays there are.
         parameters[count] = Parameter.from_annotation(count, int, None)
     return Signature(
         tuple(inputs),
