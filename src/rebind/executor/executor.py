@@ -111,7 +111,6 @@ class Executor:
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
         found = as_device(device, "Executor: device")
-        # Copies, unlike `bound`: MXNet 2.0's constructor leaves the caller's arrays alone.
         own_args = {name: array(value, found) for name, value in arrays_by_name("args", args, names).items()}
         own_aux = {
             name: array(value, found)
@@ -312,8 +311,7 @@ class Executor:
         if self._last is None:
             if self._handles is None and self._arrays.missing:
                 raise StateError(f"Executor.backward: needs forward() first, with {self._arrays.missing}")
-            # The pass that is missing; it records nothing, and is replayed below.
-            self.forward(is_train=False)
+            self.forward(is_train=False)  # the pass that is missing; replayed below
         last = self._last
         assert last is not None
         head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)

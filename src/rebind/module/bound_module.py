@@ -80,8 +80,7 @@ class BoundModule(OldNames, BaseModule):
         check_names(self._state_names, arguments, "Module: state_names", must=True)
         check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
-        # Variables of one name are one parameter.
-        names = dict.fromkeys(name for name in arguments if name not in inputs)
+        names = dict.fromkeys(name for name in arguments if name not in inputs)  # one of each name
         self._parameters = Parameters(names, states, devices, fixed_param_names or ())
         self._output_names = symbol.list_outputs()
 
@@ -239,8 +238,7 @@ class BoundModule(OldNames, BaseModule):
         check_descs(binding.data, binding.labels, self._data_names, self._label_names, self._symbol)
         if shared_module is not None:
             self._check_shared(shared_module)
-            # Gradients in shared arrays must have one scale.
-            if self.loss_scaler is None:
+            if self.loss_scaler is None:  # gradients in shared arrays have one scale
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
         # Only now, when binding has not failed, are the old arrays replaced.
@@ -320,7 +318,6 @@ class BoundModule(OldNames, BaseModule):
         self.loss_scaler, self._scales_outputs = scaler, outputs
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        # Inputs are overwritten in any case: their gradients are handed on, not summed.
         return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
 
     # A batch.
@@ -370,8 +367,7 @@ class BoundModule(OldNames, BaseModule):
             count = "none" if batch.data is None else f"{len(batch.data)} arrays"
             raise ShapeError(f"Module.forward: the batch must hold {self._data_names}; got {count}")
         try:
-            # The cheap look first: what is wrong is found out only where it fails.
-            fits = have_shapes(batch.data, group.data_shapes) and (
+            fits = have_shapes(batch.data, group.data_shapes) and (  # cheap, and true of most batches
                 not labels or have_shapes(labels, group.label_shapes)
             )
         except AttributeError:

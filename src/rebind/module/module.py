@@ -398,8 +398,7 @@ class Module(Copies):
 
     def run_state(self) -> StateTree:
         policy = self._need_policy("run_state()")
-        # Else each batch overwrites them, and none outlives its update.
-        adds_up = self.batches_per_update > 1
+        adds_up = self.batches_per_update > 1  # else each batch overwrites them
         return {
             **self.arrays_state(),
             "gradients": self._parameters.gradient_state() if adds_up else None,
@@ -411,8 +410,7 @@ class Module(Copies):
         policy = self._need_policy("load_run_state()")
         self.load_arrays_state(state)
         self._parameters.load_gradient_state(cast(ModuleState, state)["gradients"])
-        # A store takes the weights that were just loaded, and then its states.
-        policy.start_from(self._parameters)
+        policy.start_from(self._parameters)  # first: a store takes the loaded weights
         policy.load_state_dict(state)
         scale = cast("StateTree | None", state["loss scale"])
         if self.loss_scaler is not None and scale is not None:

@@ -58,8 +58,7 @@ def compute(
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
         if recording and array.leaf is not None:
             # torch records operations on the leaf; the content itself is a constant to it.
-            # A leaf of another type is that of whole numbers, recorded in floating point.
-            if array.leaf.dtype is not tensor.dtype:
+            if array.leaf.dtype is not tensor.dtype:  # whole numbers, recorded in floating point
                 return compute_exactly(compute, op, arrays, p, device)
             tensor = array.leaf
         tensors.append(tensor)
