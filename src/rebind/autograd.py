@@ -389,7 +389,6 @@ class Function:
             found = self.forward(*map(NDArray, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
-            # After those of the inputs: `results` below finds its devices there.
             # An output may be on another device than the inputs; its gradient is on the same one.
             devices.extend(value.device for value in found)
             return [value.tensor for value in found]

@@ -71,6 +71,7 @@ class Rules:
         convert: Callable[[Tensor], Tensor]
         if kind == "low":
             convert = lambda tensor: tensor.to(self.target)  # noqa: E731
+        # float64 stays: only types below float32 are raised.
         elif kind == "full" or len({tensor.dtype for tensor in floats}) > 1:
             convert = lambda tensor: tensor.float() if tensor.dtype in LOW_TYPES else tensor  # noqa: E731
         else:

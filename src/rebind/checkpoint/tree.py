@@ -110,6 +110,7 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:
         return value
     if isinstance(value, (NDArray, torch.Tensor, np.ndarray)):
         return _encode_array(value, arrays, where)
+    # JSON has no bytes: they are an array of the file.
     if isinstance(value, (bytes, bytearray)):
         arrays.append(np.frombuffer(bytes(value), np.uint8))
         return {_MARK: "bytes", "array": len(arrays) - 1}

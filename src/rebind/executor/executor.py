@@ -265,7 +265,7 @@ class Executor:
         generator = generators.generator(self._device) if plan.draws else None
         random_state = None if generator is None else generator.get_state()
         if plan.constants:
-            self._arrays.fill(plan.constants)
+            self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         tensors = self._arrays.tensors()
         record = record and bool(self._arrays.wanted)
         try:

@@ -133,6 +133,7 @@ class _WatchedRun(fx.Interpreter):
         if not torch.is_grad_enabled():
             return tuple(args)
         watched = list(args)
+        # Numbered among the arguments, which alone have gradients; a single one has no number.
         differentiable = [name for name in node.input_names if not op.signature.is_auxiliary(name)]
         for i, name, value in reversed(present):  # backward comes to the alias that was made last first
             if value.requires_grad and name in differentiable:

@@ -280,7 +280,6 @@ def _read_node(
         raise FormatError(f"{who}: {error}") from None
     if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and texts.get("axis") == "-1":
         del texts["axis"]  # it meant all elements then
-    # Files of 0.8 and before, which have "param", leave auxiliary states out.
     if is_control_flow(op):
         return _apply_control_flow(op, record, texts, sources, who, version)
     return _apply(op, record, texts, sources, who, version)
@@ -328,7 +327,8 @@ def _apply(
     except MXNetError as error:
         raise FormatError(f"{who}: {error.message}") from None
     names = op.signature.inputs_for(p, len(sources))
-    # Auxiliary states, which old files leave out, get the attributes of their node: its group of devices, too.
+    # Files of 0.8 and before, which have "param", leave auxiliary states out. These get the attributes of their node:
+    # its group of devices, too.
     inherited = {hide(key): value for key, value in texts.items()} if "param" in record else {}
     for missing in names[len(sources) :]:
         sources = [*sources, input_variable(op, record["name"], missing, inherited)]

@@ -94,6 +94,7 @@ class _OfTwoClasses(AveragedMetric):
                 scores, classes = as_tensor(pred), as_tensor(label)
                 counts.append(binary_counts(classes.to(scores.device), scores, self.name))
                 samples += classes.numel()
+            # Counts of several devices meet on one of them.
             total = functools.reduce(lambda one, other: torch.add(*together(one, other)), counts)
             if self.average == "micro":
                 self._add(total, samples)
@@ -199,7 +200,6 @@ class Pairs(NamedTuple):
         """
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
-        # `matrix` needs the number of classes, which the host has to read.
         # Counting waits for the device, but once for a million pairs; joining waits for nothing.
         if found.size > _MAX_PAIRS:
             return Pairs(found.matrix(), (), 0)

@@ -86,6 +86,7 @@ def restore(value: Any, current: Any = None) -> Any:
         return found
     if isinstance(value, (list, tuple)):
         known = isinstance(current, (list, tuple)) and len(current) == len(value)
+        # By position where the length is the same; else nothing says what was where.
         items = [restore(each, current[i] if known else None) for i, each in enumerate(value)]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, NDArray):

@@ -300,6 +300,7 @@ class FeedForward(NetworkModel):
                 pad = padding(batch)
                 inputs.append(unpadded(batch.data, data_descs, pad))
                 labels.append(unpadded(labels_of(batch), label_descs, pad))
+        # An output without a batch axis, -1, is joined along its first.
         joined = join(predicted, [max(axis, 0) for axis in module.output_axes()])
         if not return_data:
             return joined

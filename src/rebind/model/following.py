@@ -243,7 +243,6 @@ class Trainer(Module):
         """Make the optimizer; a `rescale_grad` of 0 counts as none, any other is the user's own."""
         given = settings.optimizer
         if isinstance(given, Optimizer):
-            # A rate that the optimizer was made with, not 0, is the user's own.
             given.rescale_grad = rescale = given.rescale_grad or rescale
         else:
             params = dict(settings.optimizer_params or ())

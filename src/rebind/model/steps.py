@@ -123,6 +123,7 @@ def _update_params(
         if kvstore is not None:
             key = i if param_names is None else param_names[i]
             kvstore.push(key, computed, priority=-i)
+            # The sum comes back in the place of each device's gradient.
             kvstore.pull(key, computed, priority=-i)
         for k, (weight, grad) in enumerate(zip(weights, computed, strict=True)):
             updates[k].append((i * num_device + k, grad, weight))

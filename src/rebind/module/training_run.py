@@ -311,6 +311,7 @@ class TrainingRun:
             type(data).__name__,
             batches,
         )
+        # As when the epoch began: reset() may draw the order of the samples.
         set_random_state(self._epoch_start["random"])
         if self._epoch_start["reset"]:
             rewind(data)

@@ -98,7 +98,6 @@ class Gradients(ArrayBase):
         tensor = self.tensor.detach()
         if self.storage.tensor is not None:
             self.storage.tensor = tensor
-        # The content stays, its record goes.
         # Gradients of what was recorded before stop here: the array is a leaf from now on.
         self.marking = None if grad is None else Marking(grad)
         self.leaf = self.history = None

@@ -143,9 +143,9 @@ class NumPyLike(ArrayBase):
         Some are the array's own method of that name, and return an array, as with MXNet: ``np.sum``. Where there is
         none that takes the call (``np.mean``), the function runs on copies as NumPy arrays.
         """
-        # Tried first, as it stays on the device and is recorded where the array's method is.
         # What NumPy runs for arrays without this protocol: it asks for the method.
         plain = getattr(func, "_implementation", None)
+        # Tried first, as it stays on the device and is recorded where the array's method is.
         if plain is not None:
             try:
                 return plain(*args, **kwargs)

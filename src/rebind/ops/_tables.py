@@ -47,7 +47,6 @@ def unary(
     def function(data: Tensor) -> Tensor:
         # torch's functions answer float32 for integers. These are computed again in float64, which holds all of int32
         # exactly, and cut to their own type, as MXNet gives them.
-        # For integers torch answers in float32, whose digits do not suffice for large ones: see below.
         out = compute(data)
         if out.dtype is data.dtype:
             return out

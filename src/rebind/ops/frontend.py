@@ -87,7 +87,6 @@ def _bind_variadic(
     signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], kind: type
 ) -> tuple[list[Any], dict[str, Any]]:
     # Both ``concat(a, b)`` and ``concat([a, b])`` are accepted.
-    # One list of arrays is as good as the arrays.
     items = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     inputs = [item for item in items if isinstance(item, kind)]
     if len(inputs) < len(items):  # parameters by position
@@ -119,6 +118,7 @@ def signature(
     if op.signature.variadic:
         name = op.signature.input_names[0]
         arguments.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL, annotation=kind))
+        # Behind any number of arrays nothing can come by position.
         argument_kind = inspect.Parameter.KEYWORD_ONLY
     else:
         for entry in op.signature.inputs:

@@ -202,6 +202,7 @@ class Optimizer(Algorithm[State]):
             for each in zip(indices, weights, grads, states, strict=True):
                 self.update(*each)
         with torch.no_grad(), as_dense(rounded) as targets:
+            # Rounded from the masters, so that small steps add up there and are not lost.
             torch._foreach_copy_(targets, [weights[k].tensor for k in low])
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:

@@ -305,7 +305,6 @@ class Schedule(Settings):
         return self._get_wds([index])[0]
 
     def _multiplier(self, index: Hashable, which: Literal["lr_mult", "wd_mult"]) -> float:
-        # A parameter's own first, then what was set by index, then by name.
         # A parameter's own multiplier comes first, then one by index, then one by name.
         if index in self.param_dict:
             return getattr(self.param_dict[index], which)

@@ -110,6 +110,7 @@ class Progress:
         slices = batch if isinstance(batch, list) else [cast(HasData, batch)]
         self._samples += sum(num_samples(each, self._axis) for each in slices)
         now = time.monotonic()
+        # Before the metric is asked, which may wait for the device.
         if now - self._drawn < _REFRESH_SECONDS:
             return
         self._drawn = now

@@ -138,7 +138,6 @@ class SymbolBase:
         """Return the number of an output, by its full name, or by that of its node when it is the only one."""
         names = self.list_outputs()
         found = [i for i, output in enumerate(names) if output == name]
-        # A node's name will do where it has one output here.
         found = found or [i for i, entry in enumerate(self._graph.outputs) if entry.node.name == name]
         if not found:
             raise NameLookupError(f"Symbol: no output {name!r}{near_names(name, names)}")

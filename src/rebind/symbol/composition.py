@@ -173,6 +173,7 @@ def var(
     """
     if not isinstance(name, str):
         raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
+    # As files hold them: all values are text, and types and storages are MXNet's numbers.
     texts: dict[str, str] = {}
     for key, text in AttrScope.current.get(attr).items():
         if not isinstance(text, str):

@@ -162,6 +162,7 @@ def while_loop(
         "func_input_locs": step_places,
         "func_var_locs": [positions(symbol, "contrib.while_loop: a loop variable") for symbol in stand_ins],
     }
+    # Outputs of all steps come first, then the loop variables as the last step left them.
     results = _apply("_while_loop", given, [condition_graph, graph], inputs.entries)
     return restore(results[: len(found)], output_form), restore(results[len(found) :], form)
 
@@ -196,6 +197,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
             f"{len(graphs[1].outputs)} and {len(graphs[2].outputs)}"
         )
     inputs = _Inputs()
+    # Where the variables of each graph are among the inputs, which all three share.
     locations = [
         [inputs.position(v.name, {}, outside) for v in graph.variables]
         for graph, outside in zip(graphs, outsides, strict=True)

@@ -102,6 +102,7 @@ class Inspection(SymbolBase):
         Inputs:
             arg[0]=x(0) version=0
         """
+        # MXNet's version of a variable is 1 where its operator writes to it, as to a state.
         auxiliary = set(self._graph.auxiliary)
         lines = ["Symbol Outputs:"]
         lines += [

@@ -75,6 +75,7 @@ def torch_module(
     operator = _operator(runner)
     scope = AttrScope.current.get(None)
     given = [single_entry(symbol, entry) for symbol, entry in zip(inputs, runner.input_names, strict=True)]
+    # Names may repeat; the module's identity does not while a symbol keeps it alive.
     token = f"{name}@{id(runner.module):x}"
     _MODULES[token] = runner.module
     variables = [

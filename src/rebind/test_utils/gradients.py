@@ -73,7 +73,6 @@ def _differences(
 
     def value(name: str, point: np.ndarray) -> float:
         # Each pass of training updates auxiliary states, and so would change the function between the two points.
-        # A forward in training mode may have changed the states.
         for state, initial in aux_states.items():
             put_state(executor, state, as_numpy(initial))
         outputs = executor.forward(is_train, **{name: point})

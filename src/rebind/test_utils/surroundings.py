@@ -101,6 +101,7 @@ def environment(*args: str | Mapping[str, str | None] | None) -> Iterator[None]:
         if not isinstance(name, str) or not (value is None or isinstance(value, str)):
             raise ArgumentError(f"environment: names and values must be strings; got {name!r}: {value!r}")
         wanted[name] = value
+    # None: it was not there, and is taken away again.
     before = {name: os.environ.get(name) for name in wanted}
     try:
         _put_environment(wanted)

@@ -74,6 +74,7 @@ def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
     kind_fill, kind_border = style.KINDS[box.kind]
     left, top = centre.x - width / 2, centre.y - height / 2
     radius = corner_radius(box, height)
+    # A style, since the sheet's rules for text win over an attribute.
     text_colour = f' style="fill:{escape(box.text)}"' if box.text else ""
     parts = [
         f"<g><title>{escape(box.note or box.key)}</title>",

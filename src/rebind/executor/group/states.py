@@ -76,6 +76,7 @@ class States:
             raise ParameterError(
                 f"set_states: states must hold an array for each of {list(self.names)}; got {len(values)}"
             )
+        # All are checked before the first is copied: an error leaves the states as they were.
         copies: list[Copy] = []
         for name, arrays, given in zip(self.names, self.arrays, values, strict=True):
             target = Target(f"set_states: state {name!r}", 0, self.split, arrays)

@@ -243,6 +243,7 @@ def cast_inputs(rules: Rules, node: Node, name: Callable[[str], str]) -> list[En
     if kind == "any":
         return list(entries)
     if kind == "widest":
+        # One input is the widest by itself.
         if len(entries) < 2:
             return list(entries)
         multicast = _multicast(name("amp_multicast"), entries)
@@ -272,6 +273,7 @@ def without_casts(graph: Graph) -> Graph:
         if node.is_variable:
             return None
         op = node.operator
+        # A cast has as many outputs as inputs: each reader gets the input in the place of the output.
         if op.name in _CASTS:
             return inputs
         if is_control_flow(op) and any(map(_has_casts, op.subgraphs)):

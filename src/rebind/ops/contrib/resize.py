@@ -158,7 +158,6 @@ def _size(n: int, given: int, scale: float | None, mode: str) -> int:
         # Even steps between odd sizes: the first and the last pixel stay where they are.
         return _times(n - 1, scale) + 1 if n % 2 else _times(n, scale)
     # The four modes to_{even,odd}_{up,down}: a size that is right already is left.
-    # Odd is wanted by two of these modes, even by the other two.
     right = n % 2 == (mode in ("to_odd_down", "to_odd_up"))
     return n if right else n + 1 if mode.endswith("up") else n - 1
 

@@ -63,7 +63,6 @@ def normalize(
 
 def _per_channel(name: str, numbers: tuple[float, ...], default: float, data: Tensor) -> Tensor | float:
     # The signature's default has four numbers, for any number of channels.
-    # The default is one number four times; as one number it serves any count of channels.
     if numbers == (default,) * 4:  # not given
         return default
     if len(numbers) not in (1, data.shape[-3]):

@@ -114,7 +114,6 @@ _Extent = tuple[Shape, Sequence[int], bool]
 
 def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
     # torch takes a padding of up to half the kernel.
-    # torch refuses a padding above half the kernel; MXNet takes any.
     direct = not pad or all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
     pad = pad or (0,) * len(kernel)
     if convention == "valid":

@@ -430,6 +430,7 @@ def operator(
             function, aux=aux, skip=skip, count=count, names=names, takes_any=takes_any
         )
         # What takes no arrays makes one, and a 0 in its `shape` is a size that consumers decide.
+        # Without inputs only a parameter can say the output's shape.
         size = None if signature.inputs else SHAPE_PARAMETER
         made = Operator(
             name,
