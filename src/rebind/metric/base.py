@@ -312,7 +312,6 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
         return composite
     if callable(metric) and not isinstance(metric, EvalMetric):
         return CustomMetric(metric, *args, **kwargs)  # type: ignore[arg-type] # or a class that makes a figure
-    # No metric's name begins like this: it is the JSON of `get_config()`.
     if isinstance(metric, str) and metric.lstrip()[:1] == "{":
         name, settings = _read_config(metric)
         return metrics.create(name, *args, **{**settings, **kwargs})

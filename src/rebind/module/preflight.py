@@ -93,7 +93,6 @@ def _check_slot(callback: object, slot: str, count: int) -> None:
 
 def _takes(callback: object, count: int) -> bool:
     try:
-        # Only how many there are counts.
         inspect.signature(callback).bind(*range(count))  # type: ignore[arg-type]  # it is callable
     except TypeError:
         return False
@@ -265,7 +264,6 @@ def _check_labels(node: Application, shape: tuple[int, ...], name: str, label: N
     ):  # probabilities of all classes
         return
     flat = values.reshape(-1)
-    # As the loss itself: an ignored label need not be a class.
     counted = flat != p.ignore_label if p.use_ignore else torch.ones_like(flat, dtype=torch.bool)
     outside = torch.nonzero(counted & ((flat < 0) | (flat >= classes)))
     if not len(outside):

@@ -94,7 +94,6 @@ def _default(value: object, kind: str, optional: bool) -> str:
     if value is None:
         return "'None'" if kind == "int" or kind.startswith("{") else "None"
     if isinstance(value, float):
-        # Nine digits tell any two float32 apart, and are what C++ prints.
         return f"{np.float32(value):.9g}"
     if isinstance(value, (tuple, list)):
         return "[" + ",".join(f"{each:.9g}" if isinstance(each, float) else str(each) for each in value) + "]"

@@ -70,7 +70,6 @@ def _join(graph: Graph, members: Sequence[Node]) -> tuple[Graph, dict[Entry, Ent
     op = find("_joint_fully_connected")
     first = members[0]
     position = {node: i for i, node in enumerate(members)}
-    # All data, then the weight and the bias that they share.
     inputs = [node.inputs[0] for node in members] + list(first.inputs[1:])
     given = {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
     name = f"{first.name} and {len(members) - 1} more"

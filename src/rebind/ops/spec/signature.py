@@ -264,7 +264,6 @@ def read_signature(
     if missing or (variadic and len(inputs) != 1):
         raise ValueError(f"{function}: aux {missing} are no inputs, or a variadic input is not alone")
     if count is not None:
-        # For files and signatures; the function itself sees how many arrays there are.
         parameters[count] = Parameter.from_annotation(count, int, None)
     return Signature(
         tuple(inputs),
