@@ -1,0 +1,178 @@
+"""What `fit` says before the first batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rebind as mx
+from rebind.errors import (
+    ArgumentError,
+    MissingFileError,
+    MXNetError,
+    ParameterError,
+)
+
+from .classifier import batches, fit, network
+
+BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
+    "EarlyStopping after a batch": (
+        lambda mod: fit(mod, batch_end_callback=mx.callback.EarlyStopping()),
+        ArgumentError,
+        "fit: batch_end_callback must not be EarlyStopping. Give it as eval_end_callback.",
+    ),
+    "EarlyStopping without a validation": (
+        lambda mod: fit(mod, eval_end_callback=mx.callback.EarlyStopping()),
+        ParameterError,
+        "fit: EarlyStopping watches a validation, and there is none; give eval_data",
+    ),
+    "Speedometer after an epoch": (
+        lambda mod: fit(mod, epoch_end_callback=mx.callback.Speedometer(4)),
+        ArgumentError,
+        "Give it as batch_end_callback or eval_batch_end_callback.",
+    ),
+    "do_checkpoint after a batch": (
+        lambda mod: fit(mod, batch_end_callback=mx.callback.do_checkpoint("net")),
+        ArgumentError,
+        "fit: batch_end_callback must not be do_checkpoint. Give it as epoch_end_callback.",
+    ),
+    "a function of the wrong arguments": (
+        lambda mod: fit(mod, epoch_end_callback=lambda param: None),
+        ArgumentError,
+        "fit: epoch_end_callback must take (epoch, symbol, arg_params, aux_params)",
+    ),
+    "a callback of FeedForward": (
+        lambda mod: fit(mod, batch_end_callback=mx.callback.BatchCallback(print)),
+        ArgumentError,
+        "Give it as callbacks of FeedForward.fit.",
+    ),
+    "checkpoints in a missing folder": (
+        lambda mod: fit(mod, epoch_end_callback=mx.callback.do_checkpoint("none/such/net")),
+        MissingFileError,
+        "fit: epoch_end_callback: the folder 'none/such' of 'none/such/net' must exist",
+    ),
+    "the best checkpoint in a missing folder": (
+        lambda mod: fit(mod, eval_data=batches(), eval_end_callback=mx.callback.BestCheckpoint("none/net")),
+        MissingFileError,
+        "the folder 'none' of 'none/net' must exist",
+    ),
+    "a run in a missing folder": (
+        lambda mod: fit(mod, checkpoint="none/net"),
+        MissingFileError,
+        "fit: checkpoint: the folder 'none' of 'none/net' must exist",
+    ),
+    "labels that count from 1": (
+        lambda mod: fit(mod, batches(labels=(1, 2, 3, 1, 2, 3, 1, 2))),
+        ParameterError,
+        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label' (2 of 8 labels are "
+        "outside). Do they count from 1",
+    ),
+    "no labels for the default metric": (
+        lambda mod: fit(
+            mx.mod.Module(mx.sym.identity(network(loss=False)), label_names=None), batches(labels=None)
+        ),
+        ParameterError,
+        "fit: eval_metric 'accuracy' compares outputs with labels, and the batches have none",
+    ),
+    "MakeLoss with the default metric": (
+        lambda mod: fit(
+            mx.mod.Module(mx.sym.MakeLoss(network(loss=False)), label_names=None), batches(labels=None)
+        ),
+        ParameterError,
+        "Give eval_metric='loss', since the outputs are losses.",
+    ),
+    "a loss of another name": (
+        lambda mod: fit(mx.mod.Module(network("sm"), label_names=["data2"][:0]), batches()),
+        ParameterError,
+        "Module.init_params: 'sm_label' is the label of 'sm', and label_names must hold it; got []. Give "
+        "Module(..., label_names=['sm_label'])",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BEFORE.values(), ids=BEFORE)
+def test_before_the_first_batch(
+    call: Callable[[Any], object], error: type[MXNetError], text: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = mx.mod.Module(network())
+    trained = []
+    monkeypatch.setattr(mx.mod.Module, "forward_backward", lambda self, batch: trained.append(batch))
+    with pytest.raises(error) as caught:
+        call(module)
+    assert text in str(caught.value) and not trained
+
+
+def test_a_loss_of_another_name_with_the_default_label_names() -> None:
+    with pytest.warns(UserWarning, match="no argument 'softmax_label'; did you mean 'sm_label'"):
+        module = mx.mod.Module(network("sm"))
+    with pytest.raises(ParameterError, match=r"label_names must hold it; got \['softmax_label'\]"):
+        fit(module)
+
+
+WARNED: dict[str, tuple[Callable[[], object], str]] = {
+    "no epochs": (
+        lambda: fit(num_epoch=3, begin_epoch=3),
+        "nothing is trained: begin_epoch must be below num_epoch",
+    ),
+    "a validation callback": (
+        lambda: fit(eval_end_callback=lambda param: None),
+        "fit: eval_end_callback is never called, since there is no validation; give eval_data",
+    ),
+    "MakeLoss with the default metric": (
+        lambda: fit(
+            mx.mod.Module(mx.sym.MakeLoss(mx.sym.sum(network(loss=False), axis=1)), label_names=None)
+        ),
+        "the outputs are losses (MakeLoss). Give eval_metric='loss'.",
+    ),
+    "negative labels": (
+        lambda: fit(data=batches(labels=(0, 1, -1, 0, 1, 2, 0, 1))),
+        "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). If negative labels are to be ignored",
+    ),
+    "lr_mult": (
+        lambda: fit(optimizer=with_multiplier("set_lr_mult")),
+        "set_lr_mult: no parameter 'fc1_weigth'; did you mean 'fc1_weight'?",
+    ),
+    "wd_mult": (
+        lambda: fit(optimizer=with_multiplier("set_wd_mult")),
+        "set_wd_mult: no parameter 'fc1_weigth'; did you mean 'fc1_weight'?",
+    ),
+    "arg_params of a second fit": (
+        lambda: fit(fit(), arg_params={"fc1_weight": mx.nd.ones((3, 4))}),
+        "fit: the parameters have values already, so arg_params and aux_params are not used",
+    ),
+    "optimizer of a second fit": (
+        lambda: fit(fit(), optimizer="adam"),
+        "fit: the module has an optimizer already, so optimizer 'adam' is not used",
+    ),
+    "bind": (lambda: fit().bind([("data", (4, 4))]), "Module.bind: already bound"),
+    "init_params": (lambda: fit().init_params(), "Module.init_params: the parameters have values already"),
+    "init_optimizer": (
+        lambda: fit().init_optimizer(),
+        "Module.init_optimizer: there is an optimizer already",
+    ),
+}
+
+
+def with_multiplier(setter: str) -> Any:
+    optimizer = mx.optimizer.create("sgd", rescale_grad=0.25)
+    getattr(optimizer, setter)({"fc1_weigth": 0.1})
+    return optimizer
+
+
+@pytest.mark.parametrize(("call", "text"), WARNED.values(), ids=WARNED)
+def test_warnings_are_at_the_users_line(call: Callable[[], object], text: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    found = [each for each in caught if text in str(each.message)]
+    assert len(found) == 1, [str(each.message) for each in caught]
+    assert Path(found[0].filename).parent == Path(__file__).parent  # here, or in `fit` of classifier.py
+
+
+def test_a_second_fit_is_silent() -> None:
+    fit(fit())  # warnings are errors here

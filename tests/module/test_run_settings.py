@@ -1,0 +1,118 @@
+"""Resuming a run with other settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind.errors import (
+    ParameterError,
+    StateError,
+)
+
+from .classifier import batches, fit, network
+
+
+def resume(folder: Path, on_change: str = "keep", data: Any = None, **settings: Any) -> Any:
+    module = mx.mod.Module(network())
+    checkpoint = mx.checkpoint.Checkpoint(folder / "run", on_change=on_change)
+    settings = {"num_epoch": 2, "optimizer_params": {"learning_rate": 0.5}, **settings}
+    module.fit(batches() if data is None else data, checkpoint=checkpoint, **settings)
+    return module
+
+
+CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "learning rate": (
+        {"optimizer_params": {"learning_rate": 0.25}},
+        ["learning_rate  0.5    0.25   saved"],
+    ),
+    "weight decay": (
+        {"optimizer_params": {"learning_rate": 0.5, "wd": 0.1}},
+        ["wd         0.0    0.1    saved"],
+    ),
+    "fewer epochs": ({"num_epoch": 1}, ["num_epoch  2      1      given", "is less than the 2 epochs that"]),
+    "data": (
+        {"data": mx.io.NDArrayIter(np.ones((6, 4)), np.zeros(6), 2)},
+        ["data (4, 4) float32, softmax_label (4,) float32  data (2, 4)", "samples     8", "6"],
+    ),
+    "metric": ({"eval_metric": "ce"}, ["eval_metric  accuracy  cross-entropy  given"]),
+    "accumulate": ({"accumulate": 2}, ["accumulate  1      2      given"]),
+}
+
+
+@pytest.mark.parametrize(("settings", "lines"), CHANGES.values(), ids=CHANGES)
+def test_a_resumed_run_shows_what_differs(
+    settings: dict[str, Any], lines: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    resume(tmp_path)
+    assert not caplog.messages
+    resume(tmp_path, **{"num_epoch": 3, **settings})
+    shown_text = "\n".join(caplog.messages)
+    assert "was saved with other settings" in shown_text
+    for line in lines:
+        assert line in shown_text
+
+
+def test_more_epochs_are_no_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    resume(tmp_path)
+    resume(tmp_path, "error", num_epoch=3)
+    assert not caplog.messages
+
+
+def test_which_learning_rate_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    changed = {"learning_rate": 0.125, "wd": 0.25}
+    resume(tmp_path)
+    kept = resume(tmp_path, num_epoch=3, optimizer_params=changed).optimizers()[0]
+    assert (kept.lr, kept.wd) == (0.5, 0.0) and "on_change='use new'" in caplog.text
+    with pytest.raises(StateError, match=r"(?s)saved with other settings.*learning_rate  0.5    0.125"):
+        resume(tmp_path, "error", num_epoch=4, optimizer_params=changed)
+    new = resume(tmp_path, "use new", num_epoch=4, optimizer_params=changed).optimizers()[0]
+    assert (new.lr, new.wd, new.num_update) == (0.125, 0.25, 8)
+    caplog.clear()
+    resume(tmp_path, num_epoch=5, optimizer_params=changed)  # the file now has what was used
+    assert not caplog.messages
+
+
+def test_a_new_schedule_gives_the_rates_that_it_would_have_given(tmp_path: Path, caplog: Any) -> None:
+    def settings(step: int) -> dict[str, Any]:
+        schedule = mx.lr_scheduler.FactorScheduler(step, 0.5, base_lr=1.0)
+        return {"optimizer_params": {"learning_rate": 1.0, "lr_scheduler": schedule}}
+
+    resume(tmp_path, **settings(100))
+    resumed = resume(tmp_path, "use new", num_epoch=3, **settings(2)).optimizers()[0]
+    whole = fit(mx.mod.Module(network()), num_epoch=3, **settings(2)).optimizers()[0]
+    assert resumed.learning_rate == whole.learning_rate
+    assert "FactorScheduler(step=100, factor=0.5, base_lr=1.0)" in caplog.text
+
+
+def test_other_data_begin_the_epoch_again_at_their_own_scale(tmp_path: Path) -> None:
+    resume(tmp_path)
+    other = mx.io.NDArrayIter(np.ones((6, 4)), np.zeros(6), 2)
+    assert resume(tmp_path, num_epoch=3, data=other).optimizers()[0].rescale_grad == 0.5
+
+
+OTHER: dict[str, tuple[dict[str, Any], str]] = {
+    "optimizer": ({"optimizer": "adam"}, r"run-0002-000000.run is a run with the optimizer SGD; got Adam"),
+    "states": (
+        {"optimizer_params": {"learning_rate": 0.5, "momentum": 0.9}, "on_change": "use new"},
+        r"must fit its settings; for the given ones \(momentum\) it needs others",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "text"), OTHER.values(), ids=OTHER)
+def test_settings_that_cannot_be_changed(settings: dict[str, Any], text: str, tmp_path: Path) -> None:
+    resume(tmp_path)
+    with pytest.raises(StateError, match=text):
+        resume(tmp_path, **{"num_epoch": 3, **settings})
+
+
+def test_on_change_must_be_known() -> None:
+    with pytest.raises(
+        ParameterError, match="on_change must be one of 'keep', 'use new', 'error'; got 'new'"
+    ):
+        mx.checkpoint.Checkpoint("net", on_change="new")  # type: ignore[arg-type]
