@@ -88,9 +88,19 @@ def test_a_hook_can_stop_the_run(hook):
     ("members", "eval_data", "error", "says"),
     [
         ([print], True, ArgumentError, "hooks .*got <built-in function print>. Functions are for batch_end"),
-        ([callback.EarlyStopping], True, ArgumentError, r"not classes; got EarlyStopping. Make one"),
+        (
+            [callback.EarlyStopping],
+            True,
+            ArgumentError,
+            r"must be an instance; got the class EarlyStopping. Call it",
+        ),
         ([type("Typo", (), {"on_bacth_end": print})()], True, ArgumentError, "did you mean 'on_batch_end'"),
-        ([callback.EarlyStopping()], False, ParameterError, "EarlyStopping, which needs a validation"),
+        (
+            [callback.EarlyStopping()],
+            False,
+            ParameterError,
+            "EarlyStopping watches a validation, and there is none; give eval_data",
+        ),
     ],
 )
 def test_members_that_cannot_be_used(members, eval_data, error, says):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rebind as mx
@@ -49,6 +50,62 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         lambda mod: fit(mod, batch_end_callback=mx.callback.BatchCallback(print)),
         ArgumentError,
         "Give it as callbacks of FeedForward.fit.",
+    ),
+    "a callback of FeedForward as a member": (
+        lambda mod: fit(mod, callbacks=[mx.callback.EpochCallback(print)]),
+        ArgumentError,
+        "fit: callbacks must not hold EpochCallback. Give it as callbacks of FeedForward.fit.",
+    ),
+    "a class as a member": (
+        lambda mod: fit(mod, callbacks=[mx.callback.Speedometer]),
+        ArgumentError,
+        "fit: a member of callbacks must be an instance; got the class Speedometer. Call it: Speedometer(...).",
+    ),
+    "a function as a member": (
+        lambda mod: fit(mod, callbacks=[print]),
+        ArgumentError,
+        "got <built-in function print>. Functions are for batch_end_callback and the like.",
+    ),
+    "a name as a member": (
+        lambda mod: fit(mod, callbacks=["speedometer"]),
+        ArgumentError,
+        "fit: callbacks must hold objects with hooks",
+    ),
+    "a hook of the wrong arguments": (
+        lambda mod: fit(mod, callbacks=[WrongArguments()]),
+        ArgumentError,
+        "fit: on_epoch_end of WrongArguments in callbacks must take one argument, an EpochRecord; got "
+        "WrongArguments.on_epoch_end, which does not.",
+    ),
+    "EarlyStopping as a member without a validation": (
+        lambda mod: fit(mod, callbacks=[mx.callback.EarlyStopping()]),
+        ParameterError,
+        "fit: EarlyStopping watches a validation, and there is none; give eval_data",
+    ),
+    "a member's checkpoints in a missing folder": (
+        lambda mod: fit(mod, callbacks=[mx.callback.do_checkpoint("none/such/net")]),
+        MissingFileError,
+        "fit: callbacks: the folder 'none/such' of 'none/such/net' must exist",
+    ),
+    "a member's table in a missing folder": (
+        lambda mod: fit(mod, callbacks=[mx.callback.CSVLogger("none/log.csv")]),
+        MissingFileError,
+        "fit: callbacks: the folder 'none' of 'none/log.csv' must exist",
+    ),
+    "a class as a callback of FeedForward": (
+        lambda mod: feed_forward(batch_end_callback=mx.callback.Speedometer),
+        ArgumentError,
+        "FeedForward.fit: batch_end_callback must be an instance; got the class Speedometer",
+    ),
+    "a class as a member in FeedForward": (
+        lambda mod: feed_forward(callbacks=[mx.callback.Speedometer]),
+        ArgumentError,
+        "FeedForward.fit: a member of callbacks must be an instance; got the class Speedometer",
+    ),
+    "a function of the wrong arguments in FeedForward": (
+        lambda mod: feed_forward(batch_end_callback=lambda epoch, symbol, args, aux: None),
+        ArgumentError,
+        "fit: batch_end_callback must take one argument, a BatchEndParam",
     ),
     "checkpoints in a missing folder": (
         lambda mod: fit(mod, epoch_end_callback=mx.callback.do_checkpoint("none/such/net")),
@@ -94,6 +151,16 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
 }
 
 
+class WrongArguments:
+    def on_epoch_end(self, epoch: int, symbol: object, arg_params: object, aux_params: object) -> None:
+        """Take what `epoch_end_callback` is given."""
+
+
+def feed_forward(**settings: Any) -> Any:
+    model = mx.model.FeedForward(network(), num_epoch=1, numpy_batch_size=4)
+    return model.fit(np.ones((4, 4)), np.zeros(4), verbosity=0, **settings)
+
+
 @pytest.mark.parametrize(("call", "error", "text"), BEFORE.values(), ids=BEFORE)
 def test_before_the_first_batch(
     call: Callable[[Any], object], error: type[MXNetError], text: str, tmp_path: Path, monkeypatch: Any
@@ -122,6 +189,14 @@ WARNED: dict[str, tuple[Callable[[], object], str]] = {
     "a validation callback": (
         lambda: fit(eval_end_callback=lambda param: None),
         "fit: eval_end_callback is never called, since there is no validation; give eval_data",
+    ),
+    "a member for validations": (
+        lambda: fit(callbacks=[Validated()]),
+        "fit: Validated of callbacks is never called, since there is no validation; give eval_data",
+    ),
+    "a member with a hook that is nearly one": (
+        lambda: fit(callbacks=[NearlyAHook()]),
+        "fit: on_bacth_end of NearlyAHook in callbacks is never called; did you mean 'on_batch_end'",
     ),
     "MakeLoss with the default metric": (
         lambda: fit(
@@ -156,6 +231,16 @@ WARNED: dict[str, tuple[Callable[[], object], str]] = {
         "Module.init_optimizer: there is an optimizer already",
     ),
 }
+
+
+class Validated:
+    def on_eval_end(self, param: object) -> None:
+        """Take the record of an evaluation."""
+
+
+class NearlyAHook(mx.callback.Callback):
+    def on_bacth_end(self, param: object) -> None:
+        """Never be called."""
 
 
 def with_multiplier(setter: str) -> Any:

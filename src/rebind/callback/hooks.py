@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..errors import ArgumentError, near_names
 from .records import BatchEndParam, TrainedModule
 
 __all__ = [
-    "EVALUATION_HOOKS", "HOOKS", "Callback", "EpochRecord", "Hook", "OnBatchEnd", "OnEvalEnd", "check_members",
-    "has_hooks", "hooks_of",
+    "EVALUATION_HOOKS", "HOOKS", "Callback", "EpochRecord", "Hook", "OnBatchEnd", "OnEvalEnd", "has_hooks",
+    "hooks_of",
 ]  # fmt: skip
 
 #: The events, in the order of their first call.
@@ -140,26 +139,3 @@ def has_hooks(member: object) -> bool:
     (True, False)
     """
     return not isinstance(member, type) and any(callable(getattr(member, event, None)) for event in HOOKS)
-
-
-def check_members(members: Sequence[object]) -> None:
-    """Raise an error for a member of `callbacks` that has no hook.
-
-    >>> check_members([print])
-    Traceback (most recent call last):
-    rebind.errors.ArgumentError: fit: callbacks must hold objects with hooks (on_train_begin, on_epoch_begin, ...
-    """
-    for member in members:
-        if isinstance(member, type):
-            raise ArgumentError(
-                f"fit: callbacks must hold objects, not classes; got {member.__name__}. "
-                f"Make one: {member.__name__}(...)."
-            )
-        if has_hooks(member):
-            continue
-        near = [name for name in dir(member) if name.startswith("on_")]
-        hint = near_names(near[0], HOOKS) if near else " Functions are for batch_end_callback and the like."
-        raise ArgumentError(
-            f"fit: callbacks must hold objects with hooks ({', '.join(HOOKS)}); got {member!r}"
-            f"{' with ' + near[0] if near else '.'}{hint}"
-        )

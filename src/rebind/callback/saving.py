@@ -27,7 +27,7 @@ class _EpochEndFunction:
     def __init__(self, function: EpochEnd, prefix: str) -> None:
         self.function = function
         #: Where its files go.
-        self.checkpoint_prefix = prefix
+        self.writes_to = prefix
         self.slots = ("epoch_end_callback",)
         self.__qualname__ = function.__qualname__  # type: ignore[attr-defined]  # for messages
 

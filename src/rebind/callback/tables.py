@@ -34,6 +34,11 @@ class _EpochFile(Callback):
         self._size: int | None = None  # of the file, as far as this run wrote it
         self._resumes = False
 
+    @property
+    def writes_to(self) -> str:
+        """Where its file goes."""
+        return self.path
+
     @abstractmethod
     def _text(self, figures: Mapping[str, float | None], first: bool) -> str:
         """Return the text of an epoch; `first` in the file."""

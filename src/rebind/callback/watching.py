@@ -248,7 +248,7 @@ class BestCheckpoint(_Watch):
         self.prefix, self.epoch = prefix, epoch
 
     @property
-    def checkpoint_prefix(self) -> str:
+    def writes_to(self) -> str:
         """Where its files go."""
         return self.prefix
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict, cast
 
 from ..callback import BatchCallback, EpochCallback
+from ..checks import check_instance
 from ..errors import ArgumentError, StateError
 from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
@@ -100,6 +101,7 @@ class Following:
         on_epoch: Callable[[int], None],
     ) -> None:
         for callback in callbacks:
+            check_instance(callback, "FeedForward.fit: a member of callbacks")
             if not isinstance(callback, (BatchCallback, EpochCallback)):
                 raise ArgumentError(
                     "FeedForward.fit: callbacks must hold callback.BatchCallback and callback.EpochCallback objects; "
@@ -285,7 +287,9 @@ class CountedFromOne:
     """
 
     def __init__(self, callback: Callable[[BatchEndParam], object]) -> None:
+        check_instance(callback, "FeedForward.fit: batch_end_callback")
         self._callback = callback
+        self.__wrapped__ = callback  # for `inspect.signature`, which `fit` asks what it takes
 
     def __call__(self, record: BatchEndParam) -> object:
         """Take the record of a batch."""

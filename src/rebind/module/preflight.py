@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import torch
 
-from ..callback import LogValidationMetricsCallback
-from ..checks import check_folder, check_instance, warn_user
-from ..errors import ArgumentError, ParameterError, near_names, shown
+from ..checks import check_folder, warn_user
+from ..errors import ParameterError, near_names
 from ..graph import Application
 from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
 from ..ndarray import NDArray
@@ -19,18 +17,17 @@ from ..ndarray.reading import read_numbers
 from ..optimizer import Optimizer
 from ..protocols import Batch
 from .batches import AnyBatch, labels_of, whole
-from .settings import Callbacks, FitSettings
+from .callback_checks import check_callbacks
+from .settings import FitSettings
 from .steps import Steps
 
 __all__ = [
-    "check_callbacks", "check_classes", "check_metric", "check_multipliers", "check_settings", "checked_first",
+    "check_classes", "check_metric", "check_multipliers", "check_settings", "checked_first",
     "is_ours",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
-#: How many arguments a callback of each kind takes.
-_ARGUMENTS = {"epoch_end": 4, "batch_end": 1, "eval_end": 1, "eval_batch_end": 1}
 #: More labels than this are not looked through before training: each batch of them would be read twice.
 _MOST_LABELS = 10_000_000
 _LOSSES = ("MakeLoss", "make_loss")
@@ -51,67 +48,6 @@ def check_settings(settings: FitSettings) -> None:
             "fit: nothing is trained: begin_epoch must be below num_epoch, the number of the epoch before which to "
             f"stop; got {settings.begin_epoch} and {settings.last_epoch}"
         )
-
-
-def check_callbacks(callbacks: Callbacks, *, has_validation: bool) -> None:
-    """Check that each callback is an instance, takes what it is called with, and can write its files.
-
-    >>> from rebind.callback import Speedometer
-    >>> check_callbacks(Callbacks(epoch_end=[Speedometer(32)]), has_validation=False)
-    Traceback (most recent call last):
-    rebind.errors.ArgumentError: fit: epoch_end_callback must not be Speedometer. Give it as batch_end_callback or ...
-    """
-    for kind, count in _ARGUMENTS.items():
-        slot = f"{kind}_callback"
-        for callback in getattr(callbacks, kind):
-            check_instance(callback, f"fit: {slot}")
-            if not callable(callback):
-                raise ArgumentError(
-                    f"fit: {slot} must be a function, or a list of functions; got {shown(callback)}"
-                )
-            _check_slot(callback, slot, count)
-            prefix = getattr(callback, "checkpoint_prefix", None)
-            if isinstance(prefix, str):
-                check_folder(prefix, f"fit: {slot}")
-            if kind.startswith("eval") and not has_validation:
-                _needs_validation(callback, slot)
-
-
-def _check_slot(callback: object, slot: str, count: int) -> None:
-    slots: Sequence[str] | None = getattr(callback, "slots", None)
-    if slots is not None and slot not in slots:
-        raise ArgumentError(f"fit: {slot} must not be {_name(callback)}. Give it as {' or '.join(slots)}.")
-    if _takes(callback, count):
-        return
-    fitting = [
-        f"{kind}_callback" for kind, other in _ARGUMENTS.items() if other != count and _takes(callback, other)
-    ]
-    wanted = "(epoch, symbol, arg_params, aux_params)" if count == 4 else "one argument, a BatchEndParam"
-    hint = f" Is it for {' or '.join(fitting)}?" if fitting else ""
-    raise ArgumentError(f"fit: {slot} must take {wanted}; got {_name(callback)}, which does not.{hint}")
-
-
-def _takes(callback: object, count: int) -> bool:
-    try:
-        inspect.signature(callback).bind(*range(count))  # type: ignore[arg-type]  # it is callable
-    except TypeError:
-        return False
-    except ValueError:  # a function of C without a signature
-        return True
-    return True
-
-
-def _needs_validation(callback: object, slot: str) -> None:
-    if getattr(callback, "slots", None) == ("eval_end_callback",):
-        raise ParameterError(
-            f"fit: {_name(callback)} watches a validation, and there is none; give eval_data"
-        )
-    if not isinstance(callback, LogValidationMetricsCallback):
-        warn_user(f"fit: {slot} is never called, since there is no validation; give eval_data")
-
-
-def _name(callback: object) -> str:
-    return str(getattr(callback, "__qualname__", type(callback).__name__)).split(".<locals>")[0]
 
 
 def check_multipliers(optimizers: Sequence[Optimizer], module: Steps) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..callback.hooks import EVALUATION_HOOKS, HOOKS, Hook, check_members, hooks_of
+from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
 from ..checks import check_instance, check_numbers
 from ..errors import ArgumentError, ParameterError
@@ -130,7 +130,6 @@ class Callbacks:
         >>> len(read.epoch_end), len(read.batch_end)
         (0, 2)
         """
-        check_members(members)
         epoch_end, batch_end, eval_end, eval_batch_end = map(as_callbacks, given)
         return cls(epoch_end, batch_end, eval_end, eval_batch_end, list(members))
 
@@ -160,19 +159,6 @@ class Callbacks:
         """
         for hook in self.hooks(event):
             hook(*arguments)
-
-    def only_of_evaluations(self) -> list[object]:
-        """Return the members that nothing calls without a validation.
-
-        >>> from rebind.callback import EarlyStopping, Speedometer
-        >>> len(Callbacks(members=[Speedometer(8), EarlyStopping()]).only_of_evaluations())
-        1
-        """
-        return [
-            member
-            for member in self.members
-            if {event for event in HOOKS if hooks_of([member], event)} <= EVALUATION_HOOKS
-        ]
 
     def all(self) -> list[object]:
         """Return the callbacks of all kinds.
@@ -228,10 +214,6 @@ class FitSettings:
             check_instance(getattr(self, name), f"fit: {name}")
         if self.accumulate < 1:
             raise ParameterError(f"fit: accumulate must be >= 1; got {self.accumulate}")
-        if self.eval_data is None and (unused := self.callbacks.only_of_evaluations()):
-            raise ParameterError(
-                f"fit: callbacks holds {type(unused[0]).__name__}, which needs a validation; give eval_data"
-            )
         if not hasattr(self.train_data, "provide_data"):
             raise ArgumentError(
                 "fit: train_data must be an iterator with provide_data and provide_label; "
