@@ -16,6 +16,7 @@ from rebind.errors import (
     MissingFileError,
     MXNetError,
     ParameterError,
+    StateError,
 )
 
 from .classifier import batches, fit, network
@@ -128,10 +129,82 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label' (2 of 8 labels are "
         "outside). Do they count from 1",
     ),
-    "no labels for the default metric": (
+    "no loss layer": (
+        lambda mod: fit(unlabelled(network(loss=False)), batches(labels=None), eval_metric="loss"),
+        StateError,
+        "fit: the network must end in a loss layer, such as SoftmaxOutput, LinearRegressionOutput or MakeLoss; got "
+        "'fc1_output', which is no loss.",
+    ),
+    "an output beside the loss": (
+        lambda mod: fit(beside(mx.sym.identity)),
+        StateError,
+        "got 'scores_output', which is no loss. Add one, or BlockGrad for an output that is only looked at.",
+    ),
+    "no loss layer in buckets": (
         lambda mod: fit(
-            mx.mod.Module(mx.sym.identity(network(loss=False)), label_names=None), batches(labels=None)
+            mx.mod.BucketingModule(lambda key: (network(loss=False), ["data"], []), default_bucket_key=4),
+            batches(labels=None),
+            eval_metric="loss",
         ),
+        StateError,
+        "got 'fc1_output', which is no loss",
+    ),
+    "labels of SVMOutput": (
+        lambda mod: fit(reading(lambda x, y: mx.sym.SVMOutput(x, y, name="svm")), batches(labels=FROM_ONE)),
+        ParameterError,
+        "fit: labels of 'svm' must be classes from 0 to 2; got 3 at index 2",
+    ),
+    "labels of softmax_cross_entropy": (
+        lambda mod: fit(
+            reading(lambda x, y: mx.sym.MakeLoss(mx.sym.softmax_cross_entropy(x, y, name="ce"))),
+            batches(labels=FROM_ONE),
+            eval_metric="loss",
+        ),
+        ParameterError,
+        "fit: labels of 'ce' must be classes from 0 to 2; got 3 at index 2",
+    ),
+    "labels of SoftmaxOutput in another shape": (
+        lambda mod: fit(
+            reading(lambda x, y: mx.sym.SoftmaxOutput(x, mx.sym.Reshape(y, shape=(-1,)), name="softmax")),
+            batches(labels=np.array(FROM_ONE)[:, None]),
+        ),
+        ParameterError,
+        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label'",
+    ),
+    "labels of CTCLoss": (
+        lambda mod: fit(ctc(), sequences([[1, 2], [2, 3], [1, 0], [0, 9]]), eval_metric="loss"),
+        ParameterError,
+        "fit: labels of 'ctc' must be classes from 1 to 2; got 3 at index 3 of 'softmax_label' (1 of 8 labels are "
+        "outside). Has the layer before it too few outputs?",
+    ),
+    "labels of CTCLoss with the last class as blank": (
+        lambda mod: fit(
+            ctc(blank_label="last"), sequences([[0, 1], [-2, 1], [1, -1], [-1, 9]]), eval_metric="loss"
+        ),
+        ParameterError,
+        "fit: labels of 'ctc' must be classes from 0 to 2; got -2 at index 2 of 'softmax_label' (1 of 8 labels are "
+        "outside). A negative label is no class.",
+    ),
+    "labels of the cross-entropy metric": (
+        lambda mod: fit(
+            reading(lambda x, y: mx.sym.LogisticRegressionOutput(x, mx.sym.one_hot(y, depth=3))),
+            batches(labels=FROM_ONE),
+            eval_metric=["acc", "ce"],
+        ),
+        ParameterError,
+        "fit: labels of eval_metric 'cross-entropy' must be classes from 0 to 2; got 3 at index 2",
+    ),
+    "negative labels of the cross-entropy metric": (
+        lambda mod: fit(
+            reading(lambda x, y: mx.sym.LogisticRegressionOutput(x, mx.sym.one_hot(y, depth=3))),
+            batches(labels=(0, 1, -1, 0, 1, 2, 0, 1)),
+            eval_metric="nll_loss",
+        ),
+        ParameterError,
+        "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). A negative label is no class.",
+    ),
+    "no labels for the default metric": (
+        lambda mod: fit(unlabelled(mx.sym.BlockGrad(network(loss=False))), batches(labels=None)),
         ParameterError,
         "fit: eval_metric 'accuracy' compares outputs with labels, and the batches have none",
     ),
@@ -151,6 +224,37 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
 }
 
 
+FROM_ONE = (1, 2, 3, 1, 2, 3, 1, 2)
+
+
+def unlabelled(symbol: Any) -> Any:
+    return mx.mod.Module(symbol, label_names=None)
+
+
+def reading(loss: Callable[[Any, Any], Any]) -> Any:
+    return mx.mod.Module(loss(network(loss=False), mx.sym.var("softmax_label")))
+
+
+def beside(operator: Callable[[Any], Any]) -> Any:
+    """Return a module with an output beside its loss."""
+    scores = network(loss=False)
+    return mx.mod.Module(
+        mx.sym.Group([mx.sym.SoftmaxOutput(scores, name="softmax"), operator(scores, name="scores")])
+    )
+
+
+def ctc(**settings: Any) -> Any:
+    steps = mx.sym.transpose(mx.sym.var("data"), axes=(1, 0, 2))
+    steps = mx.sym.broadcast_mul(steps, mx.sym.var("scale_weight", shape=(1, 1, 1)))
+    return mx.mod.Module(
+        mx.sym.MakeLoss(mx.sym.CTCLoss(steps, mx.sym.var("softmax_label"), name="ctc", **settings))
+    )
+
+
+def sequences(labels: Any) -> Any:
+    return mx.io.NDArrayIter(np.zeros((4, 5, 3), "float32"), np.array(labels, "float32"), 4)
+
+
 class WrongArguments:
     def on_epoch_end(self, epoch: int, symbol: object, arg_params: object, aux_params: object) -> None:
         """Take what `epoch_end_callback` is given."""
@@ -168,7 +272,12 @@ def test_before_the_first_batch(
     monkeypatch.chdir(tmp_path)
     module = mx.mod.Module(network())
     trained = []
-    monkeypatch.setattr(mx.mod.Module, "forward_backward", lambda self, batch: trained.append(batch))
+
+    def forward_backward(self: Any, batch: Any) -> None:
+        trained.append(batch)
+
+    forward_backward.__module__ = mx.mod.Module.__module__  # of a user's own module less is known
+    monkeypatch.setattr(mx.mod.Module, "forward_backward", forward_backward)
     with pytest.raises(error) as caught:
         call(module)
     assert text in str(caught.value) and not trained
@@ -207,6 +316,14 @@ WARNED: dict[str, tuple[Callable[[], object], str]] = {
     "negative labels": (
         lambda: fit(data=batches(labels=(0, 1, -1, 0, 1, 2, 0, 1))),
         "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). If negative labels are to be ignored",
+    ),
+    "negative labels of SVMOutput": (
+        lambda: fit(
+            reading(lambda x, y: mx.sym.SVMOutput(x, y, name="svm")),
+            batches(labels=(0, 1, -1, 0, 1, 2, 0, 1)),
+        ),
+        "fit: labels of 'svm' must be classes from 0 to 2; got -1 at index 2 of 'softmax_label' (1 of 8 labels are "
+        "outside). They count as no class",
     ),
     "lr_mult": (
         lambda: fit(optimizer=with_multiplier("set_lr_mult")),
@@ -261,3 +378,48 @@ def test_warnings_are_at_the_users_line(call: Callable[[], object], text: str) -
 
 def test_a_second_fit_is_silent() -> None:
     fit(fit())  # warnings are errors here
+
+
+ACCEPTED: dict[str, Callable[[], object]] = {
+    "labels that are ignored": lambda: fit(
+        reading(lambda x, y: mx.sym.SoftmaxOutput(x, y, use_ignore=True, ignore_label=-1)),
+        batches(labels=(0, 1, -1, 0, 1, 2, 0, 1)),
+    ),
+    "probabilities": lambda: fit(
+        reading(mx.sym.SoftmaxOutput), batches(labels=np.full((8, 3), 9.0)), eval_metric="mse"
+    ),
+    "numbers of a regression": lambda: fit(
+        reading(lambda x, y: mx.sym.LinearRegressionOutput(mx.sym.sum(x, axis=1), y)),
+        batches(labels=FROM_ONE),
+        eval_metric="mse",
+    ),
+    "sequences with padding": lambda: fit(
+        ctc(), sequences([[1, 2], [2, 0], [1, 0], [0, 9]]), eval_metric="loss", initializer="ones"
+    ),
+    "labels from which others are computed": lambda: fit(
+        reading(lambda x, y: mx.sym.SoftmaxOutput(x, y - 1)), batches(labels=FROM_ONE)
+    ),
+    "an output that is blocked": lambda: fit(beside(mx.sym.BlockGrad), eval_metric=one_output()),
+    "parameters that are fixed": lambda: fit(
+        mx.mod.Module(network(loss=False), label_names=None, fixed_param_names=["fc1_weight", "fc1_bias"]),
+        batches(labels=None),
+        eval_metric="loss",
+    ),
+    "head gradients in a module of one's own": lambda: fit(
+        GivesHeadGradients(network(loss=False), label_names=None), batches(labels=None), eval_metric="loss"
+    ),
+}
+
+
+def one_output() -> Any:
+    return mx.metric.Accuracy(output_names=["softmax_output"], label_names=["softmax_label"])
+
+
+class GivesHeadGradients(mx.mod.Module):
+    def backward(self, out_grads: Any = None) -> None:
+        super().backward([mx.nd.ones((4, 3))])
+
+
+@pytest.mark.parametrize("call", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_is_no_mistake(call: Callable[[], object]) -> None:
+    call()  # warnings are errors here

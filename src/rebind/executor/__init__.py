@@ -8,7 +8,7 @@ from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
 from .group import DataParallelExecutorGroup, batch_axis, join, split_batch
-from .lower import Plan, lower
+from .lower import Plan, head_gradient_reaches, lower
 from .step import Step, compiled, make_step
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "batch_axis",
     "bind",
     "compiled",
+    "head_gradient_reaches",
     "join",
     "lower",
     "make_step",

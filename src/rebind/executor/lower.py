@@ -24,7 +24,16 @@ from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import count_uses, overwriting_kernels
 
-__all__ = ["Kernels", "Loss", "Plan", "Values", "body_code", "gradient_receivers", "lower"]
+__all__ = [
+    "Kernels",
+    "Loss",
+    "Plan",
+    "Values",
+    "body_code",
+    "gradient_receivers",
+    "head_gradient_reaches",
+    "lower",
+]
 
 #: What a plan returns: outputs, new auxiliary values (None: unchanged), the inputs of outputs that are losses.
 Values: TypeAlias = """tuple[
@@ -150,7 +159,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
     code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
-    reaches = _head_gradient_reaches(best, given.arguments)
+    reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
     return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs, reaches, constants)
 
@@ -199,13 +208,13 @@ def _losses(graph: Graph, target: Target) -> list[Loss | None]:
     return list(map(loss, graph.outputs))
 
 
-def _head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
+def head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
     """Return, for each output, the positions of the arguments that its head gradient reaches.
 
     >>> import rebind as mx
     >>> x = mx.sym.var("x")
     >>> net = mx.sym.Group([x * mx.sym.var("y"), mx.sym.MakeLoss(x) * 2])
-    >>> _head_gradient_reaches(net.graph, net.graph.arguments)
+    >>> head_gradient_reaches(net.graph, net.graph.arguments)
     ((0, 1), ())
     """
     positions = {node: i for i, node in enumerate(arguments)}

@@ -6,24 +6,21 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-import torch
-
 from ..checks import check_folder, warn_user
-from ..errors import ParameterError, near_names
-from ..graph import Application
+from ..errors import ParameterError, StateError, near_names
+from ..executor import head_gradient_reaches
 from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
 from ..ndarray import NDArray
-from ..ndarray.reading import read_numbers
 from ..optimizer import Optimizer
 from ..protocols import Batch
 from .batches import AnyBatch, labels_of, whole
 from .callback_checks import check_callbacks
+from .label_checks import check_classes
 from .settings import FitSettings
 from .steps import Steps
 
 __all__ = [
-    "check_classes", "check_metric", "check_multipliers", "check_settings", "checked_first",
-    "is_ours",
+    "check_losses", "check_metric", "check_multipliers", "check_settings", "checked_first", "is_ours",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -76,6 +73,30 @@ def check_multipliers(optimizers: Sequence[Optimizer], module: Steps) -> None:
                     )
 
 
+def check_losses(module: Steps) -> None:
+    """Check that the network ends in losses: a head gradient for another output would be missing in `backward`.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(
+    ...     mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc"), label_names=None
+    ... )
+    >>> module.bind([("data", (2, 3))])
+    >>> check_losses(module)
+    Traceback (most recent call last):
+    rebind.errors.StateError: fit: the network must end in a loss layer, such as SoftmaxOutput, ... or MakeLoss; got ...
+    """
+    if module.symbol is None or not all(is_ours(module, name) for name in ("forward_backward", "backward")):
+        return
+    graph, trained = module.symbol.graph, set(module.trained_params())
+    reached = head_gradient_reaches(graph, graph.arguments)
+    for name, positions in zip(module.output_names, reached, strict=True):
+        if trained & {graph.arguments[k].name for k in positions}:
+            raise StateError(
+                "fit: the network must end in a loss layer, such as SoftmaxOutput, LinearRegressionOutput or MakeLoss; "
+                f"got {name!r}, which is no loss. Add one, or BlockGrad for an output that is only looked at."
+            )
+
+
 # With the first batch at hand.
 
 
@@ -97,7 +118,7 @@ def checked_first(
         batch = whole(first)
         if batch is not None:
             check_metric(module, metric, batch)
-            check_classes(module, _labels(data) or labels_of(batch))
+            check_classes(module, metric, _labels(data) or labels_of(batch))
         return itertools.chain([first], rest)
     return iter(())
 
@@ -147,7 +168,7 @@ def _ends_in_losses(module: Steps) -> bool:
     return all(head is not None and head.name in _LOSSES for head in heads)
 
 
-def is_ours(module: Steps, method: str) -> bool:
+def is_ours(module: object, method: str) -> bool:
     """Return whether a method is the library's: what a user's own does is not known.
 
     >>> import rebind as mx
@@ -164,51 +185,3 @@ def _labels(data: object) -> list[NDArray]:
         return []
     arrays = [array for _, array in pairs]
     return arrays if sum(getattr(array, "size", 0) for array in arrays) <= _MOST_LABELS else []
-
-
-def check_classes(module: Steps, labels: Sequence[NDArray]) -> None:
-    """Check that labels are classes of the `SoftmaxOutput` that reads them.
-
-    Negative ones only warn: in MXNet's programs they mark padding.
-
-    >>> import rebind as mx
-    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
-    >>> module = mx.mod.Module(net)
-    >>> module.bind([("data", (2, 3))], [("softmax_label", (2,))])
-    >>> check_classes(module, [mx.nd.array([1, 3])])
-    Traceback (most recent call last):
-    rebind.errors.ParameterError: fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 1 of ...
-    """
-    if module.symbol is None or not module.binded or module.output_shapes is None:
-        return
-    given = dict(zip([name for name, *_ in module.label_shapes or ()], labels, strict=False))
-    for entry, (_, shape) in zip(module.symbol.graph.outputs, module.output_shapes, strict=False):
-        node = entry.node
-        if isinstance(node, Application) and node.operator.name == "SoftmaxOutput":
-            name = node.inputs[1].node.name
-            if name in given:
-                _check_labels(node, tuple(shape), name, given[name])
-
-
-def _check_labels(node: Application, shape: tuple[int, ...], name: str, label: NDArray) -> None:
-    p = node.params
-    axis = 1 if p.multi_output else len(shape) - 1
-    classes = shape[axis] if p.multi_output or p.preserve_shape else torch.Size(shape[1:]).numel()
-    values = label.tensor.detach() if isinstance(label, NDArray) else read_numbers(label, "fit: labels")
-    if values.ndim == len(shape) and values.shape[1:] == torch.Size(
-        shape[1:]
-    ):  # probabilities of all classes
-        return
-    flat = values.reshape(-1)
-    counted = flat != p.ignore_label if p.use_ignore else torch.ones_like(flat, dtype=torch.bool)
-    outside = torch.nonzero(counted & ((flat < 0) | (flat >= classes)))
-    if not len(outside):
-        return
-    first = int(outside[0])
-    text = (
-        f"fit: labels of {node.name!r} must be classes from 0 to {classes - 1}; got {flat[first].item():g} at index "
-        f"{first} of {name!r} ({len(outside)} of {len(flat)} labels are outside)"
-    )
-    if bool((flat[counted] >= classes).any()):
-        raise ParameterError(f"{text}. Do they count from 1, or has the layer before it too few outputs?")
-    warn_user(f"{text}. If negative labels are to be ignored, give use_ignore=True and ignore_label.")

@@ -16,7 +16,7 @@ from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
 from .notes import note_batch
 from .optimizer_setup import ignored_optimizer, rescaled
-from .preflight import check_multipliers, check_settings, checked_first, is_ours
+from .preflight import check_losses, check_multipliers, check_settings, checked_first, is_ours
 from .run_settings import optimizers_of
 from .settings import FitSettings
 from .training_run import History, TrainingRun
@@ -155,6 +155,8 @@ class TrainingLoop:
         self._init_params()
         self._init_optimizer()
         check_multipliers(optimizers_of(module), module)
+        if is_ours(self, "train_batch"):  # another loop may give head gradients
+            check_losses(module)
 
     # A module of ours that is prepared already is not asked again: it would warn that the call changes nothing.
 

@@ -1,0 +1,195 @@
+"""What `fit` checks of labels before the first batch: that they are classes of the losses and metrics that read them.
+
+A label that is no class does not stop MXNet: `SoftmaxOutput` and `SVMOutput` then lower the scores of all classes, and
+`CTCLoss` reads foreign memory. One at or above the number of classes can only be a mistake, and is an error. So is a
+negative one where it is read as a class (`CTCLoss`, the cross-entropy metric); elsewhere programs mark padding with it,
+and go on with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..checks import warn_user
+from ..errors import ParameterError
+from ..graph import Application, Node
+from ..graph.inference import infer_shapes
+from ..metric import CompositeEvalMetric, CrossEntropy, EvalMetric
+from ..ndarray import NDArray
+from ..ndarray.reading import read_numbers
+from ..shapes import Shape
+from .descs import read_descs
+from .steps import Steps
+
+__all__ = ["check_classes"]
+
+#: Operators that only arrange numbers anew, or copy them: behind them a label has the same values.
+_ARRANGING = frozenset(
+    ("BlockGrad", "Cast", "Flatten", "Reshape", "SwapAxis", "_copy", "expand_dims", "squeeze", "transpose")
+)
+
+
+class Asked(NamedTuple):
+    """What a loss asks of its labels.
+
+    Attributes
+    ----------
+    classes
+        How many classes there are.
+    counted
+        Which labels are read; None for all.
+    first
+        The first class.
+    padding
+        Where programs mark padding by negative labels, what is to be said of these; None where they are an error.
+    """
+
+    classes: int
+    counted: Tensor | None = None
+    first: int = 0
+    padding: str | None = None
+
+
+#: From a loss, the shape of its scores, and labels by the names of variables to what is asked; None for nothing.
+Rule: TypeAlias = Callable[[Application, Shape, Tensor, Mapping[str, Tensor]], Asked | None]
+
+
+def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) -> None:
+    """Check that labels are classes of the losses in the network that read them, and of the metric.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
+    >>> module = mx.mod.Module(net)
+    >>> module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    >>> check_classes(module, mx.metric.create("acc"), [mx.nd.array([1, 3])])
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 1 of ...
+    """
+    if module.symbol is None or not module.binded or module.output_shapes is None or not labels:
+        return
+    descs = read_descs(module.label_shapes, "label_shapes")
+    sizes = {desc.name: prod(desc.shape) for desc in descs}
+    values = {desc.name: _numbers(label) for desc, label in zip(descs, labels, strict=False)}
+    for node, name, shape in _losses(module, values):
+        # As many numbers as scores: probabilities of all classes.
+        if sizes[name] != prod(shape):
+            asked = _RULES[node.operator.name](node, shape, values[name], values)
+            if asked is not None:
+                _check(repr(node.name), asked, name, values[name])
+    outputs = dict(module.output_shapes)
+    for each in _cross_entropies(metric):
+        names = [name for name in each.label_names or values if name in values]
+        shapes = [outputs[name] for name in each.output_names or outputs if name in outputs]
+        for name, shape in zip(names, shapes, strict=False):
+            if len(shape) > 1 and sizes[name] * shape[1] == prod(shape):
+                _check(f"eval_metric {each.name!r}", Asked(shape[1]), name, values[name])
+
+
+def _numbers(label: NDArray) -> Tensor:
+    return label.tensor.detach() if isinstance(label, NDArray) else read_numbers(label, "fit: labels")
+
+
+def _losses(module: Steps, known: Mapping[str, Tensor]) -> Iterator[tuple[Application, str, Shape]]:
+    """Yield the losses that read a known label: the node, the label's name, the shape of the scores."""
+    assert module.symbol is not None and module.output_shapes is not None  # `check_classes` has looked
+    graph = module.symbol.graph
+    found = [
+        (node, name)
+        for node in graph.nodes
+        if isinstance(node, Application)
+        and node.operator.name in _RULES
+        and (name := _variable(node.inputs[1].node, arranged=node.operator.name != "CTCLoss")) in known
+    ]
+    # Those at the end, the usual ones, have the shape of their scores. For others the network is walked through.
+    ends = {
+        entry.node: tuple(shape)
+        for entry, (_, shape) in zip(graph.outputs, module.output_shapes, strict=False)
+        if entry.node.operator is not None and entry.node.operator.name in ("SoftmaxOutput", "SVMOutput")
+    }
+    if any(node not in ends for node, _ in found):
+        descs = [*read_descs(module.data_shapes, "data"), *read_descs(module.label_shapes, "label")]
+        inferred = infer_shapes(graph, {desc.name: tuple(desc.shape) for desc in descs})
+    for node, name in found:
+        shape = ends[node] if node in ends else inferred.of(node.inputs[0])
+        if shape is not None:
+            yield node, name, shape
+
+
+def _variable(node: Node, *, arranged: bool) -> str:
+    """Return the name of the variable that a label comes from; an empty one where something is computed."""
+    while arranged and node.operator is not None and node.operator.name in _ARRANGING:
+        node = node.inputs[0].node
+    return node.name if node.is_variable else ""
+
+
+def _cross_entropies(metric: EvalMetric) -> Iterator[CrossEntropy]:
+    if isinstance(metric, CompositeEvalMetric):
+        for member in metric.metrics:
+            yield from _cross_entropies(member)
+    elif isinstance(metric, CrossEntropy) and type(metric).measure is CrossEntropy.measure:
+        yield metric
+
+
+def _check(who: str, asked: Asked, name: str, values: Tensor) -> None:
+    flat, last = values.reshape(-1), asked.classes - 1
+    counted = torch.ones_like(flat, dtype=torch.bool) if asked.counted is None else asked.counted.reshape(-1)
+    outside = torch.nonzero(counted & ((flat < asked.first) | (flat > last)))
+    if not len(outside):
+        return
+    first = int(outside[0])
+    text = (
+        f"fit: labels of {who} must be classes from {asked.first} to {last}; got {flat[first].item():g} at index "
+        f"{first} of {name!r} ({len(outside)} of {len(flat)} labels are outside)"
+    )
+    above = bool((flat[counted] > last).any())
+    if not above and asked.padding is not None:
+        warn_user(f"{text}. {asked.padding}")
+        return
+    from_one = "Do they count from 1, or has" if asked.first == 0 else "Has"
+    hint = f"{from_one} the layer before it too few outputs?" if above else "A negative label is no class."
+    raise ParameterError(f"{text}. {hint}")
+
+
+# What each loss asks.
+
+
+def _softmax_output(node: Application, shape: Shape, values: Tensor, _: Mapping[str, Tensor]) -> Asked:
+    p = node.params
+    classes = shape[1] if p.multi_output else shape[-1] if p.preserve_shape else prod(shape[1:])
+    counted = values != p.ignore_label if p.use_ignore else None
+    return Asked(
+        classes,
+        counted,
+        padding="If negative labels are to be ignored, give use_ignore=True and ignore_label.",
+    )
+
+
+def _last_axis(node: Application, shape: Shape, values: Tensor, _: Mapping[str, Tensor]) -> Asked:
+    return Asked(shape[-1], padding="They count as no class: all scores of their samples are lowered.")
+
+
+def _ctc(node: Application, shape: Shape, values: Tensor, known: Mapping[str, Tensor]) -> Asked | None:
+    """Ask it of the labels before the padding, or within the lengths that are given."""
+    p, columns = node.params, values.shape[1]
+    if p.use_label_lengths:
+        entry = dict(zip(node.input_names, node.inputs, strict=True))["label_lengths"]
+        lengths = known.get(_variable(entry.node, arranged=True))
+        if lengths is None:  # computed in the network
+            return None
+        counted = torch.arange(columns, device=values.device) < lengths.to(values.device).reshape(-1, 1)
+        return Asked(shape[2], counted)
+    padding = values == (0 if p.blank_label == "first" else -1)
+    return Asked(shape[2], padding.cumsum(1) == 0, int(p.blank_label == "first"))
+
+
+_RULES: dict[str, Rule] = {
+    "SoftmaxOutput": _softmax_output,
+    "SVMOutput": _last_axis,
+    "softmax_cross_entropy": _last_axis,
+    "CTCLoss": _ctc,
+}
