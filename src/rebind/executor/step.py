@@ -15,7 +15,7 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -59,14 +59,14 @@ class Gradients(NamedTuple):
     new_aux: tuple[Tensor | None, ...]
 
 
-class StepResult(NamedTuple, Generic[States]):
+class StepResult(NamedTuple):
     """The results of a whole step."""
 
     outputs: tuple[Tensor, ...]
     gradients: tuple[Tensor | None, ...]
     new_aux: tuple[Tensor | None, ...]
     new_weights: Sequence[Tensor]
-    new_states: States
+    new_states: object  # of the kind that `update_part` takes; Python 3.10 has no generic named tuples
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Step:
         rates: Rates_contra,
         head_grads: Sequence[Tensor | None] | None = None,
         seed: Tensor | None = None,
-    ) -> StepResult[States]:
+    ) -> StepResult:
         """Run forward, backward, and the update of the arguments at `wanted`.
 
         Parameters

@@ -95,7 +95,8 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     # The first slices are longer by one where the size does not divide.
     starts = [step * k + min(k, longer) for k in range(num_slice + 1)]
     before = (slice(None),) * batch_axis
-    return [data[(*before, slice(a, b))] for a, b in itertools.pairwise(starts)]
+    parts = [(*before, slice(a, b)) for a, b in itertools.pairwise(starts)]
+    return [data[part] for part in parts]
 
 
 def split_and_load(

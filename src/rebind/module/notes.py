@@ -24,7 +24,8 @@ def add_note(error: BaseException, text: str) -> None:
         error.add_note(text)
         return
     # Python 3.10 has no notes, and its tracebacks show none: the text goes into the message where there is one.
-    error.__notes__ = [*getattr(error, "__notes__", ()), text]
+    notes = [*getattr(error, "__notes__", ()), text]
+    vars(error)["__notes__"] = notes
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{text}",)
 
