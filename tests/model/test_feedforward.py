@@ -192,8 +192,13 @@ def test_labels_that_only_the_metric_takes():
             ValueError,
             r"X and y must have equal numbers of rows; got shapes \(22, 3\) and \(5,\)",
         ),
-        (([1, 2], CLASSES), {}, TypeError, "X must be an iterator, a NumPy array or an NDArray; got list"),
-        ((POINTS, CLASSES, POINTS), {}, TypeError, "eval_data must be an iterator or a pair of arrays"),
+        (([1, 2], CLASSES), {}, TypeError, "X: y is for arrays; list has labels of its own"),
+        (
+            (POINTS, CLASSES, POINTS),
+            {},
+            TypeError,
+            r"eval_data must be an iterator, .* a pair of arrays \(data, labels\); got ndarray without",
+        ),
         ((POINTS, CLASSES, (POINTS,)), {}, TypeError, r"pair of arrays \(data, labels\); got 1 items"),
         (
             (POINTS, CLASSES),

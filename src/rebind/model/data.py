@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..errors import ArgumentError, ParameterError, ShapeError
 from ..executor import batch_axis
 from ..io import DataDesc, NDArrayIter
 from ..module.descs import read_descs
+from ..module.sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, is_pair
 from ..ndarray import NDArray
 from ..protocols import ArrayLike, DataSource
 from ..symbol import Symbol
@@ -28,8 +29,8 @@ __all__ = [
     "validation_batches",
 ]
 
-#: An iterator over batches, or an array.
-Source: TypeAlias = DataSource | NDArray | np.ndarray
+#: What `Module.fit` takes: an iterator, an array or several, or an iterable of batches.
+Source: TypeAlias = Trainable
 #: A batch's array, or a list of several.
 BatchArrays: TypeAlias = np.ndarray | list[np.ndarray]
 #: One array, a list of several, or None for none.
@@ -40,14 +41,15 @@ def batches_of(
     who: str,
     symbol: Symbol,
     X: Source,
-    y: ArrayLike | None,
+    y: ArrayGroup | None,
     batch_size: int,
     *,
     labelled: bool = False,
     shuffle: bool = False,
     last_batch_handle: str = "pad",
+    name: str = "X",
 ) -> DataSource:
-    """Return X if it is an iterator, else one over the arrays X and y.
+    """Return X if it is an iterator, else one over the arrays X and y, or over an iterable's batches.
 
     Parameters
     ----------
@@ -56,13 +58,16 @@ def batches_of(
     symbol
         The network whose arguments the arrays are for.
     X, y
-        An iterator; or arrays with equal numbers of rows.
+        An iterator; arrays with equal numbers of rows, each one or a list or a dict of several; or an iterable of
+        batches ``(x, y)``, such as a `torch.utils.data.DataLoader`.
     batch_size
         For arrays; if they have fewer rows these are one batch.
     labelled
         Whether there must be labels.
     shuffle, last_batch_handle
         For `io.NDArrayIter`.
+    name
+        What X is called in messages.
 
     Examples
     --------
@@ -72,32 +77,64 @@ def batches_of(
     >>> data.batch_size, data.provide_data[0].name, data.provide_label[0].name
     (5, 'x_data', 'target_label')
     """
-    if not isinstance(X, (np.ndarray, NDArray)):
-        if not (hasattr(X, "provide_data") and hasattr(X, "__iter__")):
-            raise ArgumentError(
-                f"FeedForward.{who}: X must be an iterator, a NumPy array or an NDArray; got {type(X).__name__}"
-            )
-        return X
+    if hasattr(X, "provide_data") and hasattr(X, "__iter__"):
+        return cast(DataSource, X)
+    if y is None and is_pair(X):
+        X, y = X
+    inputs = _inputs(symbol, X)
+    if not is_arrays(X):
+        return as_source(X, f"FeedForward.{who}: {name}", inputs, y=y, labelled=labelled)
     if y is None and labelled:
         raise ParameterError(f"FeedForward.{who}: y must be given when X is an array; got None")
-    if y is not None:
-        y = y if isinstance(y, NDArray) else np.asarray(y)
-        if X.shape[:1] != y.shape[:1]:
-            raise ShapeError(
-                f"FeedForward.{who}: X and y must have equal numbers of rows; got shapes {X.shape} and {y.shape}"
-            )
-        if len(y.shape) == 2 and y.shape[1] == 1:  # MXNet takes labels as a column too
-            y = y.reshape((-1,))
-    arguments = symbol.list_arguments()
+    data = arrays_of(X, inputs.data_names, f"FeedForward.{who}: {name}", "inputs")
+    labels = {} if y is None else arrays_of(_array(y), inputs.label_names, f"FeedForward.{who}: y", "labels")
+    shapes = [tuple(each.shape) for each in (*data.values(), *labels.values())]
+    if len({shape[:1] for shape in shapes}) > 1:
+        raise ShapeError(
+            f"FeedForward.{who}: X and y must have equal numbers of rows; got shapes {' and '.join(map(str, shapes))}"
+        )
     return NDArrayIter(
-        X,
-        y,
-        batch_size=max(1, min([batch_size, *X.shape[:1]])),  # fewer rows than a batch need no padding
+        data,
+        {name: _uncolumned(value) for name, value in labels.items()} or None,
+        batch_size=max(1, min([batch_size, *shapes[0][:1]])),  # fewer rows than a batch need no padding
         shuffle=shuffle,
         last_batch_handle=last_batch_handle,
-        data_name=_only_name(arguments, "data", "data"),
-        label_name=_only_name(arguments, "label", "softmax_label"),
     )
+
+
+class _Inputs(NamedTuple):
+    """The names of inputs and labels, as `module.sources` asks a module for them."""
+
+    data_names: list[str]
+    label_names: list[str]
+
+
+def _inputs(symbol: Symbol, X: Source) -> _Inputs:
+    """Return which arguments the data and the labels are for.
+
+    A dict of arrays names its own. One array is for the usual argument, or the only one with that ending; several, and
+    the arrays of a batch, are for all with that ending.
+    """
+    arguments = symbol.list_arguments()
+
+    def named(end: str, usual: str) -> list[str]:
+        found = [name for name in arguments if name.endswith(end)]
+        if usual in arguments and not isinstance(X, list) and is_arrays(X):
+            return [usual]
+        return found or [usual]
+
+    data = list(X) if isinstance(X, Mapping) else named("data", "data")
+    return _Inputs(data, named("label", "softmax_label"))
+
+
+def _array(y: ArrayGroup) -> ArrayGroup:
+    """Return labels as arrays: a list of numbers is one."""
+    return y if is_arrays(y) else np.asarray(y)
+
+
+def _uncolumned(label: NDArray | np.ndarray) -> NDArray | np.ndarray:
+    """Return a label without its second axis, where that is one column: MXNet takes it so too."""
+    return label.reshape((-1,)) if len(label.shape) == 2 and label.shape[1] == 1 else label
 
 
 def check_metric(metric: object) -> None:
@@ -116,9 +153,9 @@ def check_metric(metric: object) -> None:
 
 
 def validation_batches(
-    symbol: Symbol, eval_data: Source | tuple[ArrayLike, ArrayLike] | None, batch_size: int
+    symbol: Symbol, eval_data: Source | tuple[ArrayGroup, ArrayGroup] | None, batch_size: int
 ) -> DataSource | None:
-    """Return an iterator for the validation: the given one, one over a pair of arrays, or None.
+    """Return an iterator for the validation: the given one, one over a pair of arrays or an iterable, or None.
 
     >>> import rebind as mx
     >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
@@ -128,21 +165,27 @@ def validation_batches(
     """
     if eval_data is None or hasattr(eval_data, "provide_data"):
         return cast("DataSource | None", eval_data)
-    pair: object = eval_data
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        got = f"{len(pair)} items" if isinstance(pair, (tuple, list)) else type(pair).__name__
+    given: object = eval_data
+    alone = is_arrays(given) and not isinstance(given, list)
+    if alone or (isinstance(given, tuple) and len(given) != 2):
+        got = f"{type(given).__name__} without labels" if alone else f"{len(cast(tuple, given))} items"
         raise ArgumentError(
-            f"FeedForward.fit: eval_data must be an iterator or a pair of arrays (data, labels); got {got}"
+            "FeedForward.fit: eval_data must be an iterator, an iterable of batches, or a pair of arrays (data, "
+            f"labels); got {got}"
         )
-    X, y = (each if isinstance(each, NDArray) else np.asarray(each) for each in pair)
+    X, y = given, None
+    # MXNet takes a list of two for a pair as well, and lists of numbers for arrays.
+    if isinstance(given, (tuple, list)) and len(given) == 2 and not any(map(_is_item, given)):
+        X, y = (_array(each) for each in given)
     # Shuffled, as in MXNet: the figures do not depend on it, but the random numbers that training then gets do.
-    return batches_of("fit", symbol, X, y, batch_size, labelled=True, shuffle=True)
+    return batches_of(
+        "fit", symbol, cast(Source, X), y, batch_size, labelled=True, shuffle=True, name="eval_data"
+    )
 
 
-def _only_name(arguments: Sequence[str], end: str, usual: str) -> str:
-    """Return which argument an array is for: the usual one, or else the only one with that ending."""
-    found = [name for name in arguments if name.endswith(end)]
-    return found[0] if usual not in arguments and len(found) == 1 else usual
+def _is_item(value: object) -> bool:
+    """Return whether this is a batch, rather than an array or a list of numbers."""
+    return (hasattr(value, "data") and not is_arrays(value)) or isinstance(value, tuple)
 
 
 def described(data: DataSource) -> tuple[list[DataDesc], list[DataDesc]]:

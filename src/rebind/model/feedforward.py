@@ -17,9 +17,10 @@ from ..module import Module
 from ..module.base_module import History
 from ..module.batches import labels_of, padding
 from ..module.settings import Callbacks, InitializerSpec, MetricSpec, SomeCallbacks, StoreSpec
+from ..module.sources import ArrayGroup
 from ..monitor import Monitor
 from ..optimizer import Optimizer
-from ..protocols import ArrayLike, DataSource, Logger
+from ..protocols import DataSource, Logger
 from ..symbol import Symbol
 from .base import NetworkModel
 from .data import BatchArrays, Joined, Source, axes_of, batches_of, check_metric, described, join, unpadded
@@ -36,8 +37,9 @@ class FeedForward(NetworkModel):
     the parameters it has, `predict` and `score` always use the newest. Between two calls of `fit` there is no
     optimizer, and the memory of training is free.
 
-    Inputs and labels are what the iterator provides; with arrays the network's ``data`` and ``softmax_label``, or else
-    its only argument whose name ends in ``data``, and in ``label``. All other arguments are parameters. A parameter
+    Inputs and labels are what the iterator provides; with an array the network's ``data`` and ``softmax_label``, or
+    else its only argument whose name ends in ``data``, and in ``label``; with several arrays, and with batches
+    ``(x, y)``, all arguments with these endings. A dict names its own. All other arguments are parameters. A parameter
     whose variable has the attribute ``grad`` (or ``__grad__``) ``'freeze'`` stays as it is.
 
     Parameters
@@ -88,8 +90,8 @@ class FeedForward(NetworkModel):
     def fit(
         self,
         X: Source,
-        y: ArrayLike | None = None,
-        eval_data: Source | tuple[ArrayLike, ArrayLike] | None = None,
+        y: ArrayGroup | None = None,
+        eval_data: Source | None = None,
         eval_metric: MetricSpec = "acc",
         epoch_end_callback: SomeCallbacks = None,
         batch_end_callback: SomeCallbacks = None,
@@ -113,10 +115,12 @@ class FeedForward(NetworkModel):
         Parameters
         ----------
         X, y
-            An iterator over batches; or arrays of data and labels with equal numbers of rows. Arrays are shuffled in
-            each epoch, and rows that fill no batch come first in the next.
+            What `Module.fit` takes: an iterator over batches; arrays of data and labels with equal numbers of rows,
+            each one, or a list or a dict of several; or an iterable of batches ``(x, y)``, such as a
+            `torch.utils.data.DataLoader`. Arrays are shuffled in each epoch, and rows that fill no batch come first in
+            the next.
         eval_data
-            An iterator, or a pair of arrays, for the validation after each epoch. It may have any batch size.
+            The same for the validation after each epoch, arrays as a pair ``(data, labels)``; of any batch size.
         eval_metric
             What is measured: a name, a list of names, a function or a metric.
         epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
@@ -194,13 +198,13 @@ class FeedForward(NetworkModel):
     def create(
         symbol: Symbol,
         X: Source,
-        y: ArrayLike | None = None,
+        y: ArrayGroup | None = None,
         ctx: Device | Sequence[Device] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
         optimizer: str | Optimizer = "sgd",
         initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        eval_data: Source | tuple[ArrayLike, ArrayLike] | None = None,
+        eval_data: Source | None = None,
         eval_metric: MetricSpec = "acc",
         epoch_end_callback: SomeCallbacks = None,
         batch_end_callback: SomeCallbacks = None,
@@ -253,7 +257,7 @@ class FeedForward(NetworkModel):
         Parameters
         ----------
         X
-            An iterator, or an array.
+            An iterator, an array or several, or an iterable of batches, as for `fit`.
         num_batch
             Stop after this many batches.
         return_data
@@ -314,7 +318,7 @@ class FeedForward(NetworkModel):
         batch_end_callback: SomeCallbacks = None,
         reset: bool = True,
         *,
-        y: ArrayLike | None = None,
+        y: ArrayGroup | None = None,
         overwrite: bool = True,
     ) -> float | list[float]:
         """Measure the predictions for a data set; padding does not count.
@@ -322,7 +326,7 @@ class FeedForward(NetworkModel):
         Parameters
         ----------
         X, y
-            An iterator, or arrays of data and labels.
+            An iterator, arrays of data and labels, or an iterable of batches, as for `fit`.
         eval_metric
             What is measured.
         num_batch

@@ -10,13 +10,14 @@ from typing import Any
 
 from .. import optimizer as opt
 from ..callback import LogValidationMetricsCallback
-from ..io import DataDesc
+from ..io import DataDesc, NDArrayIter
 from ..kvstore import KVStore, has_big_array
 from ..metric import EvalMetric
 from ..module.base_module import History
 from ..module.settings import Callbacks, InitializerSpec, StoreSpec
+from ..module.sources import ArrayGroup
 from ..monitor import Monitor
-from ..protocols import ArrayLike, Callback, DataSource, Logger
+from ..protocols import Callback, DataSource, Logger
 from .base import NetworkModel
 from .data import Source, batches_of, described, validation_batches
 from .following import AllreduceStore, CountedFromOne, Epochs, Following, Trainer
@@ -55,8 +56,8 @@ class FitRequest:
     """What `FeedForward.fit` was given; see there."""
 
     X: Source
-    y: ArrayLike | None
-    eval_data: Source | tuple[ArrayLike, ArrayLike] | None
+    y: ArrayGroup | None
+    eval_data: Source | None
     metric: EvalMetric
     callbacks: Callbacks
     state_callbacks: Sequence[object]
@@ -135,7 +136,8 @@ def _data(model: NetworkModel, request: FitRequest) -> tuple[DataSource, DataSou
     # In MXNet's order: with the same seed of numpy.random, shuffled rows come in the same order.
     if hasattr(data, "reset"):
         data.reset()
-    if data is not request.X or model.epoch_size is not None:
+    # What MXNet made of arrays starts over before the validation.
+    if (isinstance(data, NDArrayIter) and data is not request.X) or model.epoch_size is not None:
         data = Epochs(data, model.epoch_size)
     return data, eval_data
 

@@ -18,8 +18,8 @@ from .batches import AnyBatch
 from .training_run import random_state, set_random_state
 
 __all__ = [
-    "ArrayGroup", "BatchSource", "Names", "Trainable", "arrays_of", "as_source", "is_arrays", "named_batch",
-    "names_of",
+    "ArrayGroup", "BatchSource", "Names", "Trainable", "arrays_of", "as_source", "is_arrays", "is_pair",
+    "named_batch", "names_of",
 ]  # fmt: skip
 
 OneArray: TypeAlias = "NDArray | np.ndarray | torch.Tensor | SampleArray"
@@ -98,7 +98,7 @@ def as_source(
     >>> [(name, shape) for name, shape in (*source.provide_data, *source.provide_label)]
     [('data', (2, 3)), ('softmax_label', (2,))]
     """
-    if isinstance(given, tuple) and _is_pair(given):
+    if is_pair(given):
         if y is not None:
             raise ArgumentError(f"{who}: labels are given twice: in the pair (x, y), and as y")
         given, y = given
@@ -303,6 +303,15 @@ def is_arrays(given: object) -> TypeGuard[ArrayGroup]:
     return _is_array(given)
 
 
+def is_pair(given: object) -> TypeGuard[tuple[ArrayGroup, ArrayGroup]]:
+    """Return whether this is a pair ``(x, y)`` of arrays, or of lists or dicts of them.
+
+    >>> is_pair((np.ones(3), {"y": np.ones(3)})), is_pair([np.ones(3), np.ones(3)])
+    (True, False)
+    """
+    return isinstance(given, tuple) and len(given) == 2 and all(map(is_arrays, given))
+
+
 def arrays_of(
     given: ArrayGroup, names: Sequence[str], who: str, what: str
 ) -> dict[str, NDArray | np.ndarray]:
@@ -333,10 +342,6 @@ def named_batch(named: Mapping[str, NDArray | np.ndarray], names: Sequence[str],
         raise NameLookupError(f"{who} must have {missing[0]!r}; got {', '.join(map(repr, named))}")
     values = [named[name] for name in names]
     return DataBatch([value if isinstance(value, NDArray) else array(value) for value in values])
-
-
-def _is_pair(given: tuple[object, ...]) -> TypeGuard[tuple[ArrayGroup, ArrayGroup]]:
-    return len(given) == 2 and all(map(is_arrays, given))
 
 
 def _is_array(value: object) -> bool:
