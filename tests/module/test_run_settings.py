@@ -39,6 +39,10 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"data": mx.io.NDArrayIter(np.ones((6, 4)), np.zeros(6), 2)},
         ["data (4, 4) float32, softmax_label (4,) float32  data (2, 4)", "samples     8", "6"],
     ),
+    "data of the same shape": (
+        {"data": mx.io.NDArrayIter(np.ones((8, 4)), np.zeros(8), 4)},
+        ["content  ", "  given"],
+    ),
     "metric": ({"eval_metric": "ce"}, ["eval_metric  accuracy  cross-entropy  given"]),
     "accumulate": ({"accumulate": 2}, ["accumulate  1      2      given"]),
 }
@@ -116,3 +120,101 @@ def test_on_change_must_be_known() -> None:
         ParameterError, match="on_change must be one of 'keep', 'use new', 'error'; got 'new'"
     ):
         mx.checkpoint.Checkpoint("net", on_change="new")  # type: ignore[arg-type]
+
+
+def killed(folder: Path, **settings: Any) -> None:
+    """Train for an epoch and three batches, with a checkpoint after each."""
+
+    def kill(param: Any) -> None:
+        if (param.epoch, param.nbatch) == (1, 3):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        long(folder, batch_end_callback=kill, **settings)
+
+
+def long(folder: Path, data: Any = None, **settings: Any) -> Any:
+    """Train two epochs of six batches."""
+    module = mx.mod.Module(network())
+    module.fit(
+        points() if data is None else data,
+        num_epoch=2,
+        optimizer_params={"learning_rate": 0.5},
+        initializer="ones",
+        checkpoint=mx.checkpoint.Checkpoint(folder / "run", every_n_batches=1),
+        **settings,
+    )
+    return module
+
+
+def points(scale: float = 1.0) -> Any:
+    x = np.random.RandomState(0).rand(24, 4).astype("float32")
+    return mx.io.NDArrayIter(x * scale, np.arange(24) % 3, 4)
+
+
+def weights(module: Any) -> Any:
+    return module.get_params()[0]["fc1_weight"].asnumpy()
+
+
+def test_other_data_of_the_same_shape_begin_the_epoch_again(tmp_path: Path, caplog: Any) -> None:
+    killed(tmp_path)
+    seen: list[int] = []
+    long(tmp_path, points(2.0), batch_end_callback=lambda param: seen.append(param.nbatch))
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert "epoch 1 begins again with the given data; 3 batches of it were done with others" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "groups"),
+    [
+        # After 3 batches of the second epoch; each number is of how many batches an update is.
+        (2, 3, [2, 1, 3]),
+        (2, 1, [2, 1, 1, 1, 1]),
+        (4, 2, [3, 2, 1]),
+        (1, 2, [1, 1, 1, 2, 1]),
+        (3, 2, [3, 2, 1]),
+    ],
+)
+def test_gradients_that_wait_are_used_when_accumulate_changes(
+    before: int, after: int, groups: list[int], tmp_path: Path, caplog: Any
+) -> None:
+    killed(tmp_path, accumulate=before)
+    found = weights(long(tmp_path, accumulate=after))
+    waits = 3 % before
+    said = f"the gradients of {waits} batches that wait make an update of their own"
+    assert (said in caplog.text) == bool(waits)
+
+    # The same by hand: after the first epoch, the groups of batches.
+    module = mx.mod.Module(network())
+    module.fit(
+        points(), num_epoch=1, accumulate=before, initializer="ones", optimizer_params={"learning_rate": 0.5}
+    )
+    start = module.get_params()
+    rows, labels = (value.asnumpy() for _, value in (*points().data, *points().label))
+    begin = 0
+    for count in groups:
+        part = slice(begin, begin + 4 * count)
+        begin += 4 * count
+        step = mx.mod.Module(network())
+        step.fit(
+            mx.io.NDArrayIter(rows[part], labels[part], 4 * count),
+            num_epoch=1,
+            arg_params=start[0],
+            optimizer_params={"learning_rate": 0.5},
+        )
+        start = step.get_params()
+    assert begin == 24 and np.allclose(found, start[0]["fc1_weight"].asnumpy(), atol=1e-6)
+
+
+def test_a_run_whose_accumulate_changed_resumes_exactly(tmp_path: Path) -> None:
+    def kill(param: Any) -> None:
+        if (param.epoch, param.nbatch) == (1, 5):
+            raise KeyboardInterrupt
+
+    for folder in "whole", "cut":
+        (tmp_path / folder).mkdir()
+        killed(tmp_path / folder, accumulate=2)
+    expected = weights(long(tmp_path / "whole", accumulate=3))
+    with pytest.raises(KeyboardInterrupt):
+        long(tmp_path / "cut", accumulate=3, batch_end_callback=kill)
+    assert np.array_equal(weights(long(tmp_path / "cut", accumulate=3)), expected)

@@ -54,8 +54,10 @@ class Checkpoint:
         are those of the saved run, as an exact resume needs. ``'use new'``: they are those of this call; the weights,
         the optimizer's states and its counts are the saved ones, and a schedule gives the rates that it would have
         given from the start. ``'error'``: raise a StateError, but not for more epochs. The number of epochs, the
-        data, the metric and `accumulate` are always those of the call; with other data an epoch that was begun
-        begins again.
+        data, the metric and `accumulate` are always those of the call. With other data an epoch that was begun begins
+        again; that they are others is seen by shapes, types, the number of samples, and a hash of some of them
+        (``content``, for arrays, lists of batches and tensors behind a loader). With another `accumulate` the gradients
+        that wait for an update make one of their own.
 
     Examples
     --------

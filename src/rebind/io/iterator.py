@@ -67,6 +67,16 @@ class DataIter:
         ]
         return f"<{type(self).__name__}: {'; '.join((*described, f'batches of {self.batch_size}'))}>"
 
+    def fingerprint(self) -> str | None:
+        """Return a short hash of some samples, by which a run that resumes sees that the data are others.
+
+        None where the content is not known without reading the data; see `NDArrayIter.fingerprint`.
+
+        >>> DataIter().fingerprint() is None
+        True
+        """
+        return None
+
     def _descs(self, name: str) -> Sequence[DataDesc]:
         """Return what a subclass provides; nothing where it cannot be known yet."""
         try:
@@ -265,6 +275,10 @@ class ResizeIter(CurrentBatch):
         # Scripts pass it from the iterator to BucketingModule; `executor_manager` reads it itself.
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
+
+    def fingerprint(self) -> str | None:
+        """Return the hash of the wrapped iterator's samples."""
+        return self.data_iter.fingerprint() if isinstance(self.data_iter, DataIter) else None
 
     def reset(self) -> None:
         """Begin a new epoch.

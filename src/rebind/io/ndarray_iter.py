@@ -11,6 +11,7 @@ import torch
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
 from .batch import DataDesc
+from .fingerprint import fingerprint_of
 from .iterator import DataIter, State
 
 __all__ = ["NDArrayIter"]
@@ -143,6 +144,16 @@ class NDArrayIter(DataIter):
         2
         """
         return len(self.data) + len(self.label)
+
+    def fingerprint(self) -> str | None:
+        """Return a hash of names, shapes, types and some samples of the arrays; their order in an epoch does not count.
+
+        >>> import numpy as np
+        >>> one, same, other = (NDArrayIter(np.full((10, 3), value)) for value in (0, 0, 1))
+        >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
+        (True, False)
+        """
+        return fingerprint_of((name, each.tensor) for name, each in self.data + self.label)
 
     def reset(self) -> None:
         """Begin a new epoch; samples left over by ``'roll_over'`` come first in it.

@@ -68,6 +68,11 @@ class PrefetchingIter(CurrentBatch):
         self._positions: list[State | None] = [None] * self.n_iter
         self._done = False
 
+    def fingerprint(self) -> str | None:
+        """Return the hashes of the iterators' samples; None where one has none."""
+        found = [each.fingerprint() if isinstance(each, DataIter) else None for each in self.iters]
+        return "+".join(text for text in found if text) if all(found) else None
+
     @property
     def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
         """Descriptions of a batch's data, of all iterators in turn.

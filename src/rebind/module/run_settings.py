@@ -28,7 +28,7 @@ __all__ = [
 Settings: TypeAlias = dict[str, "str | int | float | bool | None"]
 
 #: The settings that describe the training data; what is given counts always, there being no other data.
-DATA = ("train_data", "samples")
+DATA = ("train_data", "samples", "content")
 #: Those of the run besides the optimizer; what is given counts always.
 RUN = (*DATA, "eval_metric", "accumulate", "num_epoch")
 #: Numbers of an optimizer that are progress, or follow from the batch size.
@@ -76,6 +76,14 @@ def settings_of(
     >>> settings_of(mx.mod.PythonLossModule(), data, mx.metric.create("acc"), num_epoch=3)["train_data"]
     'data (2, 2) float32'
     """
+    found = _optimizer_settings(module) | _data_settings(data)
+    found["eval_metric"] = _metric_name(metric)
+    found["accumulate"] = accumulate
+    found["num_epoch"] = num_epoch
+    return found
+
+
+def _optimizer_settings(module: Steps) -> Settings:
     found: Settings = {}
     optimizers = optimizers_of(module)
     for i, optimizer in enumerate(optimizers):
@@ -86,21 +94,26 @@ def settings_of(
         found[f"{mark}learning_rate"] = _plain(numbers.pop("learning_rate", None))
         found[f"{mark}lr_scheduler"] = _schedule_text(given)
         found |= {f"{mark}{name}": _plain(value) for name, value in numbers.items()}
+    return found
+
+
+def _data_settings(data: DataSource) -> Settings:
     descs = (
         [*(data.provide_data or ()), *(getattr(data, "provide_label", None) or ())]
         if hasattr(data, "provide_data")
         else []
     )
-    found["train_data"] = ", ".join(
+    shapes = ", ".join(
         f"{desc.name} {tuple(desc.shape)} {getattr(desc.dtype, '__name__', desc.dtype)}"
         for desc in read_descs(descs, "train_data")
     )
     samples = getattr(data, "num_data", None)
-    found["samples"] = samples if isinstance(samples, int) else None
-    found["eval_metric"] = _metric_name(metric)
-    found["accumulate"] = accumulate
-    found["num_epoch"] = num_epoch
-    return found
+    fingerprint = getattr(data, "fingerprint", None)  # a user's own source need not have it
+    return {
+        "train_data": shapes,
+        "samples": samples if isinstance(samples, int) else None,
+        "content": fingerprint() if callable(fingerprint) else None,
+    }
 
 
 def changes(saved: Settings, given: Settings, *, use_new: bool) -> list[Change]:

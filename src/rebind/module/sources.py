@@ -7,14 +7,16 @@ from typing import Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 import torch
+from torch.utils.data import TensorDataset
 
 from ..errors import ArgumentError, MXNetError, NameLookupError, ParameterError
 from ..io import DataBatch, DataDesc, DataIter, NDArrayIter
+from ..io.fingerprint import fingerprint_of
 from ..io.iterator import State
 from ..io.ndarray_iter import SampleArray
 from ..ndarray import NDArray, array
 from ..protocols import Batch, DataSource, is_resumable
-from .batches import AnyBatch
+from .batches import AnyBatch, is_sliced, labels_of
 from .training_run import random_state, set_random_state
 
 __all__ = [
@@ -29,6 +31,10 @@ ArrayGroup: TypeAlias = "OneArray | Sequence[OneArray] | Mapping[str, OneArray]"
 Item: TypeAlias = "AnyBatch | ArrayGroup | tuple[ArrayGroup, ArrayGroup]"
 #: What `fit` trains on.
 Trainable: TypeAlias = "DataSource | ArrayGroup | tuple[ArrayGroup, ArrayGroup] | Iterable[Item]"
+
+
+#: How many batches of a list are read for its fingerprint.
+_FEW = 8
 
 
 class Names(Protocol):
@@ -204,6 +210,26 @@ class BatchSource(DataIter):
         if iterator is self._source:
             self._unread.append(found)
         return found
+
+    def fingerprint(self) -> str | None:
+        """Return a hash of some samples of a list of batches, or of the tensors behind a loader; None for others.
+
+        >>> BatchSource([(np.ones(2), np.zeros(2))], ["data"], ["softmax_label"]).fingerprint() is None
+        False
+        """
+        dataset = getattr(self._source, "dataset", None)
+        if isinstance(dataset, TensorDataset):
+            return fingerprint_of((str(i), each) for i, each in enumerate(dataset.tensors))
+        if not isinstance(self._source, (list, tuple)) or not self._source:
+            return None
+        found = []
+        for i in sorted({len(self._source) * k // _FEW for k in range(_FEW)}):
+            batch = self._read(self._source[i])
+            if is_sliced(batch):
+                return None
+            labels = labels_of(cast(Batch, batch))
+            found += [(f"{i}", each.tensor) for each in (*cast(Batch, batch).data, *labels)]
+        return fingerprint_of(found)
 
     def reset(self) -> None:
         """Begin a new epoch."""

@@ -221,6 +221,9 @@ class TrainingLoop:
         if found is None:
             return False
         self.position, stopped = found
+        self.waiting = self._saved.waiting
+        if self.waiting and self._saved.regroups:
+            self.use_waiting()
         return stopped
 
     def begin_epoch(self, epoch: int) -> None:
@@ -228,8 +231,6 @@ class TrainingLoop:
         self._epoch_started = time.time()
         if not self.position.batch:  # otherwise the checkpoint had the sums of the batches before
             self.metric.reset()
-        # In a resumed epoch the checkpoint has the gradients of these batches.
-        self.waiting = self.position.batch % self.settings.accumulate
         self.bar.begin_epoch(epoch, self.settings.train_data, self.position.batch)
         self.settings.callbacks.call("on_epoch_begin", epoch)
 
@@ -279,6 +280,11 @@ class TrainingLoop:
             self.module.clear_gradients()
         self.waiting = 0
 
+    def use_waiting(self) -> None:
+        """Update the parameters by the gradients of other than `accumulate` batches."""
+        with rescaled(self.module.optimizers(), self.settings.accumulate / self.waiting):
+            self.update()
+
     def end_batch(self, epoch: int, batch: AnyBatch) -> None:
         """Count a batch, call the callbacks, and save the run if it is due."""
         # Counted before the callbacks: a run that one of them stops has finished this batch.
@@ -295,9 +301,7 @@ class TrainingLoop:
         """Use gradients that are left over, report the training metric, and call the callbacks."""
         module = self.module
         if self.waiting:
-            # `rescale_grad` is for more batches than these.
-            with rescaled(module.optimizers(), self.settings.accumulate / self.waiting):
-                self.update()
+            self.use_waiting()
         self.bar.end_epoch()
         # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
@@ -366,7 +370,7 @@ class TrainingLoop:
     def save(self, *, stopped: bool = False) -> None:
         """Save the run, if it has a checkpoint and one is due."""
         if self._saved is not None:
-            self._saved.save(self.position, stopped=stopped)
+            self._saved.save(self.position, stopped=stopped, waiting=self.waiting)
 
     def stop_early(self, stop: StopTraining) -> None:
         """End the run because a callback asks for it.

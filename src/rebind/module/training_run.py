@@ -60,7 +60,8 @@ class RunState(TypedDict):
     epoch_start: EpochStart
     callbacks: list[StateTree]
     stopped: bool
-    settings: Settings  # not in files of before 0.2
+    settings: Settings  # not in files of before 0.2, as little as the next
+    waiting: int
 
 
 class TrainingRun:
@@ -116,13 +117,16 @@ class TrainingRun:
         self.metric, self.history = metric, history
         self.callbacks = [callback for callback in callbacks if is_resumable(callback)]
         self.last_epoch = last_epoch
+        #: How many batches' gradients were summed but not used when the run was saved; and whether `accumulate` has
+        #: changed since, so that they are to make an update of their own.
+        self.waiting, self.regroups = 0, False
         self._settings = settings_of(module, train_data, metric, num_epoch=last_epoch, accumulate=accumulate)
         self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
         # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
 
-    def save(self, position: Position, *, stopped: bool = False) -> None:
-        """Write the run as it is, if a checkpoint is due.
+    def save(self, position: Position, *, stopped: bool = False, waiting: int = 0) -> None:
+        """Write the run as it is, if a checkpoint is due; `waiting` batches' gradients are summed but not used.
 
         >>> import os, tempfile, rebind as mx
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +147,7 @@ class TrainingRun:
         ['net-0002-000000.run', 'net-0003-000000.run']
         """
         if stopped or self.checkpoint.is_due(position, self.last_epoch):
-            path = self.checkpoint.save(position, self._state(stopped))
+            path = self.checkpoint.save(position, self._state(stopped, waiting))
             self.module.logger.info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
@@ -163,7 +167,7 @@ class TrainingRun:
         # A source without a state is brought back by resetting it from this very state.
         self._epoch_start = {"reset": True, "random": random_state()}
 
-    def _state(self, stopped: bool) -> RunState:
+    def _state(self, stopped: bool, waiting: int) -> RunState:
         return {
             "network": _networks(self.module.networks),
             "module": self.module.run_state(),
@@ -176,6 +180,7 @@ class TrainingRun:
             "callbacks": [callback.state_dict() for callback in self.callbacks],
             "stopped": stopped,
             "settings": self._settings,
+            "waiting": waiting,
         }
 
     def restore(self) -> tuple[Position, bool] | None:
@@ -228,8 +233,7 @@ class TrainingRun:
         changed = {change.name for change in found_changes}
         self._load_module(path, state["module"], self._given_names(found_changes, changed))
         self._settings |= {change.name: change.value for change in found_changes}
-        if changed & {*DATA, "accumulate"} and self.module.batches_per_update > 1:
-            self.module.clear_gradients()  # sums of other batches
+        position = self._take_position(position, state, found_changes)
         if "eval_metric" not in changed:
             self.metric.load_state_dict(state["metric"])
         self.history.clear()  # in place: it is the dict that the training loop fills
@@ -237,9 +241,7 @@ class TrainingRun:
         for callback, saved in zip(self.callbacks, state["callbacks"], strict=True):
             callback.load_state_dict(saved)
         self._epoch_start = state["epoch_start"]
-        if changed & set(DATA):
-            position = Position(position.epoch, 0)  # other data have no such batch
-        else:
+        if not changed & set(DATA):
             self._resume_data(state["train_data"], position.batch)
         if state["eval_data"] is not None and is_resumable(self.eval_data):
             self.eval_data.load_state_dict(state["eval_data"])
@@ -253,6 +255,27 @@ class TrainingRun:
                 path,
             )
         return position, state["stopped"]
+
+    def _take_position(self, position: Position, state: RunState, found: Sequence[Change]) -> Position:
+        """Return where the run resumes, with the gradients that wait there; other data have no such batch."""
+        saved = next((change.saved for change in found if change.name == "accumulate"), None)
+        per_update = self.module.batches_per_update if saved is None else cast(int, saved)
+        self.waiting, self.regroups = state.get("waiting", position.batch % per_update), saved is not None
+        if not position.batch or not {change.name for change in found} & set(DATA):
+            if self.waiting and self.regroups:
+                self.module.logger.warning(
+                    "fit: accumulate has changed, so the gradients of %d batches that wait make an update of their own",
+                    self.waiting,
+                )
+            return position
+        if self.waiting:
+            self.module.clear_gradients()  # sums of other batches
+            self.waiting = 0
+        self.module.logger.warning(
+            "fit: epoch %d begins again with the given data; %d batches of it were done with others",
+            *position,
+        )
+        return Position(position.epoch, 0)
 
     def _compare(self, path: str, saved: Settings | None) -> list[Change]:
         """Return what differs from the settings of the saved run, and log it as a table."""
