@@ -9,6 +9,7 @@ import pytest
 
 from rebind import metric
 from rebind.checkpoint.tree import read_tree, write_tree
+from rebind.metric.arrays import as_tensor
 from rebind.metric.base import metrics
 from rebind.ndarray import array
 
@@ -55,7 +56,7 @@ class Holder(metric.EvalMetric):
 
     def reset(self):
         self.matrix = np.zeros((2, 2))
-        self.tensor = metric.base.as_tensor(np.zeros(2))
+        self.tensor = as_tensor(np.zeros(2))
         self.num_inst, self.sum_metric = 0, 0.0
         if hasattr(self, "inner"):
             self.inner.reset()
@@ -63,7 +64,7 @@ class Holder(metric.EvalMetric):
     def update(self, labels, preds):
         self.inner.update(labels, preds)
         self.matrix = self.matrix * 0.7 + preds[0].asnumpy()[:2, :2]
-        self.tensor = self.tensor / 3 + metric.base.as_tensor(preds[0])[0, :2]
+        self.tensor = self.tensor / 3 + as_tensor(preds[0])[0, :2]
         self.num_inst += 1
 
     def get(self):
