@@ -116,7 +116,7 @@ def test_nothing_is_read_before_the_first_batch():
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
-        (lambda: next(ResizeIter(Empty(), 3)), ParameterError, "has no batches"),
+        (lambda: next(ResizeIter(Empty(), 3)), ParameterError, "must yield at least one batch"),
         (lambda: ResizeIter(numbers(), -1), ParameterError, "size must be >= 0"),
         # raised in the thread that reads ahead
         (lambda: next(PrefetchingIter(Failing())), OSError, "the disk is gone"),

@@ -319,7 +319,7 @@ def test_a_size_for_data_without_batches_is_an_error():
         def __iter__(self):
             return iter(())
 
-    with pytest.raises(mx.MXNetError, match="yielded no batches in epoch 0"):
+    with pytest.raises(mx.MXNetError, match="must yield at least one batch in epoch 0"):
         model(epoch_size=3).fit(Empty())
 
 

@@ -205,7 +205,7 @@ class Once(Plain):
 @pytest.mark.parametrize(
     ("data", "settings", "error", "says"),
     [
-        (Once(), {"num_epoch": 2}, RuntimeError, "fit: train_data yielded no batches in epoch 1"),
+        (Once(), {"num_epoch": 2}, RuntimeError, "fit: train_data must yield at least one batch in epoch 1"),
         (
             POINTS,
             {"num_epoch": 1},

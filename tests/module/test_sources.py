@@ -113,7 +113,7 @@ def test_arrays_are_shuffled_by_numpy_random():
 def test_a_generator_is_one_epoch():
     module = one()
     assert len(module.fit((pair for pair in batches(X, Y)), num_epoch=1)["train"]["accuracy"]) == 1
-    with pytest.raises(RuntimeError, match="yielded no batches in epoch 1"):
+    with pytest.raises(RuntimeError, match="must yield at least one batch in epoch 1"):
         one().fit((pair for pair in batches(X, Y)), num_epoch=2)
 
 

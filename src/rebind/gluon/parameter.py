@@ -278,7 +278,9 @@ class ParameterDict:
         ['fc_weight']
         """
         if self._params.setdefault(parameter.name, parameter) is not parameter:
-            raise ParameterError(f"ParameterDict: there are two parameters called {parameter.name!r}")
+            raise ParameterError(
+                f"ParameterDict: parameters must have different names; got two called {parameter.name!r}"
+            )
 
     def get(self, name: str, **settings: object) -> Parameter:
         """Return the parameter ``prefix + name``, which is made if there is none.

@@ -135,7 +135,7 @@ def clip_global_norm(
     (np.float32(5.0), [array([0.6], dtype=float32), array([0.8], dtype=float32)])
     """
     if not arrays:
-        raise ArgumentError("clip_global_norm: arrays must not be empty")
+        raise ArgumentError("clip_global_norm: arrays must hold at least one array; got none")
     if not max_norm > 0:
         raise ParameterError(f"clip_global_norm: max_norm must be positive; got {max_norm}")
     tensors = [each.tensor.detach() for each in arrays]

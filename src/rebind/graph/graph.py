@@ -375,7 +375,8 @@ def check(graph: Graph) -> Graph:
         for name, entry in zip(names, node.inputs, strict=True):
             if not 0 <= entry.index < len(entry.node.output_names):
                 raise MXNetError(
-                    f"graph: {name} of {node.name!r} is output {entry.index} of {entry.node!r}: none such"
+                    f"graph: {name} of {node.name!r} must be one of {len(entry.node.output_names)} outputs of "
+                    f"{entry.node!r}; got number {entry.index}"
                 )
             if id(entry.node) in auxiliary and not node.operator.signature.is_auxiliary(name):
                 raise MXNetError(

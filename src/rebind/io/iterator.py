@@ -308,7 +308,9 @@ class ResizeIter(CurrentBatch):
             try:
                 self.current_batch = self.data_iter.next()
             except StopIteration:
-                raise ParameterError("ResizeIter: the wrapped iterator has no batches") from None
+                raise ParameterError(
+                    "ResizeIter: the wrapped iterator must yield at least one batch; got none"
+                ) from None
         self.cur += 1
         return True
 

@@ -99,7 +99,9 @@ def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[
         found = True
         yield batch
     if not found:
-        raise StateError(f"fit: train_data yielded no batches in epoch {epoch}; does its reset() start over?")
+        raise StateError(
+            f"fit: train_data must yield at least one batch in epoch {epoch}; got none. Does its reset() start over?"
+        )
 
 
 def first(batches: Iterable[T], count: int | None) -> Iterator[T]:

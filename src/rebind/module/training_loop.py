@@ -149,7 +149,9 @@ class TrainingLoop:
         if not module.binded or settings.force_rebind or changed or not is_ours(module, "bind"):
             self._bind(force_rebind=settings.force_rebind or changed)
         elif (binding := getattr(module, "binding", None)) is not None and not binding.for_training:
-            raise StateError("fit: the module is bound with for_training=False; give force_rebind=True")
+            raise StateError(
+                "fit: the module must be bound with for_training=True; got False. Give force_rebind=True."
+            )
         if settings.monitor is not None:
             module.install_monitor(settings.monitor)
         self._init_params()

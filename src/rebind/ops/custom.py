@@ -47,4 +47,4 @@ def _custom(*data: Tensor, op_type: str) -> Tensor:
         The name that it is registered under.
     """
     # Only reached by a call that `_resolve` was not asked for.
-    raise ParameterError("op_type names the operator; it is missing")
+    raise ParameterError("op_type must name the operator; it is missing")

@@ -59,7 +59,7 @@ def _bytearray(content: object = b"", encoding: str = "latin-1") -> bytes:
 
 def _reconstructor(kind: object, base: object = None, state: object = None) -> Record:
     if not (isinstance(kind, type) and issubclass(kind, Record)):
-        raise FormatError("optimizer states: only optimizers and schedules are objects")
+        raise FormatError(f"optimizer states: objects must be optimizers or schedules; got {kind!r}")
     # Of the records only: what a file names is never called.
     return kind()
 

@@ -119,7 +119,9 @@ class SymbolBase:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise NotImplementedForSymbol("Symbol: has no truth value, since it has no value before it is bound")
+        raise NotImplementedForSymbol(
+            "Symbol: has no truth value, since it has no value before it is bound. Ask whether it is None instead."
+        )
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         """Return one output, by number or by name, or several by a slice."""

@@ -396,7 +396,7 @@ def initialised(devices=1):
         (
             lambda: ready()[0],
             lambda mod: mod.update_full_grads([]),
-            "update_full_grads: train_data gave no batches",
+            "update_full_grads: train_data must yield at least one batch",
         ),
         (
             lambda: ready()[0],

@@ -92,7 +92,10 @@ def convert_symbol(
         raise ArgumentError(f"amp.convert_symbol: sym must be a Symbol; got {sym!r}")
     rules = make_rules("convert_symbol", target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     if isinstance(data_names, str) or isinstance(excluded_sym_names, str):
-        raise ArgumentError("amp.convert_symbol: data_names and excluded_sym_names must be lists of names")
+        raise ArgumentError(
+            "amp.convert_symbol: data_names and excluded_sym_names must be lists of names; got "
+            f"{data_names!r} and {excluded_sym_names!r}"
+        )
     inputs = sym.list_inputs()
     for name in data_names or ():
         if name not in inputs:

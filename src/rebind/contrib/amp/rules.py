@@ -178,7 +178,7 @@ def _chosen(who: str, given: Mapping[str, frozenset[str] | None]) -> set[str]:
         for name in named or ():
             if kinds.setdefault(name, kind) != kind:
                 raise ArgumentError(
-                    f"amp.{who}: {name!r} can be in {kinds[name]} or in {kind}; it is in both"
+                    f"amp.{who}: {name!r} must be in one of {kinds[name]} and {kind}; it is in both"
                 )
     return set(kinds)
 

@@ -45,7 +45,8 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
         pad = padding(batch)  # of the last batch, the only one that has any
     if not batches:
         raise StateError(
-            "SVRGModule.update_full_grads: train_data gave no batches; does its reset() start over?"
+            "SVRGModule.update_full_grads: train_data must yield at least one batch; got none. Does its reset() start "
+            "over?"
         )
     group = module.executors
     assert group is not None  # a module that has run forward is bound
