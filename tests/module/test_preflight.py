@@ -149,6 +149,15 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         StateError,
         "got 'fc1_output', which is no loss",
     ),
+    "no loss layer at the end of a chain": (
+        lambda mod: fit(
+            mx.mod.SequentialModule().add(unlabelled(network(loss=False))),
+            batches(labels=None),
+            eval_metric="loss",
+        ),
+        StateError,
+        "got 'fc1_output', which is no loss",
+    ),
     "labels of SVMOutput": (
         lambda mod: fit(reading(lambda x, y: mx.sym.SVMOutput(x, y, name="svm")), batches(labels=FROM_ONE)),
         ParameterError,

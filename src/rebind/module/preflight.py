@@ -85,11 +85,13 @@ def check_losses(module: Steps) -> None:
     Traceback (most recent call last):
     rebind.errors.StateError: fit: the network must end in a loss layer, such as SoftmaxOutput, ... or MakeLoss; got ...
     """
-    if module.symbol is None or not all(is_ours(module, name) for name in ("forward_backward", "backward")):
+    last = module.last_module
+    steps = [(each, name) for each in (module, last) for name in ("forward_backward", "backward")]
+    if last.symbol is None or not all(is_ours(each, name) for each, name in steps):
         return
-    graph, trained = module.symbol.graph, set(module.trained_params())
+    graph, trained = last.symbol.graph, set(last.trained_params())
     reached = head_gradient_reaches(graph, graph.arguments)
-    for name, positions in zip(module.output_names, reached, strict=True):
+    for name, positions in zip(last.output_names, reached, strict=True):
         if trained & {graph.arguments[k].name for k in positions}:
             raise StateError(
                 "fit: the network must end in a loss layer, such as SoftmaxOutput, LinearRegressionOutput or MakeLoss; "

@@ -22,7 +22,7 @@ from .batches import AnyBatch
 from .chain import Chain, Link
 from .descs import Shapes, read_descs
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
-from .steps import Arrays, HeadGrads, Labels
+from .steps import Arrays, HeadGrads, Labels, Steps
 from .update import LossScaling
 
 __all__ = ["SequentialModule"]
@@ -115,6 +115,10 @@ class SequentialModule(BaseModule):
     @property
     def _modules(self) -> list[BaseModule]:
         return self._chain.modules
+
+    @property
+    def last_module(self) -> Steps:
+        return self._chain.last.last_module
 
     @property
     def networks(self) -> list[Symbol]:

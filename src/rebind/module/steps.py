@@ -100,6 +100,17 @@ class Steps:
         return [] if self.symbol is None else [self.symbol]
 
     @property
+    def last_module(self) -> Steps:
+        """The module in whose outputs gradients begin: the last of a chain.
+
+        >>> import rebind as mx
+        >>> loss = mx.mod.PythonLossModule()
+        >>> mx.mod.SequentialModule().add(loss).last_module is loss
+        True
+        """
+        return self
+
+    @property
     def data_names(self) -> list[str]:
         """The names of the inputs.
 
