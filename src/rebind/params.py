@@ -50,6 +50,7 @@ __all__ = [
     "REQUIRED",
     "AtLeast",
     "Between",
+    "Listed",
     "Parameter",
     "ParameterValue",
     "Params",
@@ -116,6 +117,17 @@ class Between:
 
     def __str__(self) -> str:
         return f"in [{self.low}, {self.high}]"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """MXNet's word for a kind of parameter, for `operator.get_operator_arguments`; nothing is accepted by it.
+
+    For what the annotation alone does not say: C++ has more types of numbers, and MXNet's operators name the element
+    types that they take, where those here take all.
+    """
+
+    word: str
 
 
 #: A parsed parameter.
@@ -211,7 +223,9 @@ def _converter(annotation: object) -> tuple[str, Callable[[object], ParameterVal
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         text, convert = _converter(arguments[0])
-        bounds = arguments[1:]
+        bounds = tuple(bound for bound in arguments[1:] if not isinstance(bound, Listed))
+        if not bounds:
+            return text, convert
         return f"{text} {' and '.join(map(str, bounds))}", _bounded(convert, bounds)
     if origin is Literal:
         return f"one of {', '.join(map(repr, arguments))}", _one_of(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import defaultdict
 
@@ -25,6 +26,7 @@ LEFT_OUT = {
 LISTED_ONLY = {"_contrib_SparseEmbedding": ["sparse_grad"], "_linspace": ["infer_range", "repeat", "step"]}
 
 
+@functools.cache
 def inventory() -> dict[str, dict[str, str]]:
     """Return MXNet's operators: by name, the names and types of their arguments."""
     return json.loads(INVENTORY.read_text(encoding="utf-8"))

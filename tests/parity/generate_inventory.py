@@ -24,5 +24,7 @@ def generate_inventory() -> None:
         if not name.startswith(INTERNAL) and "backward" not in name:
             arguments = get_operator_arguments(name)
             operators[name] = dict(zip(arguments.names, arguments.types))
-    INVENTORY.write_text(json.dumps(operators, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    # A line for an operator; its arguments in MXNet's order.
+    lines = [f"{json.dumps(name)}: {json.dumps(arguments)}" for name, arguments in operators.items()]
+    INVENTORY.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     print(len(operators), "operators")

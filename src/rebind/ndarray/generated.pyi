@@ -1003,8 +1003,8 @@ def amp_cast(
 
 def amp_multicast(
     *data: NDArray | Sequence[NDArray],
-    cast_narrow: bool = False,
     num_outputs: int | None = None,
+    cast_narrow: bool = False,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
@@ -1147,12 +1147,12 @@ def _contrib_boolean_mask(
 
 def _foreach(
     *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     num_outputs: int,
     num_out_data: int,
     in_state_locs: int | Sequence[int],
     in_data_locs: int | Sequence[int],
     remain_locs: int | Sequence[int],
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
@@ -1160,13 +1160,13 @@ def _foreach(
 
 def _while_loop(
     *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     num_outputs: int,
     num_out_data: int,
     max_iterations: int,
     cond_input_locs: int | Sequence[int],
     func_input_locs: int | Sequence[int],
     func_var_locs: int | Sequence[int],
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
@@ -1174,11 +1174,11 @@ def _while_loop(
 
 def _cond(
     *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     num_outputs: int,
     cond_input_locs: int | Sequence[int],
     then_input_locs: int | Sequence[int],
     else_input_locs: int | Sequence[int],
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
@@ -2497,8 +2497,8 @@ def _onehot_encode(
 
 def Concat(
     *data: NDArray | Sequence[NDArray],
-    dim: int = 1,
     num_args: int | None = None,
+    dim: int = 1,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
@@ -2506,8 +2506,8 @@ def Concat(
 
 def _rnn_param_concat(
     *data: NDArray | Sequence[NDArray],
-    dim: int = 1,
     num_args: int | None = None,
+    dim: int = 1,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
@@ -2515,8 +2515,8 @@ def _rnn_param_concat(
 
 def stack(
     *data: NDArray | Sequence[NDArray],
-    axis: int = 0,
     num_args: int | None = None,
+    axis: int = 0,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
@@ -3224,9 +3224,9 @@ def FullyConnected(
 
 def _joint_fully_connected(
     *inputs: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     num_hidden: int,
     no_bias: bool = False,
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
@@ -4347,8 +4347,8 @@ def all_finite(
 
 def multi_all_finite(
     *data: NDArray | Sequence[NDArray],
-    init_output: bool = True,
     num_arrays: int | None = None,
+    init_output: bool = True,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
@@ -4829,10 +4829,10 @@ def Correlation(
 
 def Crop(
     *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     offset: int | Sequence[int] = (0, 0),
     h_w: int | Sequence[int] = (0, 0),
     center_crop: bool = False,
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
@@ -5408,12 +5408,12 @@ def ftrl_update(
 
 def UpSampling(
     *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     scale: int,
     num_filter: int = 0,
     sample_type: Literal['bilinear', 'nearest'],
     multi_input_mode: Literal['concat', 'sum'] = 'concat',
     workspace: int = 512,
-    num_args: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:

@@ -11,7 +11,7 @@ import torch
 from ..dtypes import DTYPES
 from ..dtypes import name as dtype_name
 from ..ops import OPERATORS, find
-from ..params import Parameter
+from ..params import Listed, Parameter
 
 __all__ = ["OperatorArguments", "get_all_registered_operators", "get_operator_arguments"]
 
@@ -40,13 +40,19 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     ['NDArray-or-Symbol', 'float, required', 'float, required']
     """
     op = find(op_name)
-    kind = "NDArray-or-Symbol[]" if op.signature.variadic else "NDArray-or-Symbol"
-    signature = op.signature
+    signature, listed = op.signature, op.record.listed
+    kind = "NDArray-or-Symbol[]" if signature.variadic else "NDArray-or-Symbol"
     # In the order of a call: ``clip(data, a_min, a_max)``.
-    names = [*signature.input_names, *signature.parameters]
-    texts = [kind] * len(signature.input_names)
-    texts += [words_of(parameter) for parameter in signature.parameters.values()]
-    return OperatorArguments(len(names), names, texts)
+    words: dict[str, str | None] = {
+        name: text for name, text in listed.items() if name not in signature.order
+    }
+    words.update(dict.fromkeys(signature.input_names, kind))
+    words.update((name, words_of(parameter)) for name, parameter in signature.parameters.items())
+    if signature.count:
+        words[signature.count] = "int, required"  # of MXNet's caller, who is a front end that counts
+    words.update(listed)
+    found = {name: text for name, text in words.items() if text is not None}
+    return OperatorArguments(len(found), list(found), list(found.values()))
 
 
 def words_of(parameter: Parameter) -> str:
@@ -62,14 +68,15 @@ def words_of(parameter: Parameter) -> str:
     text = f"{kind} or None" if optional and not kind.startswith("{") else kind
     if parameter.required:
         return f"{text}, required"
-    return f"{text}{comma}optional, default={_default(parameter.default, kind, optional)}"
+    return f"{text}{comma}optional, default={_default(parameter.default, kind)}"
 
 
 def _kind(annotation: object) -> tuple[str, bool]:
     """Return MXNet's word for an annotation, and whether None is allowed."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(arguments[0])
+        word = next((each.word for each in arguments[1:] if isinstance(each, Listed)), None)
+        return _kind(arguments[0]) if word is None else (word, False)
     if origin in (Union, types.UnionType):
         inner = next(each for each in arguments if each is not type(None))
         kind, _ = _kind(inner)
@@ -87,14 +94,17 @@ def _kind(annotation: object) -> tuple[str, bool]:
     return "{" + ", ".join(sorted(repr(row.name) for row in DTYPES)) + "}", False  # a type of elements
 
 
-def _default(value: object, kind: str, optional: bool) -> str:
+def _default(value: object, kind: str) -> str:
     """Return a default as MXNet writes it."""
     if isinstance(value, bool):
         return str(int(value))
     if value is None:
         return "'None'" if kind == "int" or kind.startswith("{") else "None"
     if isinstance(value, float):
-        return f"{np.float32(value):.9g}"
+        # MXNet's constants are of single precision, those of a double too.
+        return f"{np.float32(value):{'.17g' if kind.startswith('double') else '.9g'}}"
+    if isinstance(value, int) and kind != "int":
+        return str(value)
     if isinstance(value, (tuple, list)):
         return "[" + ",".join(f"{each:.9g}" if isinstance(each, float) else str(each) for each in value) + "]"
     if isinstance(value, torch.dtype):

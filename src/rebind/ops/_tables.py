@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
+from ._types import Double
 from .spec import Operator, Shapes, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
@@ -41,6 +42,7 @@ def unary(
     doc: str,
     domain: tuple[float, float] = (-2.0, 2.0),
     head_gradient: bool = True,
+    listed: Mapping[str, str | None] | None = None,
 ) -> Operator:
     """Make an element-wise operator of one array; the result has the array's type, integers are rounded towards 0."""
 
@@ -52,7 +54,7 @@ def unary(
             return out
         return compute(data.to(torch.float64)).to(data.dtype)  # of integers
 
-    declare = operator(name, *aliases, same_shape=True, head_gradient=head_gradient)
+    declare = operator(name, *aliases, same_shape=True, head_gradient=head_gradient, listed=listed)
     made = _declared(function, name, doc, declare)
     UNARY.append(Row(made, domain))
     return made
@@ -144,7 +146,7 @@ def scalar(
 ) -> Operator:
     """Make an element-wise operator of an array and a number."""
 
-    def function(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+    def function(data: Tensor, *, scalar: Double = 1.0, is_int: bool = True) -> Tensor:
         if data.is_floating_point():
             return compute(data, scalar)
         return compute(*_with_integers(data, scalar, is_int))

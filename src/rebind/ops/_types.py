@@ -4,16 +4,71 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+import torch
 from torch import Tensor
 
 from .. import dtypes
 from ..errors import DTypeError
-from ..params import AtLeast
+from ..params import AtLeast, Listed
 
-__all__ = ["Sizes", "require_floating"]
+__all__ = [
+    "AnyType",
+    "ChosenType",
+    "Count",
+    "Double",
+    "DrawnIntegerType",
+    "DrawnType",
+    "FloatType",
+    "Indices",
+    "Long",
+    "MatrixType",
+    "NumericType",
+    "Offset",
+    "OrderType",
+    "ShapeOrNone",
+    "Sizes",
+    "SizesOrNone",
+    "SumType",
+    "Workspace",
+    "require_floating",
+]
 
 #: A shape in which a size may be 0, which inference fills in.
 Sizes: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
+
+# What follows differs in MXNet's words only (`operator.get_operator_arguments`), for which C++ has more types.
+
+#: The same, and None; MXNet writes no "or None".
+SizesOrNone: TypeAlias = Annotated[Sizes | None, Listed("Shape(tuple)")]
+ShapeOrNone: TypeAlias = Annotated[tuple[int, ...] | None, Listed("Shape(tuple)")]
+
+Double: TypeAlias = Annotated[float, Listed("double")]
+Long: TypeAlias = Annotated[int, Listed("long")]
+#: A number of things: 1 or more, or 0 or more.
+Count: TypeAlias = Annotated[int, AtLeast(1), Listed("int (non-negative)")]
+Offset: TypeAlias = Annotated[int, AtLeast(0), Listed("int (non-negative)")]
+#: MXNet's limit of memory for a convolution.
+Workspace: TypeAlias = Annotated[int, AtLeast(0), Listed("long (non-negative)")]
+#: Positions of a graph's inputs.
+Indices: TypeAlias = Annotated[tuple[Annotated[int, AtLeast(0)], ...], Listed("tuple of <long>")]
+
+
+def _named(names: str) -> Listed:
+    return Listed("{" + ", ".join(map(repr, sorted(names.split()))) + "}")
+
+
+# Types of elements: rebind's operators take every one; MXNet's name these.
+_FLOATS = "float16 float32 float64"
+AnyType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} bfloat16 int8 uint8 int32 int64 bool")]
+NumericType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} bfloat16 int8 uint8 int32 int64")]
+MatrixType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} int8 uint8 int32 int64")]
+OrderType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} uint8 int32 int64")]
+SumType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} int8 int32 int64")]
+ChosenType: TypeAlias = Annotated[torch.dtype, _named(f"{_FLOATS} uint8 int32")]
+FloatType: TypeAlias = Annotated[torch.dtype, _named(_FLOATS)]
+#: Of random numbers; None is a word there, for the default type.
+DrawnType: TypeAlias = Annotated[torch.dtype | None, _named(f"{_FLOATS} None")]
+DrawnIntegerType: TypeAlias = Annotated[torch.dtype | None, _named("int32 int64 None")]
 
 
 def require_floating(array: Tensor, name: str = "data") -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
 from ..params import AtLeast, Params
+from ._types import Indices
 from .spec import operator
 
 __all__ = ["RUNNERS", "Body", "run_cond", "run_foreach", "run_while_loop"]
@@ -28,43 +29,45 @@ def _outputs(p: Params) -> tuple[str, ...]:
     return ("output",) if p.num_outputs == 1 else tuple(f"output{i}" for i in range(p.num_outputs))
 
 
-_Indices: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
-
-
-@operator("_foreach", count="num_args", outputs=_outputs)
+@operator("_foreach", count="num_args", outputs=_outputs, listed={"fn": "Symbol"})
 def _foreach(
     *data: Tensor,
     num_outputs: Annotated[int, AtLeast(0)],
     num_out_data: Annotated[int, AtLeast(0)],
-    in_state_locs: _Indices,
-    in_data_locs: _Indices,
-    remain_locs: _Indices,
+    in_state_locs: Indices,
+    in_data_locs: Indices,
+    remain_locs: Indices,
 ) -> Tensor:
     """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
     raise _needs_graphs("foreach")
 
 
-@operator("_while_loop", count="num_args", outputs=_outputs)
+@operator("_while_loop", count="num_args", outputs=_outputs, listed={"cond": "Symbol", "func": "Symbol"})
 def _while_loop(
     *data: Tensor,
     num_outputs: Annotated[int, AtLeast(0)],
     num_out_data: Annotated[int, AtLeast(0)],
     max_iterations: Annotated[int, AtLeast(1)],
-    cond_input_locs: _Indices,
-    func_input_locs: _Indices,
-    func_var_locs: _Indices,
+    cond_input_locs: Indices,
+    func_input_locs: Indices,
+    func_var_locs: Indices,
 ) -> Tensor:
     """Run a body as long as a condition holds; made by ``sym.contrib.while_loop``."""
     raise _needs_graphs("while_loop")
 
 
-@operator("_cond", count="num_args", outputs=_outputs)
+@operator(
+    "_cond",
+    count="num_args",
+    outputs=_outputs,
+    listed={"cond": "Symbol", "then_branch": "Symbol", "else_branch": "Symbol"},
+)
 def _cond(
     *data: Tensor,
     num_outputs: Annotated[int, AtLeast(0)],
-    cond_input_locs: _Indices,
-    then_input_locs: _Indices,
-    else_input_locs: _Indices,
+    cond_input_locs: Indices,
+    then_input_locs: Indices,
+    else_input_locs: Indices,
 ) -> Tensor:
     """Run one of two bodies; made by ``sym.contrib.cond``."""
     raise _needs_graphs("cond")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._types import Sizes
+from ._types import AnyType, Double, Long, MatrixType, NumericType, Sizes, SizesOrNone
 from .spec import TypeSlots, operator
 
 __all__ = ["arange", "eye", "full", "linspace", "ones", "zeros", "zeros_without_dtype"]
@@ -29,7 +29,7 @@ def zeros(
     *,
     shape: Sizes = (),
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
+    dtype: AnyType = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
     """Array of zeros.
@@ -42,7 +42,7 @@ def zeros(
 
 @operator("_zeros_without_dtype")
 def zeros_without_dtype(
-    *, shape: Sizes | None = None, ctx: str = "", dtype: int = -1, device: torch.device | None = None
+    *, shape: SizesOrNone = None, ctx: str = "", dtype: int = -1, device: torch.device | None = None
 ) -> Tensor:
     """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32.
 
@@ -57,7 +57,7 @@ def ones(
     *,
     shape: Sizes = (),
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
+    dtype: AnyType = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
     """Array of ones.
@@ -71,10 +71,10 @@ def ones(
 @operator("_full", types=_typed)
 def full(
     *,
-    shape: Sizes | None = None,
+    shape: SizesOrNone = None,
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
-    value: float,
+    dtype: AnyType = torch.float32,
+    value: Double,
     device: torch.device | None = None,
 ) -> Tensor:
     """Array of one value; for an integer type the value is rounded towards 0.
@@ -89,13 +89,13 @@ def full(
 @operator("_arange", types=_typed)
 def arange(
     *,
-    start: float,
-    stop: float | None = None,
-    step: float = 1.0,
+    start: Double,
+    stop: Double | None = None,
+    step: Double = 1.0,
     repeat: Annotated[int, AtLeast(1)] = 1,
     infer_range: bool = False,
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
+    dtype: NumericType = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
     """Numbers from `start` up to but not including `stop`, each `repeat` times; from 0 to `start` when it is alone.
@@ -145,12 +145,12 @@ def _(p: Params) -> str | None:
 @operator("_linspace", types=_typed)
 def linspace(
     *,
-    start: float,
-    stop: float,
+    start: Double,
+    stop: Double,
     num: Annotated[int, AtLeast(0)],
     endpoint: bool = True,
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
+    dtype: NumericType = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
     """`num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`.
@@ -168,11 +168,11 @@ def linspace(
 @operator("_eye", types=_typed)
 def eye(
     *,
-    N: Annotated[int, AtLeast(0)],
-    M: int = 0,
-    k: int = 0,
+    N: Annotated[Long, AtLeast(0)],
+    M: Long = 0,
+    k: Long = 0,
     ctx: str = "",
-    dtype: torch.dtype = torch.float32,
+    dtype: MatrixType = torch.float32,
     device: torch.device | None = None,
 ) -> Tensor:
     """Matrix of N rows and M columns (0: as many as rows) with ones on diagonal `k`, zeros elsewhere.

@@ -34,7 +34,7 @@ def _resolve(given: Mapping[str, object]) -> Operator:
     return make(given)
 
 
-@operator("Custom", resolve=_resolve)
+@operator("Custom", resolve=_resolve, listed={"op_type": "string"})
 def _custom(*data: Tensor, op_type: str) -> Tensor:
     """Apply an operator that was written in Python and registered with `mx.operator.register`.
 

@@ -22,7 +22,7 @@ from ..errors import ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
-from ._types import Sizes
+from ._types import DrawnType, Sizes, SizesOrNone
 from .spec import Shapes, TypeSlots, operator
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
@@ -180,9 +180,9 @@ def _one_shape(shapes: Shapes, p: Params) -> Shapes:
 def _declare_random(d: Distribution) -> None:
     def function(
         *,
-        shape: Sizes | None = None,
+        shape: SizesOrNone = None,
         ctx: str = "",
-        dtype: torch.dtype | None = None,
+        dtype: DrawnType = None,
         generator: Source | None = None,
         device: torch.device | None = None,
         **settings: float,
@@ -214,7 +214,7 @@ def _declare_sample(d: Distribution) -> None:
     def function(
         *arrays: Tensor,
         shape: Sizes = (),
-        dtype: torch.dtype | None = None,
+        dtype: DrawnType = None,
         generator: Source | None = None,
     ) -> Tensor:
         return _draw_for_each(d.draw, shape, dtype, generator, arrays)

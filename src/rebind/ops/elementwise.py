@@ -276,7 +276,7 @@ for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
         )
 
 
-@operator("add_n", "ElementWiseSum", count="num_args", same_shape=True)
+@operator("add_n", "ElementWiseSum", count="num_args", same_shape=True, listed={"num_args": None})
 def add_n(*args: Tensor) -> Tensor:
     """Sum of any number of arrays of one shape.
 

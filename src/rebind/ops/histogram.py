@@ -20,6 +20,7 @@ __all__ = ["histogram"]
     outputs=("output0", "output1"),
     types={"output0": torch.int64},
     head_gradient=False,
+    listed={"range": ", optional, default=None"},
 )
 def histogram(
     data: Tensor,

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..errors import BoundsError, ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
+from ._types import Double, NumericType, ShapeOrNone
 from .spec import Shapes, operator
 
 __all__ = [
@@ -110,9 +111,9 @@ def one_hot(
     indices: Tensor,
     *,
     depth: Annotated[int, AtLeast(0)],
-    on_value: float = 1.0,
-    off_value: float = 0.0,
-    dtype: torch.dtype = torch.float32,
+    on_value: Double = 1.0,
+    off_value: Double = 0.0,
+    dtype: NumericType = torch.float32,
 ) -> Tensor:
     """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range.
 
@@ -239,7 +240,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 
 @operator("_ravel_multi_index", "ravel_multi_index", head_gradient=False)
-def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
+def ravel_multi_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     """Positions in a flattened array of `shape` from coordinates, which are in the first axis.
 
     >>> ravel_multi_index(torch.tensor([[0, 1], [2, 1]]), shape=(2, 3))  # (0, 2) and (1, 1)
@@ -252,7 +253,7 @@ def ravel_multi_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> 
 
 
 @operator("_unravel_index", "unravel_index", head_gradient=False)
-def unravel_index(data: Tensor, *, shape: tuple[int, ...] | None = None) -> Tensor:
+def unravel_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`.
 
     >>> unravel_index(torch.tensor([2, 4]), shape=(2, 3))
@@ -274,7 +275,12 @@ def _ranks(rows: int, shape: tuple[int, ...] | None) -> None:
         raise ShapeError(f"shape must have one size for each of {rows} rows of coordinates; got {shape}")
 
 
-@operator("fill_element_0index", types={"rhs": "any"}, head_gradient=False)
+@operator(
+    "fill_element_0index",
+    types={"rhs": "any"},
+    head_gradient=False,
+    listed=dict.fromkeys(("lhs", "mhs", "rhs"), "NDArray"),
+)
 def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
     """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
 
@@ -305,7 +311,12 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"mhs": rows, "rhs": rows} if rows else {}
 
 
-@operator("_onehot_encode", types={"lhs": "any", "rhs": "T"}, head_gradient=False)
+@operator(
+    "_onehot_encode",
+    types={"lhs": "any", "rhs": "T"},
+    head_gradient=False,
+    listed={"lhs": "NDArray", "rhs": "NDArray"},
+)
 def onehot_encode(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Rows in the shape and type of `rhs` that are 1 at the column in `lhs` and 0 elsewhere.
 

@@ -94,7 +94,7 @@ def batch_dot(
     return torch.matmul(left, right)
 
 
-@operator("khatri_rao", count="num_args")
+@operator("khatri_rao", count="num_args", listed={"num_args": None})
 def khatri_rao(*args: Tensor) -> Tensor:
     """Column-wise Kronecker product of matrices.
 

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, DTypeError, FormatError, MissingExtraError, ShapeError
-from ..params import AtLeast, Between
+from ..params import AtLeast, Between, Listed
+from ._types import Double
 from .image.resampling import resized
 from .spec import operator
 
@@ -60,7 +61,12 @@ def _only_imperative(name: str) -> ArgumentError:
     )
 
 
-@operator("_cvimdecode", types={"buf": torch.uint8, "output": torch.uint8}, head_gradient=False)
+@operator(
+    "_cvimdecode",
+    types={"buf": torch.uint8, "output": torch.uint8},
+    head_gradient=False,
+    listed={"buf": "NDArray"},
+)
 def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: bool = True) -> Tensor:
     """The image in the bytes of a file (JPEG, PNG and whatever else OpenCV reads), as uint8.
 
@@ -130,7 +136,7 @@ def _check_picture(src: Tensor) -> None:
         raise ShapeError(f"src must have shape (H, W, C); got {tuple(src.shape)}")
 
 
-@operator("_cvimresize")
+@operator("_cvimresize", listed={"src": "NDArray"})
 def cvimresize(
     src: Tensor,
     *,
@@ -160,7 +166,7 @@ def cvimresize(
     return resized(src, h, w, interp)
 
 
-@operator("_cvcopyMakeBorder")
+@operator("_cvcopyMakeBorder", listed={"src": "NDArray"})
 def cvcopy_make_border(
     src: Tensor,
     *,
@@ -169,8 +175,8 @@ def cvcopy_make_border(
     left: Margin,
     right: Margin,
     type: Annotated[int, Between(0, 4)] = 0,
-    value: float = 0.0,
-    values: tuple[float, ...] = (),
+    value: Double = 0.0,
+    values: Annotated[tuple[float, ...], Listed("tuple of <double>")] = (),
 ) -> Tensor:
     """`src` with a margin around it.
 

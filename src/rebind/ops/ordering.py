@@ -10,6 +10,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import normalize_axis
+from ._types import OrderType
 from .spec import TypeSlots, operator
 
 __all__ = ["argsort", "sort", "topk"]
@@ -36,7 +37,7 @@ def topk(
     k: int = 1,
     ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
     is_ascend: bool = False,
-    dtype: torch.dtype = torch.float32,
+    dtype: OrderType = torch.float32,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one.
 
@@ -83,7 +84,7 @@ def sort(data: Tensor, *, axis: int | None = -1, is_ascend: bool = True) -> Tens
 
 @operator("argsort", types=lambda p: {"output": p.dtype}, head_gradient=False)
 def argsort(
-    data: Tensor, *, axis: int | None = -1, is_ascend: bool = True, dtype: torch.dtype = torch.float32
+    data: Tensor, *, axis: int | None = -1, is_ascend: bool = True, dtype: OrderType = torch.float32
 ) -> Tensor:
     """Positions that sort `data` along an axis, the flattened array without one.
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import normalize_axis
+from ._types import SumType
 from .spec import Operator, operator
 
 __all__ = ["REDUCTIONS", "Reduction", "reduced_axes"]
@@ -176,7 +177,7 @@ def norm(
     *,
     ord: Annotated[int, Between(1, 2)] = 2,
     axis: Axes = None,
-    out_dtype: torch.dtype | None = None,
+    out_dtype: SumType | None = None,
     keepdims: bool = False,
 ) -> Tensor:
     """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares.
@@ -268,7 +269,7 @@ def _sum_type(dtype: torch.dtype) -> torch.dtype:
 
 
 @operator("_np_cumsum", "cumsum", types=lambda p: {"output": p.dtype or _sum_type})
-def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = None) -> Tensor:
+def cumsum(a: Tensor, *, axis: int | None = None, dtype: SumType | None = None) -> Tensor:
     """Running sum along an axis, of the flattened array without one.
 
     >>> cumsum(torch.tensor([1, 2, 3]))
@@ -280,7 +281,12 @@ def cumsum(a: Tensor, *, axis: int | None = None, dtype: torch.dtype | None = No
     return torch.cumsum(a, normalize_axis(axis, a.ndim, "axis"), dtype=dtype or _sum_type(a.dtype))
 
 
-@operator("all_finite", types={"data": "any", "output": torch.float32}, head_gradient=False)
+@operator(
+    "all_finite",
+    types={"data": "any", "output": torch.float32},
+    head_gradient=False,
+    listed={"data": "NDArray"},
+)
 def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
     """1 when no element is infinite or nan, else 0. `init_output` has no effect.
 
@@ -291,7 +297,11 @@ def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
 
 
 @operator(
-    "multi_all_finite", count="num_arrays", types={"*": "any", "output": torch.float32}, head_gradient=False
+    "multi_all_finite",
+    count="num_arrays",
+    types={"*": "any", "output": torch.float32},
+    head_gradient=False,
+    listed={"num_arrays": "int, optional, default='1'"},
 )
 def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
     """1 when no element of any array is infinite or nan, else 0. `init_output` has no effect.

@@ -16,7 +16,12 @@ from .spec import Shapes, operator
 __all__ = ["identity_attach_kl_sparse_reg"]
 
 
-@operator("IdentityAttachKLSparseReg", aux=("moving_avg",), inits={"moving_avg": '["zero", {}]'})
+@operator(
+    "IdentityAttachKLSparseReg",
+    aux=("moving_avg",),
+    inits={"moving_avg": '["zero", {}]'},
+    listed={"moving_avg": None},
+)
 def identity_attach_kl_sparse_reg(
     data: Tensor,
     moving_avg: Tensor,

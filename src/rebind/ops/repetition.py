@@ -12,6 +12,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
+from ._types import Double
 from .spec import Shapes, operator
 
 __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to", "pad", "repeat", "tile"]
@@ -120,7 +121,7 @@ def pad(
     *,
     mode: Literal["constant", "edge", "reflect"],
     pad_width: tuple[Annotated[int, AtLeast(0)], ...],
-    constant_value: float = 0.0,
+    constant_value: Double = 0.0,
 ) -> Tensor:
     """`data` with a border: of a constant, of the nearest element, or of a mirror image.
 

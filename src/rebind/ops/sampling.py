@@ -15,7 +15,7 @@ from .. import draws
 from ..draws import Source
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
-from ._types import Sizes
+from ._types import ChosenType, DrawnIntegerType, Long, Sizes, SizesOrNone
 from .spec import operator
 
 __all__ = ["random_randint", "sample_multinomial", "sample_unique_zipfian", "shuffle"]
@@ -29,11 +29,11 @@ __all__ = ["random_randint", "sample_multinomial", "sample_unique_zipfian", "shu
 )
 def random_randint(
     *,
-    low: int,
-    high: int,
-    shape: Sizes | None = None,
+    low: Long,
+    high: Long,
+    shape: SizesOrNone = None,
     ctx: str = "",
-    dtype: torch.dtype | None = None,
+    dtype: DrawnIntegerType = None,
     generator: Source | None = None,
     device: torch.device | None = None,
 ) -> Tensor:
@@ -64,7 +64,7 @@ def sample_multinomial(
     *,
     shape: Sizes = (),
     get_prob: bool = False,
-    dtype: torch.dtype = torch.int32,
+    dtype: ChosenType = torch.int32,
     generator: Source | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Draws of `shape` of positions along the last axis of `data`, whose elements are their probabilities.
@@ -116,7 +116,7 @@ def shuffle(data: Tensor, *, generator: Source | None = None) -> Tensor:
 def sample_unique_zipfian(
     *,
     range_max: Annotated[int, AtLeast(1)],
-    shape: Sizes | None = None,
+    shape: SizesOrNone = None,
     generator: Source | None = None,
     device: torch.device | None = None,
 ) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape, normalize_axis
+from ._types import Double
 from .spec import Shapes, operator
 
 __all__ = ["Bounds", "slice", "slice_assign", "slice_assign_scalar", "slice_axis", "slice_like"]
@@ -183,7 +184,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 
 @operator("_slice_assign_scalar", "_crop_assign_scalar", same_shape=True)
 def slice_assign_scalar(
-    data: Tensor, *, scalar: float = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
+    data: Tensor, *, scalar: Double = 0.0, begin: Bounds, end: Bounds, step: Bounds = ()
 ) -> Tensor:
     """A copy of `data` whose region from `begin` up to `end` is `scalar`.
 

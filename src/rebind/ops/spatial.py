@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ..errors import ParameterError, ShapeError
-from ..params import AtLeast, Params
+from ..params import Params
 from ..shapes import Shape
-from ._types import require_floating
+from ._types import Count, Offset, require_floating
 from .spec import Shapes, operator
 
 __all__ = ["correlation", "crop"]
@@ -24,11 +23,11 @@ def correlation(
     data1: Tensor,
     data2: Tensor,
     *,
-    kernel_size: Annotated[int, AtLeast(1)] = 1,
-    max_displacement: Annotated[int, AtLeast(0)] = 1,
-    stride1: Annotated[int, AtLeast(1)] = 1,
-    stride2: Annotated[int, AtLeast(1)] = 1,
-    pad_size: Annotated[int, AtLeast(0)] = 0,
+    kernel_size: Count = 1,
+    max_displacement: Offset = 1,
+    stride1: Count = 1,
+    stride2: Count = 1,
+    pad_size: Offset = 0,
     is_multiply: bool = True,
 ) -> Tensor:
     """Correlation of each patch of `data1` with the patches around the same position of `data2` (FlowNet).
@@ -186,7 +185,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"data1": data, "data2": data}
 
 
-@operator("Crop", count="num_args", types={"*": "T"})
+@operator("Crop", count="num_args", types={"*": "T"}, listed={"data": "Symbol or Symbol[]"})
 def crop(
     *data: Tensor,
     offset: tuple[int, ...] = (0, 0),

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..params import Params
 from ..shapes import Shape
 from ._tables import unary
+from ._types import AnyType, NumericType
 from .spec import Shapes, operator
 
 __all__ = [
@@ -231,7 +232,9 @@ ones_like = unary("ones_like", compute=torch.ones_like, doc="Ones of data's shap
 
 # Views: whether a result may share memory with its input is for the callers to decide.
 identity = unary("_copy", "identity", compute=lambda data: data.view_as(data), doc="`data` as it is.")
-copyto = unary("_copyto", compute=lambda data: data.view_as(data), doc="`data` as it is.")
+copyto = unary(
+    "_copyto", compute=lambda data: data.view_as(data), doc="`data` as it is.", listed={"data": "NDArray"}
+)
 block_grad = unary(
     "BlockGrad",
     "stop_gradient",
@@ -291,7 +294,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
     return torch.clamp(data, a_min, a_max)
 
 
-@operator("smooth_l1", same_shape=True)
+@operator("smooth_l1", same_shape=True, listed={"scalar": "float", "is_int": None})
 def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
     """Absolute value made smooth near 0: ``(scalar * data)**2 / 2`` where ``|data| < 1 / scalar**2``.
 
@@ -321,7 +324,7 @@ _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})
     types=lambda p: {"data": "any", "output": p.dtype},
     head_gradient=lambda p: p.dtype.is_floating_point,  # whole numbers have no slope
 )
-def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
+def cast(data: Tensor, *, dtype: AnyType) -> Tensor:
     """`data` in another type; fractions are rounded towards 0.
 
     Unlike in MXNet, no gradient flows through an integer type.
@@ -335,7 +338,7 @@ def cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 
 @operator("amp_cast", same_shape=True, types={"data": "any", "output": "any"})
-def amp_cast(data: Tensor, *, dtype: torch.dtype) -> Tensor:
+def amp_cast(data: Tensor, *, dtype: NumericType) -> Tensor:
     """`data` in another of the types float16, bfloat16 and float32; of other types it stays as it is.
 
     >>> (

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
+from ._types import Workspace
 from .spec import Shapes, operator
 
 __all__ = ["up_sampling"]
@@ -29,7 +30,7 @@ def up_sampling(
     num_filter: Annotated[int, AtLeast(0)] = 0,
     sample_type: Literal["bilinear", "nearest"],
     multi_input_mode: Literal["concat", "sum"] = "concat",
-    workspace: Annotated[int, AtLeast(0)] = 512,
+    workspace: Workspace = 512,
 ) -> Tensor:
     """Images `scale` times as high and wide: each pixel repeated, or spread by a kernel.
 

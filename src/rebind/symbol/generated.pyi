@@ -1097,8 +1097,8 @@ def amp_cast(
 
 def amp_multicast(
     *data: Symbol | Sequence[Symbol],
-    cast_narrow: bool = False,
     num_outputs: int | None = None,
+    cast_narrow: bool = False,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -1254,12 +1254,12 @@ def _contrib_boolean_mask(
 
 def _foreach(
     *data: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     num_outputs: int,
     num_out_data: int,
     in_state_locs: int | Sequence[int],
     in_data_locs: int | Sequence[int],
     remain_locs: int | Sequence[int],
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -1268,13 +1268,13 @@ def _foreach(
 
 def _while_loop(
     *data: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     num_outputs: int,
     num_out_data: int,
     max_iterations: int,
     cond_input_locs: int | Sequence[int],
     func_input_locs: int | Sequence[int],
     func_var_locs: int | Sequence[int],
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -1283,11 +1283,11 @@ def _while_loop(
 
 def _cond(
     *data: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     num_outputs: int,
     cond_input_locs: int | Sequence[int],
     then_input_locs: int | Sequence[int],
     else_input_locs: int | Sequence[int],
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -2727,8 +2727,8 @@ def _onehot_encode(
 
 def Concat(
     *data: Symbol | Sequence[Symbol],
-    dim: int = 1,
     num_args: int | None = None,
+    dim: int = 1,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -2737,8 +2737,8 @@ def Concat(
 
 def _rnn_param_concat(
     *data: Symbol | Sequence[Symbol],
-    dim: int = 1,
     num_args: int | None = None,
+    dim: int = 1,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -2747,8 +2747,8 @@ def _rnn_param_concat(
 
 def stack(
     *data: Symbol | Sequence[Symbol],
-    axis: int = 0,
     num_args: int | None = None,
+    axis: int = 0,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -3497,9 +3497,9 @@ def FullyConnected(
 
 def _joint_fully_connected(
     *inputs: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     num_hidden: int,
     no_bias: bool = False,
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -4685,8 +4685,8 @@ def all_finite(
 
 def multi_all_finite(
     *data: Symbol | Sequence[Symbol],
-    init_output: bool = True,
     num_arrays: int | None = None,
+    init_output: bool = True,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -5201,10 +5201,10 @@ def Correlation(
 
 def Crop(
     *data: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     offset: int | Sequence[int] = (0, 0),
     h_w: int | Sequence[int] = (0, 0),
     center_crop: bool = False,
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
@@ -5819,12 +5819,12 @@ def ftrl_update(
 
 def UpSampling(
     *data: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     scale: int,
     num_filter: int = 0,
     sample_type: Literal['bilinear', 'nearest'],
     multi_input_mode: Literal['concat', 'sum'] = 'concat',
     workspace: int = 512,
-    num_args: int | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],

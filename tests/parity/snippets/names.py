@@ -82,20 +82,6 @@ INT32_RECORD = (
     "c9fa93f9000000000200000001000000000000000300000000000000010000000000000004000000010000000200000003000000"
 )
 
-OPERATORS = (
-    "FullyConnected", "Activation", "Pooling", "transpose", "sum", "broadcast_add", "slice",
-    "clip", "Dropout", "SliceChannel", "take", "where", "argmax", "CTCLoss", "sgd_update", "Reshape",
-    "SoftmaxOutput", "LeakyReLU", "Flatten", "dot",
-)  # fmt: skip
-
-
-def _types(name: str) -> Any:
-    def snippet(mx: Any) -> Any:
-        found = mx.operator.get_operator_arguments(name)
-        return dict(zip(found.names, found.types))
-
-    return snippet
-
 
 def _metric(text: str) -> Any:
     return lambda mx: mx.metric.create(text).get_config()
@@ -121,5 +107,4 @@ SNIPPETS = {
     "metric_without_name": _metric('{"axis": 3}'),
     "metric_bad_json": _metric("[1,2"),
     "metric_bad_setting": _metric('{"metric": "Accuracy", "foo": 1}'),
-    **{f"types_of_{name}": _types(name) for name in OPERATORS},
 }

@@ -12,12 +12,11 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
 from .._signatures import with_interface_of
-from .._types import require_floating
+from .._types import Count, Offset, Workspace, require_floating
 from ..spec import Operator, Shapes, operator
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 
-Count = Annotated[int, AtLeast(1)]
 Layout = Literal["NCDHW", "NCHW", "NCW"]
 
 
@@ -40,9 +39,9 @@ def modulated_deformable_convolution(
     num_filter: Count,
     num_group: Count = 1,
     num_deformable_group: Count = 1,
-    workspace: Annotated[int, AtLeast(0)] = 1024,
+    workspace: Workspace = 1024,
     no_bias: bool = False,
-    im2col_step: Annotated[int, AtLeast(0)] = 64,
+    im2col_step: Offset = 64,
     layout: Layout | None = None,
 ) -> Tensor:
     """Convolution in two dimensions whose filters read each element shifted by `offset` and multiplied by `mask`.
@@ -96,7 +95,12 @@ def modulated_deformable_convolution(
     return _product(data, index, share * factor.to(share.dtype).unsqueeze(-1), weight, bias, window)
 
 
-@operator("_contrib_DeformableConvolution", skip=_no_bias)
+@operator(
+    "_contrib_DeformableConvolution",
+    skip=_no_bias,
+    listed={"num_filter": "int, required"}
+    | dict.fromkeys(("num_group", "num_deformable_group"), "int, optional, default='1'"),
+)
 @with_interface_of(modulated_deformable_convolution.kernels.function, without=("mask", "im2col_step"))
 def deformable_convolution(
     data: Tensor, offset: Tensor, weight: Tensor, bias: Tensor | None = None, **settings: Any

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
-from ...params import AtLeast, Params
+from ...params import AtLeast, Listed, Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
 
@@ -30,7 +30,7 @@ def _empty(data: Tensor, size: tuple[int, int]) -> Tensor:
 
 @operator("_contrib_AdaptiveAvgPooling2D")
 def adaptive_avg_pooling(
-    data: Tensor, *, output_size: Annotated[tuple[int, ...] | None, AtLeast(1)] = ()
+    data: Tensor, *, output_size: Annotated[tuple[int, ...] | None, AtLeast(1), Listed("Shape(tuple)")] = ()
 ) -> Tensor:
     """Means over a grid of `output_size` windows that cover the whole picture.
 

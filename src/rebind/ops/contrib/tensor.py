@@ -12,6 +12,7 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
+from .._types import Double
 from ..spec import Shapes, operator
 from ..unary import round_, sign
 
@@ -44,7 +45,7 @@ def div_sqrt_dim(data: Tensor) -> Tensor:
 
 
 @operator("_contrib_gradientmultiplier", same_shape=True)
-def gradientmultiplier(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+def gradientmultiplier(data: Tensor, *, scalar: Double = 1.0, is_int: bool = True) -> Tensor:
     """`data` as it is; the gradient that flows back through it is multiplied by `scalar`.
 
     Parameters
@@ -129,8 +130,8 @@ def allclose(
 def arange_like(
     data: Tensor,
     *,
-    start: float = 0.0,
-    step: float = 1.0,
+    start: Double = 0.0,
+    step: Double = 1.0,
     repeat: Annotated[int, AtLeast(1)] = 1,
     ctx: str = "",
     axis: int | None = None,

@@ -15,7 +15,7 @@ from ._matrices import check_matrices, one_or_more, symmetric
 __all__ = ["det", "gelqf", "inverse", "potrf", "potri", "slogdet", "sumlogdiag", "syevd"]
 
 
-@operator("_linalg_potrf", "linalg_potrf", same_shape=True)
+@operator("_linalg_potrf", "linalg_potrf", same_shape=True, listed={"lower": None})
 def potrf(A: Tensor, *, lower: bool = True) -> Tensor:
     """Cholesky factor: the lower triangular L with ``L @ L.T = A``, for symmetric positive definite A.
 
@@ -38,7 +38,7 @@ def potrf(A: Tensor, *, lower: bool = True) -> Tensor:
         raise MXNetError("A must be positive definite; a matrix is not") from None
 
 
-@operator("_linalg_potri", "linalg_potri", same_shape=True)
+@operator("_linalg_potri", "linalg_potri", same_shape=True, listed={"lower": None})
 def potri(A: Tensor, *, lower: bool = True) -> Tensor:
     """Inverse of ``A @ A.T`` for lower triangular A: of the matrix whose Cholesky factor is A.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import Params
 from .._signatures import with_interface_of
+from .._types import Double
 from ..spec import Shapes, operator
 from ._matrices import check_matrices
 
@@ -20,7 +21,7 @@ def _product(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    alpha: float = 1.0,
+    alpha: Double = 1.0,
     axis: int = -2,
 ) -> Tensor:
     """Return ``alpha * op(a) @ op(b)`` for matrices in `axis` and the last axis."""
@@ -51,8 +52,8 @@ def gemm(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    alpha: float = 1.0,
-    beta: float = 1.0,
+    alpha: Double = 1.0,
+    beta: Double = 1.0,
     axis: int = -2,
 ) -> Tensor:
     """Product of matrices and a sum: ``alpha * op(A) @ op(B) + beta * C``.
@@ -104,7 +105,7 @@ def gemm2(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    alpha: float = 1.0,
+    alpha: Double = 1.0,
     axis: int = -2,
 ) -> Tensor:
     """Product of matrices: ``alpha * op(A) @ op(B)``.
@@ -144,7 +145,7 @@ def trmm(
     transpose: bool = False,
     rightside: bool = False,
     lower: bool = True,
-    alpha: float = 1.0,
+    alpha: Double = 1.0,
 ) -> Tensor:
     """Product with a triangular matrix: ``alpha * op(A) @ B``, or ``alpha * B @ op(A)`` with `rightside`.
 
@@ -178,7 +179,7 @@ def trsm(
     transpose: bool = False,
     rightside: bool = False,
     lower: bool = True,
-    alpha: float = 1.0,
+    alpha: Double = 1.0,
 ) -> Tensor:
     """Solution X of ``op(A) @ X = alpha * B``, or of ``X @ op(A) = alpha * B`` with `rightside`, for triangular A.
 
@@ -197,7 +198,7 @@ def trsm(
 
 
 @operator("_linalg_syrk", "linalg_syrk")
-def syrk(A: Tensor, *, transpose: bool = False, alpha: float = 1.0) -> Tensor:
+def syrk(A: Tensor, *, transpose: bool = False, alpha: Double = 1.0) -> Tensor:
     """Product of a matrix and itself: ``alpha * A @ A.T``, with `transpose` ``alpha * A.T @ A``.
 
     Shapes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -12,6 +12,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape, normalize_axis
 from .._signatures import with_interface_of
+from .._types import Double
 from ..spec import Operator, Shapes, operator
 
 __all__ = [
@@ -29,7 +30,7 @@ def _batch_norm(
     moving_mean: Tensor,
     moving_var: Tensor,
     *,
-    eps: float = 1e-3,
+    eps: Double = 1e-3,
     momentum: float = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
@@ -189,7 +190,12 @@ def _statistics_type(data: torch.dtype) -> torch.dtype:
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
-def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: int = 3) -> Operator:
+def declare_batch_norm(
+    name: str,
+    function: Callable[..., Normalized],
+    counted: int = 3,
+    listed: Mapping[str, str | None] | None = None,
+) -> Operator:
     """Make a function of data, gamma, beta and the moving statistics an operator."""
     op = operator(
         name,
@@ -202,6 +208,7 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: 
         # In training a fixed gamma is 1 in its array too, as in MXNet.
         constants=lambda p: {"gamma": 1.0} if p.fix_gamma else {},
         owns_output=True,
+        listed=listed,
     )(function)
     op.fill_shapes(_batch_norm_shapes)
     op.shapes_from_outputs(_like_first_output)
@@ -209,6 +216,8 @@ def declare_batch_norm(name: str, function: Callable[..., Normalized], counted: 
 
 
 batch_norm = declare_batch_norm("BatchNorm", _batch_norm)
-batch_norm_v1 = declare_batch_norm("BatchNorm_v1", _batch_norm_v1)
+batch_norm_v1 = declare_batch_norm(
+    "BatchNorm_v1", _batch_norm_v1, listed={"moving_mean": None, "moving_var": None}
+)
 # MXNet counts a workspace among the outputs.
 batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, counted=4)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
-from ...params import AtLeast, Params
+from ...params import Params
 from ...shapes import Shape
+from .._types import Count, Workspace
 from ..spec import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
 
@@ -33,9 +34,9 @@ def _convolution(
     stride: tuple[int, ...] = (),
     dilate: tuple[int, ...] = (),
     pad: tuple[int, ...] = (),
-    num_filter: Annotated[int, AtLeast(1)],
-    num_group: Annotated[int, AtLeast(1)] = 1,
-    workspace: Annotated[int, AtLeast(0)] = 1024,
+    num_filter: Count,
+    num_group: Count = 1,
+    workspace: Workspace = 1024,
     no_bias: bool = False,
     cudnn_tune: CudnnTune | None = None,
     cudnn_off: bool = False,
@@ -156,8 +157,8 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
     return {"data": (batch, *spatial, channels) if channels_last(p.layout) else (batch, channels, *spatial)}
 
 
-def _declare(name: str) -> Operator:
-    op = operator(name, skip=_no_bias, owns_output=True)(_convolution)
+def _declare(name: str, listed: Mapping[str, str | None] | None = None) -> Operator:
+    op = operator(name, skip=_no_bias, owns_output=True, listed=listed)(_convolution)
     op.check(check_parameters)
     op.fill_shapes(_convolution_shapes)
     op.shapes_from_outputs(_convolution_data)
@@ -166,7 +167,10 @@ def _declare(name: str) -> Operator:
 
 convolution = _declare("Convolution")
 # The old operator computes the same; files of old models name it.
-convolution_v1 = _declare("Convolution_v1")
+convolution_v1 = _declare(
+    "Convolution_v1",
+    listed={"layout": "{None, 'NCDHW', 'NCHW', 'NDHWC', 'NHWC'},optional, default='None'"},
+)
 
 
 @operator("Deconvolution", skip=_no_bias, owns_output=True)
@@ -181,9 +185,9 @@ def deconvolution(
     pad: tuple[int, ...] = (),
     adj: tuple[int, ...] = (),
     target_shape: tuple[int, ...] = (),
-    num_filter: Annotated[int, AtLeast(1)],
-    num_group: Annotated[int, AtLeast(1)] = 1,
-    workspace: Annotated[int, AtLeast(0)] = 512,
+    num_filter: Count,
+    num_group: Count = 1,
+    workspace: Workspace = 512,
     no_bias: bool = True,
     cudnn_tune: CudnnTune | None = None,
     cudnn_off: bool = False,

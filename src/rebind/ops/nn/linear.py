@@ -13,6 +13,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from .._types import NumericType
 from ..spec import Shapes, Types, operator
 
 __all__ = ["embedding", "fully_connected"]
@@ -123,7 +124,7 @@ def embedding(
     *,
     input_dim: Annotated[int, AtLeast(1)],
     output_dim: Annotated[int, AtLeast(1)],
-    dtype: torch.dtype = torch.float32,
+    dtype: NumericType = torch.float32,
     sparse_grad: bool = False,
 ) -> Tensor:
     """Rows of `weight` chosen by the indices in `data`.
@@ -179,7 +180,7 @@ def sparse_embedding(
     *,
     input_dim: Annotated[int, AtLeast(1)],
     output_dim: Annotated[int, AtLeast(1)],
-    dtype: torch.dtype = torch.float32,
+    dtype: NumericType = torch.float32,
     deterministic: bool = False,
 ) -> Tensor:
     """The older name of ``Embedding(sparse_grad=True)``, in files an operator of its own.

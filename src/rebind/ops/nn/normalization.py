@@ -12,7 +12,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
-from .._types import require_floating
+from .._types import Count, require_floating
 from ..spec import Shapes, operator
 
 __all__ = ["group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
@@ -323,7 +323,7 @@ def lrn(
     alpha: float = 1e-4,
     beta: float = 0.75,
     knorm: float = 2.0,
-    nsize: Annotated[int, AtLeast(1)],
+    nsize: Count,
 ) -> Tensor:
     """Local response normalization: ``x / (knorm + alpha / nsize * s) ** beta``.
 

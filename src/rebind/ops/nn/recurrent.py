@@ -13,6 +13,7 @@ from ...draws import Source
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from .._types import Count, Double
 from ..spec import Shapes, operator
 from .recurrent_layers import Clip, Mode, States, parameter_shapes, run_layers, unpack
 
@@ -39,15 +40,15 @@ def rnn(
     state_cell: Tensor | None = None,
     sequence_length: Tensor | None = None,
     *,
-    state_size: Annotated[int, AtLeast(1)],
-    num_layers: Annotated[int, AtLeast(1)],
+    state_size: Count,
+    num_layers: Count,
     bidirectional: bool = False,
     mode: Mode,
     p: float = 0.0,
     state_outputs: bool = False,
     projection_size: Annotated[int, AtLeast(1)] | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_min: Double | None = None,
+    lstm_state_clip_max: Double | None = None,
     lstm_state_clip_nan: bool = False,
     use_sequence_length: bool = False,
     training: bool = False,

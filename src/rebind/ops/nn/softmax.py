@@ -11,7 +11,7 @@ from torch import Tensor
 from ...params import Params
 from ...shapes import Shape, normalize_axis
 from .._signatures import with_interface_of
-from .._types import require_floating
+from .._types import Double, FloatType, require_floating
 from ..spec import Shapes, operator
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
@@ -49,8 +49,8 @@ def softmax(
     length: Tensor | None = None,
     *,
     axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
+    temperature: Double | None = None,
+    dtype: FloatType | None = None,
     use_length: bool | None = False,
 ) -> Tensor:
     """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
@@ -89,7 +89,7 @@ def softmax(
     return out.masked_fill(~valid, 0.0)
 
 
-def _over_temperature(data: Tensor, temperature: float | None, dtype: torch.dtype | None) -> Tensor:
+def _over_temperature(data: Tensor, temperature: Double | None, dtype: FloatType | None) -> Tensor:
     # With a dtype, integers are converted before the computation.
     if dtype is None:
         require_floating(data)
@@ -131,8 +131,8 @@ def softmin(
     data: Tensor,
     *,
     axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
+    temperature: Double | None = None,
+    dtype: FloatType | None = None,
     **without_effect: bool | None,
 ) -> Tensor:
     """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
@@ -161,8 +161,8 @@ def log_softmax(
     data: Tensor,
     *,
     axis: int = -1,
-    temperature: float | None = None,
-    dtype: torch.dtype | None = None,
+    temperature: Double | None = None,
+    dtype: FloatType | None = None,
     **without_effect: bool | None,
 ) -> Tensor:
     """Logarithm of `softmax`, computed without its rounding.

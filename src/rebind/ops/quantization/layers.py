@@ -14,6 +14,7 @@ from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import arguments, array, with_signature
+from .._types import Count
 from ..nn import convolution, linear
 from ..nn.layout import channels_last, to_channels_first, to_channels_last
 from ..spec import Operator, Shapes, operator
@@ -162,7 +163,7 @@ def quantized_conv(
     stride: tuple[int, ...] = (),
     dilate: tuple[int, ...] = (),
     pad: tuple[int, ...] = (),
-    num_group: Annotated[int, AtLeast(1)] = 1,
+    num_group: Count = 1,
     no_bias: bool = False,
     layout: convolution.Layout | None = None,
     **without_effect: int | str | None,

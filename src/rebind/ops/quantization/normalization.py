@@ -9,6 +9,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import normalize_axis
 from .._signatures import with_interface_of
+from .._types import Double
 from ..nn.batch_norm import batch_norm
 from ..spec import Shapes, operator
 from ._levels import FINE, per_level, require, to_levels
@@ -43,7 +44,7 @@ def quantized_batch_norm(
     min_data: Tensor,
     max_data: Tensor,
     *,
-    eps: float = 1e-3,
+    eps: Double = 1e-3,
     fix_gamma: bool = True,
     axis: int = 1,
     min_calib_range: float | None = None,

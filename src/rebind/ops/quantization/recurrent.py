@@ -13,6 +13,7 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import with_interface_of
+from .._types import Count
 from ..nn import recurrent, recurrent_layers
 from ..spec import Shapes, operator
 from ._levels import LEVELS, per_level, require
@@ -42,8 +43,8 @@ def quantized_rnn(
     min_data: Tensor,
     max_data: Tensor,
     *,
-    state_size: Annotated[int, AtLeast(1)],
-    num_layers: Annotated[int, AtLeast(1)],
+    state_size: Count,
+    num_layers: Count,
     bidirectional: bool = False,
     mode: recurrent_layers.Mode,
     projection_size: Annotated[int, AtLeast(1)] | None = None,

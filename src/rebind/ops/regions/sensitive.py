@@ -39,7 +39,7 @@ def _check_groups(data: Shape | None, output_dim: int, group: int) -> None:
         )
 
 
-@operator("_contrib_PSROIPooling")
+@operator("_contrib_PSROIPooling", listed={"data": "Symbol", "rois": "Symbol"})
 def psroi_pooling(
     data: Tensor,
     rois: Tensor,
@@ -120,7 +120,12 @@ def _window_means(low: Tensor, high: Tensor, size: int) -> Tensor:
 
 
 # MXNet counts the numbers of points among the outputs.
-@operator("_contrib_DeformablePSROIPooling", skip=lambda name, p: name == "trans" and p.no_trans, counted=2)
+@operator(
+    "_contrib_DeformablePSROIPooling",
+    skip=lambda name, p: name == "trans" and p.no_trans,
+    counted=2,
+    listed=dict.fromkeys(("data", "rois", "trans"), "Symbol"),
+)
 def deformable_psroi_pooling(
     data: Tensor,
     rois: Tensor,

@@ -382,6 +382,7 @@ def operator(
     constants: Callable[[Params], Mapping[str, float]] | None = None,
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
     takes_any: bool | None = None,
+    listed: Mapping[str, str | None] | None = None,
 ) -> Callable[[Function], Operator]:
     """Make a function on tensors the operator `name`, and register it.
 
@@ -412,6 +413,8 @@ def operator(
         See `Operator`.
     takes_any
         See `Signature`.
+    listed
+        See `Record`.
 
     Examples
     --------
@@ -443,7 +446,7 @@ def operator(
                 writes_aux=writes_aux,
             ),
             Inference(same_shape=same_shape, types=types, size=size),
-            Record(outputs, visible, counted, dict(inits or {})),
+            Record(outputs, visible, counted, dict(inits or {}), dict(listed or {})),
             aliases=aliases,
             resolve=resolve,
             shared=True,

@@ -24,6 +24,9 @@ class Record:
         How many outputs MXNet's files count for a node, workspaces too; as many as there are without it.
     inits
         For an input, the initializer of a variable that is made for it (``'["one", {}]'``).
+    listed
+        Where MXNet's own list of arguments says what does not follow from the signature: by argument, its words; None
+        for an argument that it does not list. Names that are no arguments come first.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Record:
     visible: Callable[[Params], int] | None = None
     counted: int | Callable[[Params], int] | None = None
     inits: Mapping[str, str] = field(default_factory=dict)
+    listed: Mapping[str, str | None] = field(default_factory=dict)
 
     def output_names(self, p: Params) -> tuple[str, ...]:
         """Return the names of all outputs, hidden ones too.

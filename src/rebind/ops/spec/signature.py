@@ -263,8 +263,8 @@ def read_signature(
     missing = () if names else set(aux) - {entry.name for entry in inputs}
     if missing or (variadic and len(inputs) != 1):
         raise ValueError(f"{function}: aux {missing} are no inputs, or a variadic input is not alone")
-    if count is not None:
-        parameters[count] = Parameter.from_annotation(count, int, None)
+    if count is not None:  # first, as MXNet lists it
+        parameters = {count: Parameter.from_annotation(count, int, None), **parameters}
     return Signature(
         tuple(inputs),
         parameters,

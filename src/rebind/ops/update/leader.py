@@ -7,6 +7,7 @@ from typing import Annotated
 import torch
 
 from ...params import AtLeast
+from .._types import Double
 from . import lists
 from ._rule import rule
 from .lists import Count, Limit, Number, Rate, Tensors
@@ -17,7 +18,7 @@ __all__ = ["ftml", "ftrl"]
 @rule("ftml_update", names={"clip_gradient": "clip_grad"})
 def ftml(
     weights: Tensors, grads: Tensors, d: Tensors, v: Tensors, z: Tensors, *,
-    lr: Rate, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, t: Count, wd: Rate = 0.0,
+    lr: Rate, beta1: float = 0.6, beta2: float = 0.999, epsilon: Double = 1e-8, t: Count, wd: Rate = 0.0,
     rescale_grad: Number = 1.0, clip_gradient: Limit = -1.0,
 ) -> None:  # fmt: skip
     """Follow the moving leader (Zheng and Kwok, 2017).
