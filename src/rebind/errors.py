@@ -196,7 +196,7 @@ class AbsentNameError(MXNetError, AttributeError):
 
 
 class AbsentFeatureError(MXNetError, NotImplementedError):
-    """A class or function of MXNet's that rebind has by name only is used."""
+    """Something is asked for that is there by name only, as are some of MXNet's classes and functions."""
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, shown
+from ..errors import AbsentFeatureError, ArgumentError, NameLookupError, ParameterError, StateError, shown
 from ..registry import Registry
 from .arrays import Array, Arrays, as_list, as_numpy, as_tensor, check_label_shapes
 from .eval_metric import EvalMetric
@@ -29,7 +29,7 @@ __all__ = [
 #: ``(label, pred)`` -> the value for a batch, or a sum and the number of samples in it.
 Feval: TypeAlias = Callable[[numpy.ndarray, numpy.ndarray], "float | tuple[float, float]"]
 #: What `create` makes a metric from.
-Source: TypeAlias = "str | EvalMetric | type[EvalMetric] | Feval | Sequence[Source]"
+Source: TypeAlias = "str | EvalMetric | type[EvalMetric] | Feval | Mapping[str, Any] | Sequence[Source]"
 
 
 class CompositeEvalMetric(EvalMetric):
@@ -251,8 +251,10 @@ class CustomMetric(EvalMetric):
             self._add(*(found if isinstance(found, tuple) else (found, 1)))
 
     def get_config(self) -> dict[str, Any]:
-        """Raise StateError: a function cannot be saved."""
-        raise StateError("CustomMetric.get_config: a metric made from a function has no settings to save")
+        """Raise AbsentFeatureError, a NotImplementedError as in MXNet: a function cannot be saved."""
+        raise AbsentFeatureError(
+            "CustomMetric.get_config: a metric made from a function has no settings to save"
+        )
 
 
 metrics: Registry[type[EvalMetric]] = Registry("metric", EvalMetric)
@@ -293,8 +295,8 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
     Parameters
     ----------
     metric
-        A name, a metric, a class of metrics, a function of NumPy arrays, or a list of these; or JSON: a metric's
-        ``get_config()``, or ``["name", {settings}]``.
+        A name, a metric, a class of metrics, a function of NumPy arrays, or a list of these; a metric's
+        ``get_config()``, or JSON of it; or the JSON ``["name", {settings}]``.
     *args, **kwargs
         Settings for the metric.
 
@@ -302,6 +304,8 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
     --------
     >>> create("top_k_accuracy", top_k=3).name
     'top_k_accuracy_3'
+    >>> create(create("f1", average="micro").get_config()).average
+    'micro'
     """
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
@@ -312,20 +316,20 @@ def create(metric: Source, *args: Any, **kwargs: Any) -> EvalMetric:
         return composite
     if callable(metric) and not isinstance(metric, EvalMetric):
         return CustomMetric(metric, *args, **kwargs)  # type: ignore[arg-type] # or a class that makes a figure
-    if isinstance(metric, str) and metric.lstrip()[:1] == "{":
+    if isinstance(metric, Mapping) or (isinstance(metric, str) and metric.lstrip()[:1] == "{"):
         name, settings = _read_config(metric)
         return metrics.create(name, *args, **{**settings, **kwargs})
     return metrics.create(metric, *args, **kwargs)
 
 
-def _read_config(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name and the settings in the JSON of what `get_config` returned."""
+def _read_config(config: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the settings in what `get_config` returned, or in JSON of it."""
     try:
-        settings = json.loads(text)
+        settings = dict(json.loads(config) if isinstance(config, str) else config)
         return settings.pop("metric"), settings
     except (ValueError, KeyError, RecursionError):
         raise ParameterError(
-            f'metric.create: text must be JSON such as {{"metric": "Accuracy"}}; got {text!r}'
+            f'metric.create: settings must be those of get_config(), such as {{"metric": "Accuracy"}}; got {config!r}'
         ) from None
 
 

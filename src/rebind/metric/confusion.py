@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -270,7 +271,6 @@ class PCC(EvalMetric[Pairs]):
 
     Examples
     --------
-    >>> import numpy as np
     >>> metric = PCC()
     >>> metric.update([np.array([0, 1, 2, 2])], [np.eye(4)[[0, 1, 2, 1]]])
     >>> round(metric.get()[1], 4)
@@ -312,6 +312,31 @@ class PCC(EvalMetric[Pairs]):
         """Return the correlation coefficient."""
         return multiclass_correlation(total.matrix()) if isinstance(total, Pairs) else float("nan")
 
+    @property
+    def lcm(self) -> np.ndarray:
+        """The confusion matrix of the local window as MXNet has it: rows are predictions, columns labels.
+
+        >>> metric = PCC()
+        >>> metric.update([np.array([0, 1, 1])], [np.eye(2)[[0, 1, 0]]])
+        >>> metric.lcm.tolist(), metric.k
+        ([[1.0, 1.0], [0.0, 1.0]], 2)
+        """
+        return _as_mxnet(self.sum_metric)
+
+    @property
+    def gcm(self) -> np.ndarray:
+        """The confusion matrix since the last `reset`."""
+        return _as_mxnet(self.global_sum_metric)
+
+    @property
+    def k(self) -> int:
+        """The number of classes so far, at least 2."""
+        return max(len(self.lcm), len(self.gcm))
+
+    def _calc_mcc(self, cmat: np.ndarray) -> float:
+        # MXNet's name, which subclasses call.
+        return multiclass_correlation(torch.as_tensor(cmat))
+
     def state_dict(self) -> dict[str, Any]:
         """Return the confusion matrices, for `load_state_dict`."""
         # Counted first: a file holds a matrix then, not every pair.
@@ -334,6 +359,13 @@ class PCC(EvalMetric[Pairs]):
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _as_pairs(getattr(self, name)))
         self._earlier = (_as_pairs(self._earlier[0]), self._earlier[1])
+
+
+def _as_mxnet(total: Pairs | float) -> np.ndarray:
+    matrix = total.matrix() if isinstance(total, Pairs) else torch.zeros(0, 0)
+    missing = max(2 - len(matrix), 0)
+    padded = torch.nn.functional.pad(matrix.double(), (0, missing, 0, missing))
+    return padded.T.cpu().numpy()
 
 
 def _all_counted(total: Pairs | float) -> Pairs | float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -87,7 +88,44 @@ def _metric(text: str) -> Any:
     return lambda mx: mx.metric.create(text).get_config()
 
 
+METRICS = (
+    "Accuracy", "TopKAccuracy", "F1", "MCC", "Perplexity", "MAE", "MSE", "RMSE", "CrossEntropy",
+    "NegativeLogLikelihood", "PearsonCorrelation", "PCC", "Loss", "Torch", "Caffe",
+)  # fmt: skip
+NEEDED = {"TopKAccuracy": {"top_k": 3}, "Perplexity": {"ignore_label": None}}
+
+
+def _again(name: str) -> Any:
+    """Return a snippet that makes a metric again from the JSON of its settings."""
+
+    def snippet(mx: Any) -> Any:
+        config = getattr(mx.metric, name)(**NEEDED.get(name, {})).get_config()
+        again = mx.metric.create(json.dumps(config))
+        return [type(again).__name__, again.name, again.label_names, type(mx.metric.create(config)).__name__]
+
+    return snippet
+
+
+def _composite(mx: Any) -> Any:
+    config = mx.metric.create(["acc", "mse"]).get_config()
+    return [mx.metric.create(json.dumps(config)).get()[0], [each["metric"] for each in config["metrics"]]]
+
+
+def _correlation(mx: Any) -> Any:
+    metric = mx.metric.PCC()
+    labels, scores = mx.nd.array([0, 1, 2, 2, 1]), mx.nd.one_hot(mx.nd.array([0, 1, 2, 1, 0]), depth=4)
+    metric.update([labels], [scores])
+    first = [int(metric.k), metric.lcm.copy(), metric.gcm.copy(), float(metric._calc_mcc(metric.lcm))]
+    metric.reset_local()
+    metric.update([labels[:3]], [scores[:3]])
+    return [*first, metric.lcm, metric.gcm, int(mx.metric.PCC().k), mx.metric.PCC().lcm]
+
+
 SNIPPETS = {
+    **{f"metric_again_{name}": _again(name) for name in METRICS},
+    "metric_composite_again": _composite,
+    "metric_of_a_function_config": lambda mx: mx.metric.np(lambda label, pred: 0.0).get_config(),
+    "metric_confusion": _correlation,
     "called": _called,
     "called_with_flags": _called_with_flags,
     "called_into": _called_into,
