@@ -10,6 +10,7 @@ from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..ops import find
 from ..ops.random_frontend import Front, zipfian
+from .mode import mode
 from .ndarray import NDArray, array, call
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
@@ -32,7 +33,10 @@ def _draw(
     if dtype is not None:
         keywords["dtype"] = dtype
     op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
-    return call(op, inputs, {**keywords, "out": out}, called_as)
+    drawn = call(op, inputs, {**keywords, "out": out}, called_as)
+    # The operator has no shape without axes: files write () for one number in an array of shape (1,).
+    without_axes = mode.numpy_shapes and not inputs and out is None and keywords["shape"] == ()
+    return drawn.reshape(()) if without_axes else drawn
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:

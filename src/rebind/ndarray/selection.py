@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Selections"]
 
+_TO_ONE_NUMBER = "an array without axes (no operator makes one of an array with axes)"
+
 
 class Selections(ArrayBase):
     """Methods that select elements of an array, write into them, or change its shape."""
@@ -48,8 +50,8 @@ class Selections(ArrayBase):
             return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
         where = indexing.torch_key(key, self.storage.device)
         selected = indexing.read(self.source(), where)
-        # An array has at least one axis.
-        if selected.ndim == 0:
+        # An array has at least one axis, but under `np_shape`.
+        if selected.ndim == 0 and not mode.numpy_shapes:
             selected = selected.reshape(1)
         if not indexing.is_basic(where):
             result = self._new(selected)
@@ -73,6 +75,9 @@ class Selections(ArrayBase):
     def _remember_selection(self, key: TorchKey, result: NDArray) -> None:
         """Note that `result` was selected from this array, by the operators `slice` and `Reshape`."""
         begin, end, step = indexing.bounds(key, self.shape)
+        if not result.ndim:
+            result.history = opaque_step(_TO_ONE_NUMBER, [self])
+            return
         _remember("slice", self, result, begin=begin, end=end, step=step)
         # `slice` drops no axes: where the key does, a `Reshape` follows.
         if result.ndim != self.ndim:
@@ -189,7 +194,10 @@ class Selections(ArrayBase):
             raise
         if mode.recording:
             result = self._new(self.recorded_tensor.reshape(target))
-            _remember("Reshape", self, result, shape=target)
+            if target:
+                _remember("Reshape", self, result, shape=target)
+            else:
+                result.history = opaque_step(_TO_ONE_NUMBER, [self])
             return result
         return self.alias(self.tensor.reshape(target))
 

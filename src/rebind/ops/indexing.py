@@ -57,7 +57,7 @@ def take(
         raise ParameterError(
             f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
         ) from None
-    return chosen.reshape(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+    return chosen.reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
 
 
 @operator("pick", "choose_element_0index", types={"data": "T", "index": "any", "output": "T"})

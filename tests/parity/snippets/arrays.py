@@ -41,6 +41,18 @@ def _no_axes(mx: Any) -> Any:
         return x.shape, (x + 1).shape, x
 
 
+def _one_number(mx: Any) -> Any:
+    with mx.util.np_shape():
+        x = mx.nd.array([1, 2, 3])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x[1] * x[2] * 3 + x[:1].reshape(())
+        y.backward()
+        drawn = mx.nd.random.uniform(shape=()), mx.nd.random.randint(0, 9, shape=()), mx.nd.random.normal()
+        taken = mx.nd.take(x, mx.nd.array(1)), mx.nd.array(5)[()], next(iter(x)), x[0:2][1]
+        return [y, x.grad, [each.shape for each in drawn], taken, x.sum(), mx.nd.ones((1, 1)).squeeze()]
+
+
 LARGEST = np.nan_to_num(np.float32(np.inf))
 RANGES = {
     "fractions": ((1.3, 10.6, 1.3), "int32"),
@@ -53,6 +65,7 @@ RANGES = {
 }
 
 SNIPPETS = {
+    "no_axes_of_selections": _one_number,
     **{
         f"arange_{name}": lambda mx, given=given, dtype=dtype: mx.nd.arange(*given, dtype=dtype)
         for name, (given, dtype) in RANGES.items()
