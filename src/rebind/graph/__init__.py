@@ -14,6 +14,7 @@ from .graph import (
     rewrite_with_map,
 )
 from .inference import Inferred, infer_shapes, infer_types
+from .numpy_shapes import infer_numpy_shapes
 from .storage_inference import infer_storage
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Variable",
     "check",
     "depth_first",
+    "infer_numpy_shapes",
     "infer_shapes",
     "infer_storage",
     "infer_types",

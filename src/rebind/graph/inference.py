@@ -26,7 +26,7 @@ from ..params import Params, without_long
 from ..shapes import Shape, is_known, merge
 from .graph import Application, Entry, Graph, Node
 
-__all__ = ["Inferred", "infer_shapes", "infer_types"]
+__all__ = ["Inferred", "declared_shape", "infer_shapes", "infer_types"]
 
 T = TypeVar("T")
 
@@ -208,9 +208,11 @@ def infer_shapes(
     given: Mapping[str, Shape],
     types: Inferred[torch.dtype] | None = None,
     *,
-    partial: bool = True,
+    declared: bool = True,
 ) -> Inferred[Shape]:
     """Return the shapes that follow from `given` (name of an argument to shape) and from ``var(shape=)``.
+
+    The latter are left aside without `declared`.
 
     Raises
     ------
@@ -229,10 +231,10 @@ def infer_shapes(
     for node in graph.variables:
         shape = given.get(node.name)
         # What is given wins over what was declared: a network made for one batch size runs with another.
-        if node.attributes.get("__shape__"):
-            declared = _declared_shape(node)
+        if declared:
+            wanted = declared_shape(node, 0)
             with contextlib.suppress(ValueError):
-                shape = merge(shape, declared)
+                shape = merge(shape, wanted)
         if shape is not None:
             known[Entry(node)] = shape
     inference = _ShapeInference(known, types or infer_types(graph, {}))
@@ -244,20 +246,30 @@ def infer_shapes(
     return _collect(graph, known)
 
 
-def _declared_shape(node: Node) -> Shape | None:
-    """Return the shape in ``var(shape=)``, None when it is empty; -1 is unknown, as 0 is."""
-    text = node.attributes["__shape__"]
+def declared_shape(node: Node, unknown: int | None) -> Shape | None:
+    """Return the shape in ``var(shape=)`` of a variable, None when there is none.
+
+    An unknown size is -1 in it, under MXNet's rule of shapes 0 too; `unknown` takes the place of both, or, where it is
+    None, nothing: 0 is a size then.
+
+    >>> import rebind as mx
+    >>> variable = mx.sym.var("x", shape=(0, 3, -1)).graph.nodes[0]
+    >>> declared_shape(variable, 0), declared_shape(variable, None)
+    ((0, 3, 0), (0, 3, -1))
+    """
+    text = node.attributes.get("__shape__")
+    if not text:
+        return None
     try:
-        declared = ast.literal_eval(without_long(text))
-        shape = tuple(
-            max(operator.index(n), 0)
-            for n in (declared if isinstance(declared, (tuple, list)) else (declared,))
-        )
+        value = ast.literal_eval(without_long(text))
+        shape = tuple(operator.index(n) for n in (value if isinstance(value, (tuple, list)) else (value,)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise FormatError(
             f"variable {node.name!r}: its attribute __shape__ must be a tuple; got {text!r}"
         ) from None
-    return shape or None
+    if unknown is None:
+        return shape
+    return tuple(unknown if n <= 0 else n for n in shape) or None
 
 
 class _ShapeInference:
@@ -288,8 +300,11 @@ class _ShapeInference:
                 self._learn(node, names, keys, op.inference.shapes_of_inputs(shapes, outputs, p), shapes)
             # As they are now: both rules may have added to them.
             inputs = [self.known.get(key) for key in keys]
+            half_known = op.inference.half_known_rule
             if all(shape is not None for shape in inputs):
                 self._forward(node, inputs, out_keys)
+            elif half_known is not None:
+                self._take_outputs(half_known(dict(zip(names, inputs, strict=True)), p), out_keys)
         except MXNetError as error:
             node.locate(error)
             raise
@@ -335,10 +350,11 @@ class _ShapeInference:
         dtypes_ = [self.types.of(entry) for entry in node.inputs]
         known_all = all(is_known(shape) for shape in inputs)
         answers: list[Sequence[Shape | None]] = []
-        if not known_all and op.inference.half_known_rule is not None:
-            shapes = dict(zip(node.input_names, inputs, strict=True))
-            self._take_outputs(op.inference.half_known_rule(shapes, p), out_keys)
-            return
+        if not known_all:
+            found = self._from_half_known(node, inputs, out_keys)
+            if found:
+                self._take_outputs(found, out_keys)
+                return
         # Two runs with different fillers: sizes equal in both do not depend on what is unknown.
         for filler in (1,) if known_all else _fillers(inputs):
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
@@ -347,11 +363,21 @@ class _ShapeInference:
             except Exception as error:
                 if not known_all:
                     return  # the sizes tried for unknown ones need not fit
-                found = self._misfit(node, inputs, error)
-                if found is error:
+                misfit = self._misfit(node, inputs, error)
+                if misfit is error:
                     raise
-                raise found from None
+                raise misfit from None
         self._take_outputs(answers[0] if known_all else map(_common, *answers), out_keys)
+
+    def _from_half_known(
+        self, node: Application, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]
+    ) -> Sequence[Shape | None]:
+        """Return what is declared of the outputs for half-known inputs; nothing if nothing is."""
+        inference = node.operator.inference
+        if inference.half_known_rule is not None:
+            return inference.half_known_rule(dict(zip(node.input_names, inputs, strict=True)), node.params)
+        # Sizes that are tried for unknown ones need not fit where an operator wants square matrices.
+        return inputs[:1] if inference.same_shape and len(out_keys) == 1 else ()
 
     def _take_outputs(self, shapes: Iterable[Shape | None], out_keys: Sequence[Entry]) -> None:
         for key, shape in zip(out_keys, shapes, strict=False):

@@ -114,7 +114,8 @@ def broadcast_shapes(shapes: Shapes, p: Params) -> list[Shape | None]:
     [(0, 3, 0)]
     """
     first, second = shapes.values()
-    assert first is not None and second is not None
+    if first is None or second is None:
+        return []
     axes = itertools.zip_longest(reversed(first), reversed(second), fillvalue=1)
     # Two sizes of 1 give 1; one that is unknown (0) next to a 1 can still become anything.
     return [tuple(max(pair) if max(pair) > 1 or min(pair) == 1 else 0 for pair in axes)[::-1]]

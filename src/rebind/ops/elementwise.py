@@ -332,7 +332,8 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @where.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
-    return [merge(shapes["x"], shapes["y"])]
+    x, y = shapes["x"], shapes["y"]
+    return [] if x is None or y is None else [merge(x, y)]
 
 
 @where.shapes_from_outputs

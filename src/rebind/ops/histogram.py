@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
-from .spec import operator
+from ..shapes import Shape
+from .spec import Shapes, operator
 
 __all__ = ["histogram"]
 
@@ -72,6 +73,14 @@ def histogram(
     counts = torch.zeros(count, dtype=torch.int64, device=data.device)
     counts = counts.scatter_add(0, index.clamp(0, count - 1), inside.to(torch.int64))
     return counts, bounds.clone()
+
+
+@histogram.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    if p.bin_cnt is not None:
+        return [(p.bin_cnt,), (p.bin_cnt + 1,)]
+    bins = shapes["bins"]
+    return [] if bins is None or not bins[0] else [(bins[0] - 1,), bins]
 
 
 def _ends(values: Tensor, given: tuple[float, ...] | None) -> tuple[Tensor, Tensor]:

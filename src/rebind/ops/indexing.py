@@ -94,6 +94,15 @@ def pick(
     return chosen if keepdims or data.ndim == 1 else chosen.squeeze(axis)
 
 
+@pick.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or p.axis is None:
+        return []
+    axis = normalize_axis(p.axis, len(data), "axis")
+    return [(*data[:axis], *((1,) if p.keepdims else ()), *data[axis + 1 :]) or (1,)]
+
+
 @pick.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     data, index = shapes["data"], shapes["index"]
@@ -207,6 +216,11 @@ def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtL
     return _scattered(data.new_zeros(shape), indices, data)
 
 
+@scatter_nd.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [p.shape]
+
+
 @operator("_scatter_set_nd", types={"lhs": "T", "rhs": "T", "indices": "any", "output": "T"})
 def scatter_set_nd(
     lhs: Tensor, rhs: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]
@@ -217,6 +231,11 @@ def scatter_set_nd(
     tensor([1., 7., 1.])
     """
     return _scattered(lhs, indices, rhs)
+
+
+@scatter_set_nd.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [p.shape]
 
 
 def _scattered(into: Tensor, indices: Tensor, values: Tensor) -> Tensor:

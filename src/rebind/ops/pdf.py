@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..errors import DTypeError, ShapeError
 from ..params import Params
+from ..shapes import Shape
 from ._signatures import arguments, with_signature
 from .spec import Operator, Shapes, operator
 
@@ -85,10 +86,15 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
         with_signature(function, f"random_pdf_{kind}", doc, inputs)
         made = operator(name, f"random_pdf_{kind}")(function)
         made.fill_shapes(_parameters_of_one_shape)
+        made.half_known(lambda shapes, p: [_of_draws(shapes["sample"], axes)])
         DENSITIES.append(made)
         return made
 
     return make
+
+
+def _of_draws(sample: Shape | None, axes: int) -> Shape | None:
+    return sample and sample[: len(sample) - axes]
 
 
 def _check(sample: Tensor, parameters: tuple[Tensor, ...], names: list[str], axes: int) -> None:

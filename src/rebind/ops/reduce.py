@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..errors import ShapeError
 from ..params import Between, Params
-from ..shapes import normalize_axis
+from ..shapes import Shape, normalize_axis
 from ._types import SumType
-from .spec import Operator, operator
+from .spec import Operator, Shapes, operator
 
 __all__ = ["REDUCTIONS", "Reduction", "reduced_axes"]
 
@@ -296,6 +296,11 @@ def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
     return torch.isfinite(data).all().reshape(1).to(torch.float32)
 
 
+@all_finite.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(1,)]
+
+
 @operator(
     "multi_all_finite",
     count="num_arrays",
@@ -312,6 +317,11 @@ def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
     return torch.stack([torch.isfinite(tensor).all() for tensor in data]).all().reshape(1).to(torch.float32)
 
 
+@multi_all_finite.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(1,)]
+
+
 @operator("multi_sum_sq", count="num_arrays", types={"*": "T", "output": torch.float32})
 def multi_sum_sq(*data: Tensor) -> Tensor:
     """Sum of squares of each array.
@@ -320,3 +330,8 @@ def multi_sum_sq(*data: Tensor) -> Tensor:
     tensor([25.,  4.])
     """
     return torch.stack([torch.sum(torch.square(tensor.to(torch.float32))) for tensor in data])
+
+
+@multi_sum_sq.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(len(shapes),)]

@@ -167,6 +167,21 @@ def reshape(
     raise ShapeError(f"shape must be given; got () for data of shape {tuple(data.shape)}")
 
 
+@reshape.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    return {"data": _complete(shapes["data"], p.shape)} if _is_plain(p.shape) else {}
+
+
+@reshape.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [p.shape] if _is_plain(p.shape) else []
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Whether a target says all sizes: it holds no code for what is copied or left."""
+    return min(shape, default=0) > 0
+
+
 @reshape.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": _complete(shapes["data"], outputs[0])}

@@ -81,7 +81,8 @@ def slice(data: Tensor, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Ten
 @slice.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
-    assert data is not None
+    if data is None:
+        return []
     region = _region(data, p.begin, p.end, p.step)
     # An unknown size (0) stays unknown, however it is sliced.
     return [tuple(n and size for n, size in zip(data, region.shape, strict=True))]
@@ -118,7 +119,8 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
 @slice_axis.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
-    assert data is not None
+    if data is None:
+        return []
     axis = normalize_axis(p.axis, len(data), "axis")
     sliced = len(range(*builtins.slice(p.begin, p.end).indices(data[axis])))
     return [(*data[:axis], data[axis] and sliced, *data[axis + 1 :])]
@@ -167,6 +169,11 @@ def slice_assign(lhs: Tensor, rhs: Tensor, *, begin: Bounds, end: Bounds, step: 
     if rhs.shape != region.shape:
         raise ShapeError(f"rhs must have the shape of the region, {region.shape}; got {tuple(rhs.shape)}")
     return _replaced(lhs, region, rhs)
+
+
+@slice_assign.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [shapes["lhs"]]
 
 
 @slice_assign.fill_shapes

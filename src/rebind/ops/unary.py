@@ -378,6 +378,11 @@ def amp_multicast(*data: Tensor, cast_narrow: bool = False) -> tuple[Tensor, ...
     return tuple(array.to(target) if array.dtype in _AMP_TYPES else array.view_as(array) for array in data)
 
 
+@amp_multicast.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return list(shapes.values())
+
+
 @amp_multicast.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return dict(zip(shapes, outputs, strict=False))  # each of its own shape
@@ -396,6 +401,11 @@ def shape_array(data: Tensor) -> Tensor:
     return torch.tensor(data.shape, dtype=torch.int64, device=data.device)
 
 
+@shape_array.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(len(shapes["data"]) if shapes["data"] else 0,)]
+
+
 @operator("size_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
 def size_array(data: Tensor) -> Tensor:
     """Number of elements of `data`, as an int64 array of one element.
@@ -404,3 +414,8 @@ def size_array(data: Tensor) -> Tensor:
     tensor([6])
     """
     return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)
+
+
+@size_array.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(1,)]

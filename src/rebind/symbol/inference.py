@@ -12,7 +12,7 @@ import torch
 
 from .. import dtypes
 from ..dtypes import DTypeLike
-from ..graph import Inferred, infer_shapes, infer_types
+from ..graph import Inferred, infer_numpy_shapes, infer_shapes, infer_types
 from ..ndarray.mode import mode
 from ..shapes import Shape, as_shape, is_known
 from .base import SymbolBase, named_values
@@ -43,7 +43,7 @@ class Inference(SymbolBase):
         ----------
         *args, **kwargs
             Shapes in the order of `list_arguments`, or by name. A size may be 0 (unknown); under
-            `mx.util.np_shape` -1.
+            `mx.util.np_shape` it is -1, and 0 is a size.
 
         Returns
         -------
@@ -87,14 +87,9 @@ class Inference(SymbolBase):
             for name, shape in named_values(self, "infer_shape", args, kwargs).items()
             if shape is not None and (numpy_shapes or shape != ())
         }
-        if not numpy_shapes:
-            return infer_shapes(self._graph, given), lambda shape: shape or ()
-        # Under `np_shape` -1 is an unknown size; below, 0 stands for it.
-        unknown = {name: tuple(max(n, 0) for n in shape) for name, shape in given.items()}
-        found = infer_shapes(self._graph, unknown)
-        if any(0 in shape for shape in given.values()):  # sizes of 0 are in earnest
-            return found, lambda shape: shape
-        return found, lambda shape: None if shape is None else tuple(n or -1 for n in shape)
+        if numpy_shapes:
+            return infer_numpy_shapes(self._graph, given), lambda shape: shape
+        return infer_shapes(self._graph, given), lambda shape: shape or ()
 
     def infer_type(
         self, *args: DTypeLike | None, **kwargs: DTypeLike | None

@@ -85,6 +85,30 @@ SNIPPETS = {
         lambda mx: mx.sym.exp(mx.sym.var("x")).infer_shape(x=(-1, 3))
     ),
     "numpy_shapes_json": _numpy_shapes(lambda mx: mx.sym.var("x", shape=(-1, 3)).tojson()),
+    "numpy_shapes_zero_beside_unknown": _numpy_shapes(
+        _partial(lambda S, a, b: S.concat(a, b, dim=0), a=(0, 3), b=(2, -1))
+    ),
+    "numpy_shapes_zero_declared": _numpy_shapes(lambda mx: (mx.sym.var("x", shape=(0, 3)) * 2).infer_shape()),
+    "numpy_shapes_zero_in_a_chain": _numpy_shapes(
+        lambda mx: mx.sym.sum(
+            mx.sym.Flatten(mx.sym.slice_axis(mx.sym.var("x"), axis=1, begin=1, end=3)), axis=0
+        ).infer_shape(x=(0, 4, 5))
+    ),
+    "numpy_shapes_zero_features": _numpy_shapes(
+        lambda mx: mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="f").infer_shape(x=(4, 0))
+    ),
+    "numpy_shapes_zero_from_a_consumer": _numpy_shapes(
+        lambda mx: (mx.sym.exp(mx.sym.var("x")) + mx.sym.var("y")).infer_shape(x=(-1, 3), y=(0, 3))
+    ),
+    "numpy_shapes_zero_against_two": _numpy_shapes(
+        lambda mx: (mx.sym.exp(mx.sym.var("x")) + mx.sym.var("y")).infer_shape(x=(2, 3), y=(0, 3))
+    ),
+    "numpy_shapes_bound_without_rows": _numpy_shapes(
+        lambda mx: (mx.sym.exp(mx.sym.var("x")) * 2).bind(mx.cpu(), {"x": mx.nd.zeros((0, 3))}).forward()[0]
+    ),
+    "numpy_shapes_bound_without_axes": _numpy_shapes(
+        lambda mx: (mx.sym.exp(mx.sym.var("x")) * 2).bind(mx.cpu(), {"x": mx.nd.array(0)}).forward()[0]
+    ),
     "shapes_as_python2_wrote_them": _from_python2,
     "cumsum_json": lambda mx: mx.sym.cumsum(mx.sym.var("x"), axis=0, name="c").tojson(),
     "where_by_leading_axes": _rows_by_leading_axes,

@@ -177,6 +177,11 @@ def box_encode(
     return targets, learns.to(samples.dtype).expand_as(targets).contiguous()
 
 
+@box_encode.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [shapes["anchors"], shapes["anchors"]]
+
+
 @box_encode.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     samples, refs = shapes["samples"], shapes["refs"]

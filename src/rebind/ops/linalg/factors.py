@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ...errors import MXNetError, ShapeError
 from ...params import Params
-from ..spec import operator
+from ...shapes import Shape
+from ..spec import Shapes, operator
 from ._matrices import check_matrices, one_or_more, symmetric
 
 __all__ = ["det", "gelqf", "inverse", "potrf", "potri", "slogdet", "sumlogdiag", "syevd"]
@@ -171,3 +172,9 @@ def sumlogdiag(A: Tensor) -> Tensor:
     """
     check_matrices(A, square=True)
     return one_or_more(torch.log(torch.diagonal(A, 0, -2, -1)).sum(-1))
+
+
+@sumlogdiag.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    A = shapes["A"]
+    return [] if A is None else [A[:-2] or (1,)]

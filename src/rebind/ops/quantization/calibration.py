@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
+from ...shapes import Shape
 from ..spec import Shapes, operator
 
 __all__ = ["calibrate_entropy"]
@@ -89,6 +90,11 @@ def calibrate_entropy(
     best = (divergences <= divergence + 1e-12).to(torch.uint8).argmax(0, keepdim=True)
     threshold = hist_edges.detach()[middle + least + 1 + best]
     return threshold.float(), divergence.float()
+
+
+@calibrate_entropy.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [(1,), (1,)]
 
 
 def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...params import Params
+from ...shapes import Shape
 from ..spec import Shapes, Types, operator
 from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
@@ -72,6 +73,11 @@ def quantize(
     return levels, min_range.float().clone(), max_range.float().clone()
 
 
+@quantize.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [shapes["data"], (1,), (1,)]
+
+
 @operator("_contrib_quantize_v2", outputs=_OUTPUTS, types={"output0": "any", **_RANGE}, head_gradient=False)
 def quantize_v2(
     data: Tensor,
@@ -112,6 +118,11 @@ def quantize_v2(
     largest = torch.maximum(low.abs(), high.abs())
     levels = to_levels(data, per_level(torch.full_like(largest, FINE[dtype]), largest), dtype)
     return (levels, -largest, largest) if dtype is torch.int8 else (levels, low, high)
+
+
+@quantize_v2.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [shapes["data"], (1,), (1,)]
 
 
 def _extremes(data: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,6 +179,11 @@ def quantize_asym(
     shift = torch.where(scale > 0, LEVELS[torch.uint8] - high * scale, 0.0)
     levels = (data.detach() * scale).add_(shift + 0.5).floor_().clamp_(0.0, 255.0)
     return levels.to(torch.uint8).reshape(data.shape), scale, shift
+
+
+@quantize_asym.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    return [shapes["data"], (1,), (1,)]
 
 
 @operator(

@@ -170,6 +170,8 @@ class Operator:
     def half_known(self, rule: ShapeRuleForward) -> ShapeRuleForward:
         """Declare shapes of outputs that follow from half-known shapes of inputs: ``(shapes, p) -> shapes``.
 
+        A shape is None where nothing is known of it. Where the rule returns nothing, sizes are tried for unknown ones.
+
         >>> from rebind.ops import Input, Kernels, Signature
         >>> op = Operator(
         ...     "first_half", Signature((Input("data"),)), Kernels(lambda data: data[: len(data) // 2])

@@ -1,0 +1,122 @@
+"""Inference under NumPy's rule of shapes (`mx.util.np_shape`): 0 is a size, -1 an unknown one.
+
+The rules of operators have one word for both, 0, which is unknown to them. So that a size of 0 can be told from it,
+large sizes take its place, several in turn; what an answer is for 0 follows from what it is for these. The answer is
+exact where a size is a polynomial of degree 2 in them: the sums and products of which shapes are made. Operators whose
+inputs' shapes are known then run on arrays without elements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import prod
+
+from ..shapes import Shape
+from .graph import Entry, Graph
+from .inference import Inferred, declared_shape, infer_shapes, infer_types, meta_shapes
+
+__all__ = ["infer_numpy_shapes"]
+
+# Divisible by small numbers, so that splits go through, and others than those that inference puts for unknown sizes.
+_STAND_INS = (2520 * 3, 2520 * 5, 2520 * 7)
+
+
+def infer_numpy_shapes(graph: Graph, given: Mapping[str, Shape]) -> Inferred[Shape]:
+    """Return the shapes that follow from `given` and from ``var(shape=)``; sizes are -1 where unknown.
+
+    >>> import rebind as mx
+    >>> both = mx.sym.concat(mx.sym.var("x"), mx.sym.var("y"), dim=0)
+    >>> infer_numpy_shapes(both.graph, {"x": (0, 3), "y": (2, -1)}).outputs
+    ((2, 3),)
+    >>> infer_numpy_shapes(both.graph, {"x": (0, 3), "y": (-1, 3)}).outputs
+    ((-1, 3),)
+    """
+    known = {**{node.name: declared_shape(node, None) for node in graph.variables}}
+    known = {name: shape for name, shape in known.items() if shape is not None}
+    # What is given wins over what was declared, size by size where it leaves one open.
+    for name, shape in given.items():
+        declared = known.get(name)
+        if declared is not None and len(declared) == len(shape):
+            shape = tuple(other if size < 0 else size for size, other in zip(shape, declared, strict=True))
+        known[name] = shape
+    if not any(0 in shape for shape in known.values()):
+        return _as_numpy([_infer(graph, known, 0)], ())
+    found = _as_numpy([_infer(graph, known, size) for size in _STAND_INS], _STAND_INS)
+    return _with_empty_arrays(graph, found)
+
+
+def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
+    """Return the shapes with what operators make of arrays of no elements, where their inputs' shapes are known.
+
+    It is no polynomial where an operator looks at a size, as `slice` does: ``x[0:2]`` of no rows has none.
+    """
+    entries, types = dict(found.entries), infer_types(graph, {})
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        inputs = [entries.get(entry) for entry in node.inputs]
+        shapes = [shape for shape in inputs if shape is not None and -1 not in shape]
+        if len(shapes) < len(inputs) or not any(0 in shape for shape in shapes):
+            continue
+        with contextlib.suppress(Exception):  # an operator that refuses them says so where it runs
+            outputs = meta_shapes(
+                node.operator, node.params, shapes, [types.of(entry) for entry in node.inputs]
+            )
+            entries.update({Entry(node, i): shape for i, shape in enumerate(outputs) if shape is not None})
+    outputs = tuple(entries.get(entry) for entry in graph.outputs)
+    return Inferred(found.arguments, outputs, found.auxiliary, entries)
+
+
+def _infer(graph: Graph, known: Mapping[str, Shape], stand_in: int) -> Inferred[Shape]:
+    """Infer with `stand_in` for sizes of 0, and with 0 for those that are unknown."""
+    return infer_shapes(
+        graph,
+        {name: tuple(0 if size < 0 else size or stand_in for size in shape) for name, shape in known.items()},
+        declared=False,
+    )
+
+
+def _as_numpy(answers: Sequence[Inferred[Shape]], stand_ins: Sequence[int]) -> Inferred[Shape]:
+    """Return what the answers for several stand-ins say of a size of 0."""
+
+    def shape_of(found: Sequence[Shape | None]) -> Shape | None:
+        first = found[0]
+        if first is None or any(shape is None or len(shape) != len(first) for shape in found):
+            return None
+        sizes = zip(*(shape for shape in found if shape is not None), strict=True)
+        return tuple(_size(each, stand_ins) for each in sizes)
+
+    def of(parts: Sequence[Sequence[Shape | None]]) -> tuple[Shape | None, ...]:
+        return tuple(shape_of(found) for found in zip(*parts, strict=True))
+
+    entries: dict[Entry, Shape] = {}
+    for entry in answers[0].entries:
+        shape = shape_of([answer.entries.get(entry) for answer in answers])
+        if shape is not None:
+            entries[entry] = shape
+    return Inferred(
+        of([answer.arguments for answer in answers]),
+        of([answer.outputs for answer in answers]),
+        of([answer.auxiliary for answer in answers]),
+        entries,
+    )
+
+
+def _size(sizes: Sequence[int], stand_ins: Sequence[int]) -> int:
+    """Return a size for 0, from those for `stand_ins`; -1 where one of them is unknown.
+
+    >>> _size((7560 + 3, 12600 + 3, 17640 + 3), _STAND_INS), _size((2, 2, 2), _STAND_INS)
+    (3, 2)
+    """
+    if 0 in sizes:
+        return -1
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    # The value at 0 of the polynomial through these points (Lagrange).
+    terms = (
+        size * prod(Fraction(other, other - here) for other in stand_ins if other != here)
+        for here, size in zip(stand_ins, sizes, strict=True)
+    )
+    return max(int(sum(terms)), 0)
