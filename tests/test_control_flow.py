@@ -306,3 +306,39 @@ def test_zipfian_samples() -> None:
 def test_tests_of_numbers(name: str, expected: list[int]) -> None:
     x = mx.nd.array([1, np.inf, -np.inf, np.nan])
     assert getattr(mx.nd.contrib, name)(x).asnumpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(
+            lambda norm, x, c: mx.sym.contrib.foreach(lambda row, total: (norm(row), [total[0] + 1]), x, [c])[
+                0
+            ],
+            id="foreach",
+        ),
+        pytest.param(
+            lambda norm, x, c: mx.sym.contrib.while_loop(
+                lambda count: count < 2, lambda count: (norm(x), [count + 1]), [c], max_iterations=2
+            )[0],
+            id="while_loop",
+        ),
+        pytest.param(
+            lambda norm, x, c: mx.sym.contrib.cond(c > 0, lambda: norm(x), lambda: x * 2), id="cond"
+        ),
+    ],
+)
+@pytest.mark.parametrize("fixed", [True, False])
+def test_gamma_that_a_body_fixes_holds_one(make: Any, fixed: bool) -> None:
+    x, c, gamma, beta = (mx.sym.var(name) for name in ("x", "c", "gamma", "beta"))
+
+    def norm(data: mx.sym.Symbol) -> mx.sym.Symbol:
+        return mx.sym.BatchNorm(data, gamma, beta, fix_gamma=fixed, name="bn")
+
+    executor = make(norm, x, c).simple_bind(mx.cpu(), x=(2, 4, 3), c=(1,))
+    gamma_array = executor.arg_dict["gamma"]
+    gamma_array[:] = 5
+    executor.forward(is_train=False)
+    assert gamma_array.asnumpy().tolist() == [5] * len(gamma_array)
+    executor.forward(is_train=True)
+    assert gamma_array.asnumpy().tolist() == [1 if fixed else 5] * len(gamma_array)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import torch
+
 from .. import generators
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
 from ..graph import Graph, Target
+from ..graph.control_flow import counted_constants
 from ..ndarray import NDArray
 from ..ndarray.base import wrap_tensor
 from ..ndarray.history import Step
@@ -53,6 +56,8 @@ class CachedOp:
             raise ArgumentError(f"CachedOp: must be given a symbol; got {sym!r}")
         self._graph = graph
         self._bodies: dict[bool, Body] = {}
+        numbers = counted_constants(graph)
+        self._constants = {i: numbers[node] for i, node in enumerate(graph.variables) if node in numbers}
 
     def __call__(
         self, *args: NDArray, out: NDArray | Sequence[NDArray] | None = None
@@ -77,6 +82,9 @@ class CachedOp:
             )
         for number, value in new_states.items():
             args[number].write_unrecorded(value)
+        if mode.training:
+            for number, value in self._constants.items():
+                args[number].write_unrecorded(torch.full_like(args[number].tensor, value).detach())
         # The result of a graph that is a variable alone is that variable's tensor.
         given = {id(array.source()) for array in args}
         made = [wrap_tensor(value.clone() if id(value) in given else value, device) for value in values]

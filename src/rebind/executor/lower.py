@@ -17,7 +17,7 @@ from torch import Tensor, fx
 
 from ..draws import Source, derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
-from ..graph.control_flow import needs_randomness
+from ..graph.control_flow import counted_constants, needs_randomness
 from ..graph.passes import optimize
 from ..ops.spec import Function, GradientRule, with_gradient
 from .control_flow import ControlFlow, Kernels
@@ -171,14 +171,8 @@ def _constants(graph: Graph) -> dict[int, float]:
     >>> _constants(mx.sym.BatchNorm(mx.sym.var("x"), name="bn").graph)  # of x, bn_gamma and bn_beta
     {1: 1.0}
     """
-    positions = {Entry(node): i for i, node in enumerate(graph.arguments)}
-    found: dict[int, float] = {}
-    for node in graph.nodes:
-        if isinstance(node, Application) and node.operator.kernels.constants is not None:
-            numbers = node.operator.kernels.constants(node.params)
-            named = zip(node.input_names, node.inputs, strict=True)
-            found |= {positions[e]: numbers[name] for name, e in named if name in numbers and e in positions}
-    return found
+    numbers = counted_constants(graph)
+    return {i: numbers[node] for i, node in enumerate(graph.arguments) if node in numbers}
 
 
 def _losses(graph: Graph, target: Target) -> list[Loss | None]:

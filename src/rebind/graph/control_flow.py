@@ -17,10 +17,12 @@ from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature
 from ..ops.control_flow import RUNNERS
 from ..params import Params
 from ..shapes import Shape, is_known, merge
-from .graph import Entry, Graph
+from .graph import Application, Entry, Graph, Node
 from .inference import Inferred, infer_shapes, infer_types
 
-__all__ = ["control_flow_operator", "is_control_flow", "is_stateful", "needs_randomness"]
+__all__ = [
+    "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful", "needs_randomness",
+]  # fmt: skip
 
 
 def is_control_flow(op: Operator) -> bool:
@@ -58,6 +60,24 @@ def needs_randomness(graph: Graph) -> bool:
     return any(
         "generator" in node.operator.signature.modes for node in graph.nodes if node.operator is not None
     )
+
+
+def counted_constants(graph: Graph) -> dict[Node, float]:
+    """Return the variables that an operator of the graph, or of a body, counts as a number whatever they hold.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.BatchNorm(mx.sym.var("x"), name="bn")
+    >>> [(node.name, number) for node, number in counted_constants(net.graph).items()]
+    [('bn_gamma', 1.0)]
+    """
+    found: dict[Node, float] = {}
+    for node in graph.nodes:
+        if isinstance(node, Application) and node.operator.kernels.constants is not None:
+            numbers = node.operator.kernels.constants(node.params)
+            for name, entry in zip(node.input_names, node.inputs, strict=True):
+                if name in numbers and entry.node.is_variable:
+                    found[entry.node] = numbers[name]
+    return found
 
 
 class Body(NamedTuple):
@@ -176,6 +196,15 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
     # Inputs have no names of their own in MXNet: each is what one or more bodies call a variable.
     names = tuple(f"arg{i}" for i in range(inputs))
     outputs = template.record.output_names(p)
+    # What changes from step to step is not the array that the caller holds.
+    changing = {index for body in bodies for _, _, index in body.outputs}
+    constants = {
+        names[index]: number
+        for body in bodies
+        for variable, number in counted_constants(body.graph).items()
+        for index, sliced in [body.sources[body.graph.variables.index(variable)]]
+        if not sliced and index not in changing
+    }
     flow = _Flow(bodies, names, len(outputs))
     return Operator(
         template.name,
@@ -184,7 +213,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
             template.signature.parameters,
             frozenset({"generator"} if any(map(needs_randomness, graphs)) else ()),
         ),
-        Kernels(flow.on_meta),
+        Kernels(flow.on_meta, constants=(lambda p: constants) if constants else None),
         Inference(
             flow.fill_shapes, types=dict.fromkeys((*names, *outputs), "any"), types_rule=flow.fill_types
         ),

@@ -174,7 +174,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 @reshape.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
-    return [p.shape] if _is_plain(p.shape) else []
+    return [p.shape] if shapes["data"] is not None and _is_plain(p.shape) else []
 
 
 def _is_plain(shape: Shape) -> bool:

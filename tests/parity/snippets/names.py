@@ -121,7 +121,21 @@ def _correlation(mx: Any) -> Any:
     return [*first, metric.lcm, metric.gcm, int(mx.metric.PCC().k), mx.metric.PCC().lcm]
 
 
+def _fixed_gamma(mx: Any) -> Any:
+    op = mx.nd.CachedOp(mx.sym.BatchNorm(mx.sym.var("x"), fix_gamma=True, name="bn"))
+    x, gamma, zeros = mx.nd.array([[1, 2], [3, 6]]), mx.nd.array([5, 5]), mx.nd.zeros((2,))
+    arrays = (x, gamma, zeros, zeros.copy(), mx.nd.ones((2,)))
+    for each in arrays[:3]:
+        each.attach_grad()
+    op(*arrays)
+    before = gamma.asnumpy()
+    with mx.autograd.record():
+        op(*arrays)
+    return [before, gamma]
+
+
 SNIPPETS = {
+    "cached_fixed_gamma": _fixed_gamma,
     **{f"metric_again_{name}": _again(name) for name in METRICS},
     "metric_composite_again": _composite,
     "metric_of_a_function_config": lambda mx: mx.metric.np(lambda label, pred: 0.0).get_config(),
