@@ -127,10 +127,11 @@ def _fixed_gamma(mx: Any) -> Any:
     arrays = (x, gamma, zeros, zeros.copy(), mx.nd.ones((2,)))
     for each in arrays[:3]:
         each.attach_grad()
-    op(*arrays)
+    op(*arrays).asnumpy()
     before = gamma.asnumpy()
     with mx.autograd.record():
-        op(*arrays)
+        out = op(*arrays)
+    out.asnumpy()  # MXNet does not wait for who writes into gamma
     return [before, gamma]
 
 
