@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 
@@ -73,14 +73,17 @@ def feature_list() -> list[Feature]:
 
 
 class Features(OrderedDict):
-    """The features by name.
+    """The features by name; `Features.instance` is the one that was made last.
 
-    >>> Features().is_enabled("int64_tensor_size")
-    True
+    >>> Features().is_enabled("int64_tensor_size"), Features.instance == Features()
+    (True, True)
     """
+
+    instance: ClassVar[Features | None] = None
 
     def __init__(self) -> None:
         super().__init__((feature.name, feature) for feature in feature_list())
+        Features.instance = self
 
     def __repr__(self) -> str:
         return str(list(self.values()))

@@ -119,6 +119,16 @@ class Conversions(ArrayBase):
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.tensor.__dlpack_device__()
 
+    @property
+    def writable(self) -> bool:
+        """Whether the array can be written to: every array can.
+
+        >>> import rebind as mx
+        >>> mx.nd.ones((2,)).writable
+        True
+        """
+        return True
+
     def to_dlpack_for_read(self) -> CapsuleType:
         """Return a DLPack capsule that shares the memory.
 
