@@ -83,8 +83,9 @@ class CachedOp:
         for number, value in new_states.items():
             args[number].write_unrecorded(value)
         if mode.training:
-            for number, value in self._constants.items():
-                args[number].write_unrecorded(torch.full_like(args[number].tensor, value).detach())
+            for position, constant in self._constants.items():
+                array = args[position]
+                array.write_unrecorded(torch.full_like(array.tensor, constant).detach())
         # The result of a graph that is a variable alone is that variable's tensor.
         given = {id(array.source()) for array in args}
         made = [wrap_tensor(value.clone() if id(value) in given else value, device) for value in values]

@@ -33,8 +33,8 @@ def infer_numpy_shapes(graph: Graph, given: Mapping[str, Shape]) -> Inferred[Sha
     >>> infer_numpy_shapes(both.graph, {"x": (0, 3), "y": (-1, 3)}).outputs
     ((-1, 3),)
     """
-    known = {**{node.name: declared_shape(node, None) for node in graph.variables}}
-    known = {name: shape for name, shape in known.items() if shape is not None}
+    wanted = ((node.name, declared_shape(node, None)) for node in graph.variables)
+    known: dict[str, Shape] = {name: shape for name, shape in wanted if shape is not None}
     # What is given wins over what was declared, size by size where it leaves one open.
     for name, shape in given.items():
         declared = known.get(name)
@@ -61,10 +61,8 @@ def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
         if len(shapes) < len(inputs) or not any(0 in shape for shape in shapes):
             continue
         with contextlib.suppress(Exception):  # an operator that refuses them says so where it runs
-            outputs = meta_shapes(
-                node.operator, node.params, shapes, [types.of(entry) for entry in node.inputs]
-            )
-            entries.update({Entry(node, i): shape for i, shape in enumerate(outputs) if shape is not None})
+            made = meta_shapes(node.operator, node.params, shapes, [types.of(entry) for entry in node.inputs])
+            entries.update({Entry(node, i): shape for i, shape in enumerate(made) if shape is not None})
     outputs = tuple(entries.get(entry) for entry in graph.outputs)
     return Inferred(found.arguments, outputs, found.auxiliary, entries)
 
