@@ -25,6 +25,7 @@ from . import (
     operator,
     optimizer,
     random,
+    rnn,
     scope,
     symbol,
     test_utils,
@@ -57,7 +58,7 @@ __all__ = [
     "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
     "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
-    "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
+    "rnn", "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
 ]  # fmt: skip
 
 

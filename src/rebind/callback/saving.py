@@ -11,7 +11,7 @@ from ..symbol import Symbol
 from .hooks import EpochRecord
 from .records import EpochEnd
 
-__all__ = ["do_checkpoint", "module_checkpoint"]
+__all__ = ["EpochEndFunction", "do_checkpoint", "module_checkpoint"]
 
 
 class SavesCheckpoints(Protocol):
@@ -21,7 +21,7 @@ class SavesCheckpoints(Protocol):
         """Write the network, the parameters and, if asked, the optimizer's states."""
 
 
-class _EpochEndFunction:
+class EpochEndFunction:
     """A function for the end of an epoch; a member of `callbacks` too."""
 
     def __init__(self, function: EpochEnd, prefix: str) -> None:
@@ -74,7 +74,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
-    return _EpochEndFunction(save, prefix)
+    return EpochEndFunction(save, prefix)
 
 
 def module_checkpoint(
@@ -115,4 +115,4 @@ def module_checkpoint(
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
-    return _EpochEndFunction(save, prefix)
+    return EpochEndFunction(save, prefix)

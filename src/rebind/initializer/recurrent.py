@@ -5,12 +5,11 @@ from __future__ import annotations
 from ..checks import check_numbers
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, zeros
+from ..ops.nn.packing import gate_pieces, input_size
+from ..ops.nn.recurrent_layers import GATES, Mode
 from .base import InitDesc, Initializer, create, register
 
 __all__ = ["FusedRNN"]
-
-# The gates of a recurrent cell in the order of the rows of its weights (cuDNN's), as they are in names.
-_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
 
 @register
@@ -47,15 +46,13 @@ class FusedRNN(Initializer):
         init: str | Initializer | None,
         num_hidden: int,
         num_layers: int,
-        mode: str,
+        mode: Mode,
         bidirectional: bool = False,
         forget_bias: float = 1.0,
     ) -> None:
         check_numbers("FusedRNN", num_hidden=num_hidden, num_layers=num_layers, forget_bias=forget_bias)
-        if mode not in _GATES:
-            raise ParameterError(
-                f"FusedRNN: mode must be one of {', '.join(map(repr, _GATES))}; got {mode!r}"
-            )
+        if mode not in GATES:
+            raise ParameterError(f"FusedRNN: mode must be one of {', '.join(map(repr, GATES))}; got {mode!r}")
         for name, value in (("num_hidden", num_hidden), ("num_layers", num_layers)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ParameterError(f"FusedRNN: {name} must be an int >= 1; got {value!r}")
@@ -96,33 +93,13 @@ class FusedRNN(Initializer):
             start += values.size
 
     def _gates(self, name: str, arr: NDArray) -> list[tuple[str, tuple[int, ...]]]:
-        """Return names and shapes in the order of the vector: the weights of all gates, then the biases."""
-        hidden, gates = self._num_hidden, _GATES[self._mode]
-        sides = ("l", "r") if self._bidirectional else ("l",)
-        # The number of inputs is not given: it follows from the size. Each row of the first layer has `inputs` weights,
-        # `hidden` recurrent weights and two biases; later layers read the outputs of all directions instead.
-        rows = len(gates) * hidden * len(sides)
-        later = (self._num_layers - 1) * rows * (len(sides) * hidden + hidden + 2)
-        inputs, rest = divmod(arr.size - later - rows * (hidden + 2), rows)
-        if rest or inputs < 1:
+        """Return names and shapes in the order of the vector; the number of inputs follows from its size."""
+        network = (self._num_hidden, self._num_layers, self._bidirectional)
+        inputs = input_size(arr.size, self._mode, *network)
+        if inputs is None:
             raise ShapeError(
-                f"FusedRNN: {name!r} must have as many elements as {self._num_layers} layer(s) of {hidden} with mode "
-                f"{self._mode!r} in {len(sides)} direction(s) have for some number of inputs; got {arr.size}"
+                f"FusedRNN: {name!r} must have as many elements as {self._num_layers} layer(s) of {self._num_hidden} "
+                f"with mode {self._mode!r} in {2 if self._bidirectional else 1} direction(s) have for some number of "
+                f"inputs; got {arr.size}"
             )
-        cells = [(layer, side) for layer in range(self._num_layers) for side in sides]
-        ways = ("i2h", "h2h")
-        weights = [
-            (f"{side}{layer}_{way}{gate}_weight", (hidden, (len(sides) * hidden if layer else inputs)))
-            if way == "i2h"
-            else (f"{side}{layer}_{way}{gate}_weight", (hidden, hidden))
-            for layer, side in cells
-            for way in ways
-            for gate in gates
-        ]
-        biases = [
-            (f"{side}{layer}_{way}{gate}_bias", (hidden,))
-            for layer, side in cells
-            for way in ways
-            for gate in gates
-        ]
-        return [*weights, *biases]
+        return gate_pieces(self._mode, inputs, *network)

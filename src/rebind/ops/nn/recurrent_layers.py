@@ -16,7 +16,7 @@ from ... import draws
 from ...draws import Source, derive
 from ...shapes import Shape
 
-__all__ = ["Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
+__all__ = ["GATES", "Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
 
 Mode = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
 #: Of one layer and direction: i2h and h2h weight, i2h and h2h bias, projection if any.
@@ -25,9 +25,14 @@ States: TypeAlias = tuple[Tensor, ...]  # (state,) or (state, state_cell)
 # (data, states, cells of some layers) -> (outputs of the last of them, new states)
 Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
 
-# How many gates a cell has. Their rows follow each other in the order of torch's kernels (LSTM: i, f, g, o;
-# GRU: r, z, n), which is MXNet's too.
-_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+#: The gates of a cell as they are in names, in the order of their rows: that of torch's kernels (LSTM: i, f, g, o;
+#: GRU: r, z, n) is MXNet's too.
+GATES: dict[Mode, tuple[str, ...]] = {
+    "rnn_relu": ("",),
+    "rnn_tanh": ("",),
+    "lstm": ("_i", "_f", "_c", "_o"),
+    "gru": ("_r", "_z", "_o"),
+}
 
 
 class Clip(NamedTuple):
@@ -47,7 +52,7 @@ def parameter_shapes(
     >>> parameter_shapes("lstm", features=3, state_size=4, num_layers=1, directions=1, projection=0)
     ((16, 3), (16, 4), (16,), (16,))
     """
-    rows, hidden = _GATES[mode] * state_size, projection or state_size
+    rows, hidden = len(GATES[mode]) * state_size, projection or state_size
     weights: list[Shape] = []
     for layer in range(num_layers):
         # From the second layer on a cell reads the outputs of all directions of the layer below.
