@@ -13,7 +13,7 @@ from ..protocols import ArrayDict
 from ..shapes import Shape
 from ..symbol import Symbol
 from .params import RNNParams
-from .sequences import Steps, as_list, as_wanted
+from .sequences import Outputs, Steps, as_list, as_wanted
 
 __all__ = ["Activation", "BaseRNNCell", "MakeState", "NestedStates", "StateInfo", "flat"]
 
@@ -164,7 +164,7 @@ class BaseRNNCell:
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply the cell to each step of a sequence.
 
         Parameters

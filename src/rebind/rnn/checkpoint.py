@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..protocols import ArrayDict
 from ..symbol import Symbol, var
 from .base_cell import BaseRNNCell, NestedStates
-from .sequences import Steps
+from .sequences import Outputs, Steps
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
 
@@ -125,7 +125,7 @@ def rnn_unroll(
     begin_state: NestedStates | None = None,
     input_prefix: str = "",
     layout: str = "NTC",
-) -> tuple[Steps, NestedStates]:
+) -> tuple[Outputs, NestedStates]:
     """Apply a cell to each step of a sequence: deprecated, call `cell.unroll`.
 
     In MXNet 1.9.1 every call of it fails; this is what it was before.

@@ -11,7 +11,7 @@ from ..protocols import ArrayDict
 from ..symbol import Symbol
 from .base_cell import BaseRNNCell, MakeState, NestedStates, StateInfo
 from .params import RNNParams
-from .sequences import Steps, as_list, slices, time_axis
+from .sequences import Outputs, Steps, as_list, slices, time_axis
 
 __all__ = ["BidirectionalCell", "CellContainer", "SequentialRNNCell"]
 
@@ -130,7 +130,7 @@ class SequentialRNNCell(CellContainer):
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply each cell to the whole sequence, then the next; see `BaseRNNCell.unroll`.
 
         >>> import rebind as mx
@@ -198,7 +198,7 @@ class BidirectionalCell(CellContainer):
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply both cells to a sequence; see `BaseRNNCell.unroll`. The states are a list for each direction.
 
         >>> import rebind as mx

@@ -19,7 +19,7 @@ from .cells import GRUCell, LSTMCell, RNNCell
 from .containers import BidirectionalCell, SequentialRNNCell
 from .modifiers import DropoutCell
 from .params import RNNParams
-from .sequences import Steps, as_symbol, as_wanted, time_axis
+from .sequences import Outputs, Steps, as_symbol, as_wanted, time_axis
 
 __all__ = ["FusedRNNCell"]
 
@@ -115,7 +115,7 @@ class FusedRNNCell(BaseRNNCell):
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply the layers to a sequence; see `BaseRNNCell.unroll`. The outputs are one symbol by default.
 
         With ``layout='NTC'`` the sequence is transposed before and after, with a warning.

@@ -14,7 +14,7 @@ from ..symbol import Symbol
 from .base_cell import BaseRNNCell, MakeState, NestedStates, StateInfo
 from .containers import CellContainer
 from .params import RNNParams
-from .sequences import Steps, as_wanted
+from .sequences import Outputs, Steps, as_wanted
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
 
@@ -59,7 +59,7 @@ class DropoutCell(BaseRNNCell):
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply dropout to a sequence, at once where it is one symbol; see `BaseRNNCell.unroll`.
 
         >>> import rebind as mx
@@ -233,7 +233,7 @@ class ResidualCell(ModifierCell):
         begin_state: NestedStates | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Steps, NestedStates]:
+    ) -> tuple[Outputs, NestedStates]:
         """Apply the cell inside to a sequence, and add the inputs to its outputs; see `BaseRNNCell.unroll`.
 
         >>> import rebind as mx

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .. import symbol
 from ..errors import ArgumentError, ParameterError
 from ..symbol import Symbol
 
-__all__ = ["Steps", "as_list", "as_symbol", "as_wanted", "slices", "time_axis"]
+__all__ = ["Outputs", "Steps", "as_list", "as_symbol", "as_wanted", "slices", "time_axis"]
 
 #: One symbol with an axis of time, or a symbol for each step.
 Steps: TypeAlias = "Symbol | Sequence[Symbol]"
+#: Either of both, as `merge_outputs` and the cell decide: Any, so that callers who know need not check it.
+Outputs: TypeAlias = Any
 
 
 def time_axis(layout: str, who: str) -> int:
