@@ -10,6 +10,7 @@ import pytest
 
 import rebind as mx
 from rebind import rnn
+from rebind.rnn.base_cell import flat
 
 LENGTH, BATCH, INPUTS = 4, 3, 5
 
@@ -20,7 +21,7 @@ def unrolled(cell, *, layout="TNC", merge_outputs=True, dtype="float32", listed=
     begin = cell.begin_state(dtype=dtype)
     outputs, states = cell.unroll(LENGTH, inputs, begin, layout, merge_outputs)
     steps = [outputs] if isinstance(outputs, mx.sym.Symbol) else outputs
-    return mx.sym.Group([*steps, *map(mx.sym.identity, rnn.base_cell.flat(states))])
+    return mx.sym.Group([*steps, *map(mx.sym.identity, flat(states))])
 
 
 def bound(net, values, dtype="float32", **shapes):
@@ -151,7 +152,7 @@ def test_the_forget_bias_is_the_first_value(cell):
     ],
 )
 def test_zoneout_of_everything_keeps_the_first_values(make):
-    # Fractions of 1: in training every unit keeps its value, the zeros before the first step.
+    # Fractions of 1: in training every unit has its first value, the zeros before the first step.
     executor = bound(unrolled(make(), listed=True), {}, **{f"x{i}": (2, 5) for i in range(LENGTH)})
     assert not np.any(executor.forward(is_train=True)[0].asnumpy())
     assert np.any(executor.forward(is_train=False)[0].asnumpy())

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import rebind as mx
+from rebind.checkpoint import Checkpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -81,3 +82,36 @@ def test_a_bucket_that_comes_again_is_not_lowered_again(language_model, monkeypa
     # For training in the first epoch, for validation after it; nothing from then on.
     assert counts[0] == len({bucket for bucket, _ in learn.idx})
     assert counts[1] == counts[2] == len(lowered)
+
+
+class Kill(BaseException):
+    """What no part of the program catches, as a kill."""
+
+
+@pytest.mark.parametrize("position", [(0, 3), (1, 5)])
+def test_a_killed_run_ends_as_one_that_was_not(language_model, position, tmp_path):
+    def fit(checkpoint, callback=None):
+        random.seed(0)
+        np.random.seed(0)
+        mx.random.seed(0)
+        learn, _, vocab = language_model.batches()
+        _, unrolled = language_model.network(1 + len(vocab))
+        module = mx.mod.BucketingModule(unrolled, default_bucket_key=learn.default_bucket_key)
+        module.fit(
+            learn, eval_metric="ce", optimizer="adam", num_epoch=2, initializer=mx.init.Xavier(),
+            checkpoint=checkpoint, batch_end_callback=callback,
+        )  # fmt: skip
+        return {name: value.asnumpy() for name, value in module.get_params()[0].items()}
+
+    def kill(record):
+        if (record.epoch, record.nbatch) == position:
+            raise Kill
+
+    wanted = fit(None)
+    prefix = str(tmp_path / "run")
+    with pytest.raises(Kill):
+        fit(Checkpoint(prefix, every_n_batches=2), kill)
+    found = fit(Checkpoint(prefix, every_n_batches=2))
+    assert {name: value.tobytes() for name, value in found.items()} == {
+        name: value.tobytes() for name, value in wanted.items()
+    }

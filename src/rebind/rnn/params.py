@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ..dtypes import DTypeLike
 from ..symbol import Symbol, var
+from ..symbol.composition import Dumped
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["RNNParams"]
-
-
-class Dumped(Protocol):
-    """An initializer, which tells how to make it again."""
-
-    def dumps(self) -> str:
-        """Return its name and settings."""
 
 
 class VariableSettings(TypedDict, total=False):

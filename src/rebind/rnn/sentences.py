@@ -41,8 +41,8 @@ def encode_sentences(
     start_label
         The first number for new words.
     unknown_token
-        With `vocab`: what stands for words that are not in it. When it is not in it either, it is added, to the dict
-        that was given. Different from MXNet, which gives each unknown word a new number, all get the same.
+        With `vocab`: the word that replaces those that are not in it. When the vocabulary lacks it too, it is added
+        to the dict that was given. Different from MXNet, which gives each unknown word a new number, all get the same.
 
     Raises
     ------
