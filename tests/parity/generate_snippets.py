@@ -6,18 +6,22 @@ Each snippet runs in a process of its own, since some end MXNet's: such a one is
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from .oracle import mx, origin
-from .snippets import GROUPS, outcome, record_of, snippets_of
+from .snippets import GROUPS, environment_of, outcome, record_of, snippets_of
 
 
 def record(group: str, name: str) -> object:
     """Run one snippet in a process of its own and return its outcome."""
     done = subprocess.run(
-        [sys.executable, "-m", __spec__.name, "--run", group, name], capture_output=True, text=True
+        [sys.executable, "-m", __spec__.name, "--run", group, name],
+        env={**os.environ, **environment_of(group)},
+        capture_output=True,
+        text=True,
     )
     if done.returncode != 0:
         print(f"{group}: {name} ended MXNet's process; not recorded", file=sys.stderr)
@@ -40,7 +44,10 @@ def main() -> None:
             found = dict(zip(names, pool.map(lambda name: record(group, name), names)))  # noqa: B023
         outcomes = {name: {"outcome": each} for name, each in found.items() if each is not None or name}
         record_of(group).parent.mkdir(exist_ok=True)
-        text = json.dumps({"origin": origin(), "snippets": outcomes}, indent=1)
+        made = origin()
+        if environment_of(group):
+            made["environment"]["MXNET_MKLDNN_ENABLED"] = "1"
+        text = json.dumps({"origin": made, "snippets": outcomes}, indent=1)
         record_of(group).write_text(text + "\n", encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 
 A group is a module here with `SNIPPETS`: by name, functions of the package that return arrays, numbers, texts, types,
 or lists, tuples and dicts of them. What raises is recorded as such. A snippet whose result differs on purpose is not
-here, but a test of its own, and a line of docs/differences.md.
+here, but a test of its own, and a line of docs/differences.md. A group that MXNet runs with oneDNN only has `ONEDNN`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..golden import DATA
 
-__all__ = ["GROUPS", "as_json", "outcome", "record_of", "snippets_of"]
+__all__ = ["GROUPS", "as_json", "environment_of", "outcome", "record_of", "snippets_of"]
 
 Snippet = Callable[[Any], object]
 
@@ -29,6 +29,12 @@ def snippets_of(group: str) -> dict[str, Snippet]:
     """Return the snippets of a group by name."""
     found: dict[str, Snippet] = importlib.import_module(f"{__name__}.{group}").SNIPPETS
     return found
+
+
+def environment_of(group: str) -> dict[str, str]:
+    """Return what a group is recorded with, besides what `oracle` sets."""
+    needs = getattr(importlib.import_module(f"{__name__}.{group}"), "ONEDNN", False)
+    return {"REBIND_ORACLE_ONEDNN": "1"} if needs else {}
 
 
 def record_of(group: str) -> Path:

@@ -1,6 +1,6 @@
 """What recurrent cells compute, outputs and gradients, and their weights taken apart and put together.
 
-Recorded with oneDNN (REBIND_ORACLE_ONEDNN=1): without it MXNet's operator `RNN` gives zeros, or whatever was in memory.
+Recorded with oneDNN: without it MXNet's operator `RNN` gives zeros, or whatever was in memory.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 Snippet = Callable[[Any], Any]
+ONEDNN = True
 LENGTH, BATCH, INPUTS, UNITS = 3, 2, 3, 3
 
 
