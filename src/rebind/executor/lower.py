@@ -161,7 +161,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
-    return Plan(target, fx.GraphModule({}, code), draws, losses, best.outputs, reaches, constants)
+    return Plan(target, fx.GraphModule({}, code), draws, losses, given.outputs, reaches, constants)
 
 
 def _constants(graph: Graph) -> dict[int, float]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ...ops import find
 from ..facts import Facts, Target
-from ..graph import Application, Entry, Graph, Node, depth_first
+from ..graph import Entry, Graph, Node
+from .substitution import application, common_attributes, substitute
 
 __all__ = ["join_layers"]
 
@@ -67,38 +67,15 @@ def _are_independent(graph: Graph, members: Sequence[Node]) -> bool:
 
 
 def _join(graph: Graph, members: Sequence[Node]) -> tuple[Graph, dict[Entry, Entry]]:
-    op = find("_joint_fully_connected")
     first = members[0]
-    position = {node: i for i, node in enumerate(members)}
     inputs = [node.inputs[0] for node in members] + list(first.inputs[1:])
-    given = {"num_args": len(inputs), "num_hidden": first.params.num_hidden, "no_bias": first.params.no_bias}
-    name = f"{first.name} and {len(members) - 1} more"
-    texts = {key: str(value) for key, value in given.items()}
-    joint = Application(op, name, tuple(inputs), op.parse(given), texts, _common_attributes(members))
-    replaced: dict[Entry, Entry] = {}
-
-    def in_place_of(node: Node) -> Node:
-        return joint if node in position else node
-
-    # The order of the old graph will not do: the joint node's inputs can come after the first member's consumers.
-    for node in depth_first(
-        (in_place_of(entry.node) for entry in graph.outputs),
-        lambda node: [in_place_of(entry.node) for entry in node.inputs],
-    ):
-        renewed = tuple(replaced.get(entry, entry) for entry in node.inputs)
-        new = node if renewed == node.inputs else node.with_inputs(renewed)
-        if node is joint:
-            replaced |= {Entry(member): Entry(new, i) for member, i in position.items()}
-        elif new is not node:
-            replaced |= {Entry(node, i): Entry(new, i) for i in range(len(node.output_names))}
-    return Graph(replaced.get(entry, entry) for entry in graph.outputs), replaced
-
-
-def _common_attributes(members: Sequence[Node]) -> dict[str, str]:
-    """Return the attributes that all members share: the context group above all."""
-    first, *others = members
-    return {
-        key: value
-        for key, value in first.attributes.items()
-        if all(other.attributes.get(key) == value for other in others)
-    }
+    joint = application(
+        "_joint_fully_connected",
+        f"{first.name} and {len(members) - 1} more",
+        inputs,
+        common_attributes(members),
+        num_args=len(inputs),
+        num_hidden=first.params.num_hidden,
+        no_bias=first.params.no_bias,
+    )
+    return substitute(graph, {Entry(member): Entry(joint, i) for i, member in enumerate(members)})

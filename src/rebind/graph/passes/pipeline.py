@@ -3,6 +3,7 @@
 A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default list:
 
 =================  ====================================================================================
+`join_cells`       chains of recurrent cells with the same weights become one layer
 `join_layers`      independent layers with the same weights become one matrix product
 `fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
 =================  ====================================================================================
@@ -24,6 +25,7 @@ from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
 from ..graph import Entry, Graph, check
 from .fill_sizes import fill_sizes, has_open_sizes
+from .join_cells import join_cells
 from .join_layers import join_layers
 
 __all__ = [
@@ -71,17 +73,21 @@ class Pass:
 
 
 DEFAULT: tuple[Pass, ...] = (
+    Pass(join_cells),
     Pass(join_layers),
     Pass(fill_sizes, uses_shapes=True, applies=has_open_sizes),
 )
 
+# Node by node, as the user wrote them.
+_PLAIN = tuple(each for each in DEFAULT if each.run is fill_sizes)
+
 #: The passes of each backend, by its name.
 BACKENDS: dict[str, tuple[Pass, ...]] = {
     "default": DEFAULT,
-    # Node by node, as the user wrote them: for monitors.
-    "plain": DEFAULT[1:],
+    # For monitors.
+    "plain": _PLAIN,
     # MXNet's own, for programs that name them: what they did is done by the kernels here.
-    **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), DEFAULT[1:]),
+    **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), _PLAIN),
 }
 
 
@@ -127,7 +133,7 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
     """Return the passes of a backend; NameLookupError when there is none of that name.
 
     >>> [each.name for each in passes_of("default")]
-    ['join_layers', 'fill_sizes']
+    ['join_cells', 'join_layers', 'fill_sizes']
     """
     found = BACKENDS.get(backend)
     if found is None:

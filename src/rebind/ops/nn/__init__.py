@@ -6,6 +6,7 @@ from . import (
     convolution,
     ctc,
     dropout,
+    joined_cells,
     linear,
     normalization,
     pooling,
@@ -15,6 +16,6 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "activation", "batch_norm", "convolution", "ctc", "dropout", "linear", "normalization", "pooling", "recurrent",
-    "softmax", "sync_norm",
+    "activation", "batch_norm", "convolution", "ctc", "dropout", "joined_cells", "linear", "normalization", "pooling",
+    "recurrent", "softmax", "sync_norm",
 ]  # fmt: skip
