@@ -142,9 +142,8 @@ class Run:
         return self.first.weights == step.weights
 
     def _is_needed_by(self, step: Step) -> bool:
-        """Whether the input of a step, or a weight, is computed from this run."""
-        sources = (step.of_input.inputs[0], *step.weights[0], *step.weights[1])
-        return any(self._known.reached[entry.node] & self.bits for entry in sources)
+        """Whether the input of a step is computed from this run; weights are not, as the first step has them."""
+        return bool(self._known.reached[step.of_input.inputs[0].node] & self.bits)
 
 
 def find_runs(graph: Graph, facts: Facts) -> list[Run]:
