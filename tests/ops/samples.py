@@ -464,6 +464,20 @@ LAYERS = [
     Sample("FullyConnected", (f(3, 2, 2), f(5, 4), f(5)), {"num_hidden": 5}),
     Sample("FullyConnected", (f(3, 2, 4), f(5, 4)), {"num_hidden": 5, "flatten": False, "no_bias": True}),
     Sample("_joint_fully_connected", (f(3, 4), f(2, 4), f(5, 4), f(5)), {"num_hidden": 5}),
+    Sample("_stack_rows", (f(3, 2, 2), f(3, 4))),
+    *(
+        Sample(
+            "_joint_cells",
+            (f(4, 3, 2), f(rows, 2), f(rows, 5), f(rows), f(rows), *(f(3, 5) for _ in range(states))),
+            {"mode": mode, "state_size": 5},
+        )
+        for mode, rows, states in (("rnn_tanh", 5, 1), ("rnn_relu", 5, 1), ("gru", 15, 1), ("lstm", 20, 2))
+    ),
+    Sample(
+        "_joint_cells",
+        (f(4, 3, 2), f(20, 2), f(20, 5), f(20)),
+        {"mode": "lstm", "state_size": 5, "gates": (0, 2, 1, 3), "no_h2h_bias": True, "from_zero": True},
+    ),
     Sample("Embedding", (i(2, 3, high=4), f(5, 4)), {"input_dim": 5, "output_dim": 4}),
     *(
         Sample(

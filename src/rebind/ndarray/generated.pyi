@@ -3271,6 +3271,51 @@ def _contrib_SparseEmbedding(
 ) -> NDArray:
     """The older name of ``Embedding(sparse_grad=True)``, in files an operator of its own."""
 
+def _joint_cells(
+    data: NDArray,
+    i2h_weight: NDArray,
+    h2h_weight: NDArray,
+    i2h_bias: NDArray | None = None,
+    h2h_bias: NDArray | None = None,
+    state: NDArray | None = None,
+    state_cell: NDArray | None = None,
+    mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
+    state_size: int = ...,
+    gates: int | Sequence[int] = (),
+    no_i2h_bias: bool = False,
+    no_h2h_bias: bool = False,
+    from_zero: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """Cells with the same weights in a chain: all steps of a recurrent layer in one call.
+
+    Shapes
+    ------
+    data : (T, N, ...)
+    i2h_weight : (gates * H, C)    C = product of the trailing axes of data
+    h2h_weight : (gates * H, H)
+    i2h_bias, h2h_bias : (gates * H,)
+    state, state_cell : (N, H)     absent with ``from_zero``; `state_cell` for ``'lstm'`` only
+    output : (T, N, H)
+    state_output, statecell_output : (N, H)
+    """
+
+def _stack_rows(
+    *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The arrays of all steps as one: the rows that `FullyConnected` takes from each, along a new first axis.
+
+    Shapes
+    ------
+    data : (N, ...), (N, ...), ...
+    out : (T, N, C)    C = product of the trailing axes
+    """
+
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
@@ -5981,6 +6026,8 @@ __all__ = [
     "_joint_fully_connected",
     "Embedding",
     "_contrib_SparseEmbedding",
+    "_joint_cells",
+    "_stack_rows",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",
