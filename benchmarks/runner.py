@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .engines import ENGINES, Engine, Options
@@ -81,24 +81,31 @@ def measure(
             engine = ENGINES[name](row, options)
             if engine is not None:
                 made[name] = engine
-        columns = {}
-        for name, engine in made.items():
-            progress(f"{row.name}: warm up {name}")
-            steps = _warm_up(engine, effort)
-            columns[name] = Column(engine.version, steps, engine.prepare_seconds)
-        order = list(made)
-        for index in range(effort.rounds):
-            progress(f"{row.name}: round {index + 1} of {effort.rounds}")
-            gc.collect()
-            for name in order:
-                columns[name].samples.append(_one_round(made[name], columns[name].steps_per_round))
-            order.reverse()
-        return columns
+        return compare(made, effort, lambda text: progress(f"{row.name}: {text}"))
     finally:
         for engine in made.values():
             engine.close()
         made.clear()
         gc.collect()
+
+
+def compare(
+    made: Mapping[str, Engine], effort: Effort, progress: Callable[[str], None] = lambda text: None
+) -> dict[str, Column]:
+    """Time engines in turn, each with its work prepared."""
+    columns = {}
+    for name, engine in made.items():
+        progress(f"warm up {name}")
+        steps = _warm_up(engine, effort)
+        columns[name] = Column(engine.version, steps, engine.prepare_seconds)
+    order = list(made)
+    for index in range(effort.rounds):
+        progress(f"round {index + 1} of {effort.rounds}")
+        gc.collect()
+        for name in order:
+            columns[name].samples.append(_one_round(made[name], columns[name].steps_per_round))
+        order.reverse()
+    return columns
 
 
 def _warm_up(engine: Engine, effort: Effort) -> int:

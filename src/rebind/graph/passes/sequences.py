@@ -108,8 +108,8 @@ class Sequences:
 
 def _given_for_all(node: Application) -> dict[str, object] | None:
     """Return the parameters with which a node's operator does for all steps at once what it does for each; or None."""
-    if node.operator.name == "elemwise_add":
-        return {}
+    if node.operator.name in ("elemwise_add", "amp_cast"):
+        return dict(node.given)
     if node.operator.name == "Concat" and node.params.dim >= 0:
         return {"dim": node.params.dim + 1, "num_args": len(node.inputs)}
     return None

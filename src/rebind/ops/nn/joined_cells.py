@@ -12,7 +12,7 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
 from .linear import as_rows
-from .recurrent_layers import GATES, Mode, States, run_layers
+from .recurrent_layers import GATES, Mode, States, run_layers, unpack
 
 __all__ = ["joint_cells", "stack_rows"]
 
@@ -112,6 +112,8 @@ def joint_cells(
     )
     if gates and gates != tuple(range(len(gates))):
         weights = tuple(_in_order(weight, gates) for weight in weights)
+    if data.device.type != "cpu":
+        weights = _packed(weights)
     out, after = run_layers(
         data, states, [weights], mode=mode, directions=1, lengths=None, clip=None, drop=0.0, generator=None
     )
@@ -128,6 +130,17 @@ def _steps_of_rows(data: Tensor) -> Tensor:
 def _in_order(weight: Tensor, gates: tuple[int, ...]) -> Tensor:
     blocks = weight.chunk(len(gates))
     return torch.cat([blocks[gate] for gate in gates])
+
+
+def _packed(weights: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the weights as parts of one vector: cuDNN's kernels would make it themselves, and warn at every call.
+
+    >>> parts = _packed((torch.ones(2, 3), torch.ones(2, 2), torch.zeros(2), torch.zeros(2)))
+    >>> parts[1].shape, parts[1].data_ptr() - parts[0].data_ptr()  # 6 numbers of 4 bytes come before
+    (torch.Size([2, 2]), 24)
+    """
+    vector = torch.cat([weight.flatten() for weight in weights])
+    return unpack(vector, [tuple(weight.shape) for weight in weights], count=1)[0]
 
 
 @joint_cells.fill_shapes
