@@ -468,15 +468,20 @@ LAYERS = [
     *(
         Sample(
             "_joint_cells",
-            (f(4, 3, 2), f(rows, 2), f(rows, 5), f(rows), f(rows), *(f(3, 5) for _ in range(states))),
+            (f(4, 3, 2), f(rows, 2), f(rows), f(3, 5), f(rows, 5), f(rows), *memory),
             {"mode": mode, "state_size": 5},
         )
-        for mode, rows, states in (("rnn_tanh", 5, 1), ("rnn_relu", 5, 1), ("gru", 15, 1), ("lstm", 20, 2))
+        for mode, rows, memory in (
+            ("rnn_tanh", 5, ()),
+            ("rnn_relu", 5, ()),
+            ("gru", 15, ()),
+            ("lstm", 20, (f(3, 5),)),
+        )
     ),
     Sample(
         "_joint_cells",
-        (f(4, 3, 2), f(20, 2), f(20, 5), f(20)),
-        {"mode": "lstm", "state_size": 5, "gates": (0, 2, 1, 3), "no_h2h_bias": True, "from_zero": True},
+        (f(4, 3, 2), f(15, 2), f(15), f(3, 5), f(15, 5)),
+        {"mode": "gru", "state_size": 5, "gates": (2, 0, 1), "no_h2h_bias": True},
     ),
     Sample("Embedding", (i(2, 3, high=4), f(5, 4)), {"input_dim": 5, "output_dim": 4}),
     *(

@@ -3274,10 +3274,10 @@ def _contrib_SparseEmbedding(
 def _joint_cells(
     data: NDArray,
     i2h_weight: NDArray,
+    i2h_bias: NDArray,
+    state: NDArray,
     h2h_weight: NDArray,
-    i2h_bias: NDArray | None = None,
     h2h_bias: NDArray | None = None,
-    state: NDArray | None = None,
     state_cell: NDArray | None = None,
     mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
     state_size: int = ...,

@@ -3550,10 +3550,10 @@ def _contrib_SparseEmbedding(
 def _joint_cells(
     data: Symbol | None = None,
     i2h_weight: Symbol | None = None,
-    h2h_weight: Symbol | None = None,
     i2h_bias: Symbol | None = None,
-    h2h_bias: Symbol | None = None,
     state: Symbol | None = None,
+    h2h_weight: Symbol | None = None,
+    h2h_bias: Symbol | None = None,
     state_cell: Symbol | None = None,
     mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ...,
     state_size: int = ...,

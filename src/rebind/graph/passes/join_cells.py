@@ -42,7 +42,8 @@ def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     runs = in_order(find_runs(graph, facts))
     if not runs:
         return graph, facts
-    sequences, instead = Sequences(), {}
+    sequences = Sequences()
+    instead: dict[Entry, Entry] = {}
     for run in runs:
         instead |= _joined(run, sequences)
     instead |= _merged(graph, sequences)
@@ -53,43 +54,42 @@ def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
 
 def _joined(run: Run, sequences: Sequences) -> Mapping[Entry, Entry]:
     """Return, for each state of a run that is needed elsewhere, what it becomes."""
-    cell, steps = run.first.cell, run.steps
-    name = f"{cell.hidden.node.name} to {run.last.cell.hidden.node.name}"
-    attributes = common_attributes([node for step in steps for node in step.cell.nodes])
-    inputs = [step.of_input.inputs[0] for step in steps]
+    hidden = [step.cell.hidden for step in run.steps]
+    name = f"{hidden[0].node.name} to {hidden[-1].node.name}"
+    attributes = common_attributes([node for step in run.steps for node in step.cell.nodes])
+    inputs = [step.of_input.inputs[0] for step in run.steps]
     data = sequences.whole(inputs)
     if data is None:
         data = Entry(application("_stack_rows", f"{name} inputs", inputs, attributes, num_args=len(inputs)))
+    layer = _layer(run, data, name, attributes)
+    sequences.add(hidden, Entry(layer))
+    given = {"num_outputs": len(hidden), "axis": 0, "squeeze_axis": True}
+    by_step = application("SliceChannel", f"{name} by step", [Entry(layer)], attributes, **given)
+    instead = {entry: Entry(by_step, i) for i, entry in enumerate(hidden)}
+    instead[hidden[-1]] = Entry(layer, 1)
+    if run.last.cell.memory is not None:
+        instead[run.last.cell.memory] = Entry(layer, 2)
+    return instead
+
+
+def _layer(run: Run, data: Entry, name: str, attributes: dict[str, str]) -> Application:
+    """Return the node that computes all steps of a run."""
+    cell = run.first.cell
+    of_input, of_state = run.first.weights
     from_zero = all(map(_is_open_zero, run.first.before))
-    (i2h, *i2h_bias), (h2h, *h2h_bias) = run.first.weights
-    joint = application(
+    before = () if from_zero else run.first.before
+    return application(
         "_joint_cells",
         name,
-        [data, i2h, h2h, *i2h_bias, *h2h_bias, *(() if from_zero else run.first.before)],
+        [data, *of_input, *before[:1], *of_state, *before[1:]],
         attributes,
         mode=cell.mode,
         state_size=cell.size,
         gates=cell.gates,
-        no_i2h_bias=not i2h_bias,
-        no_h2h_bias=not h2h_bias,
+        no_i2h_bias=len(of_input) == 1,
+        no_h2h_bias=len(of_state) == 1,
         from_zero=from_zero,
     )
-    hidden = [step.cell.hidden for step in steps]
-    sequences.add(hidden, Entry(joint))
-    by_step = application(
-        "SliceChannel",
-        f"{name} by step",
-        [Entry(joint)],
-        attributes,
-        num_outputs=len(steps),
-        axis=0,
-        squeeze_axis=True,
-    )
-    instead = {entry: Entry(by_step, i) for i, entry in enumerate(hidden)}
-    instead[hidden[-1]] = Entry(joint, 1)
-    if run.last.cell.memory is not None:
-        instead[run.last.cell.memory] = Entry(joint, 2)
-    return instead
 
 
 def _is_open_zero(state: Entry) -> bool:

@@ -34,10 +34,10 @@ def _outputs(p: Params) -> tuple[str, ...]:
 def joint_cells(
     data: Tensor,
     i2h_weight: Tensor,
+    i2h_bias: Tensor | None,
+    state: Tensor | None,
     h2h_weight: Tensor,
-    i2h_bias: Tensor | None = None,
     h2h_bias: Tensor | None = None,
-    state: Tensor | None = None,
     state_cell: Tensor | None = None,
     *,
     mode: Mode,
@@ -50,7 +50,7 @@ def joint_cells(
     """Cells with the same weights in a chain: all steps of a recurrent layer in one call.
 
     Not MXNet's: graphs get it when they are lowered, in place of cells that were unrolled step by step. It is the layer
-    of `RNN`, with the arrays that a cell has.
+    of `RNN`, with the arrays that a cell has, in the order in which a cell has them.
 
     Parameters
     ----------
@@ -78,17 +78,8 @@ def joint_cells(
 
     Examples
     --------
-    >>> ones = torch.ones(1, 1)
-    >>> joint_cells(
-    ...     torch.ones(2, 1, 1),
-    ...     ones,
-    ...     ones,
-    ...     no_i2h_bias=True,
-    ...     no_h2h_bias=True,
-    ...     from_zero=True,
-    ...     mode="rnn_relu",
-    ...     state_size=1,
-    ... )
+    >>> one, p = torch.ones(1, 1), {"mode": "rnn_relu", "state_size": 1, "from_zero": True}
+    >>> joint_cells(torch.ones(2, 1, 1), one, None, None, one, no_i2h_bias=True, no_h2h_bias=True, **p)
     (tensor([[[1.]],
             [[2.]]]), tensor([[2.]]))
     """
@@ -101,16 +92,11 @@ def joint_cells(
     count = 2 if mode == "lstm" else 1
     if data.is_meta:  # the kernels step through time
         return (data.new_empty((len(data), *shape)), *(data.new_empty(shape) for _ in range(count)))
-    zero = data.new_zeros((1, *shape)) if from_zero else None
-    given = (None if state is None else as_rows(state), state_cell)[:count]
-    states: States = tuple(zero if each is None else each.unsqueeze(0) for each in given)
-    weights = (
-        i2h_weight,
-        h2h_weight,
-        data.new_zeros(rows) if i2h_bias is None else i2h_bias,
-        data.new_zeros(rows) if h2h_bias is None else h2h_bias,
-    )
-    if gates and gates != tuple(range(len(gates))):
+    zero = data.new_zeros(shape)
+    begin = (zero if state is None else as_rows(state), zero if state_cell is None else state_cell)
+    states: States = tuple(each.unsqueeze(0) for each in begin[:count])
+    weights = (i2h_weight, h2h_weight, *(_given(bias, i2h_weight) for bias in (i2h_bias, h2h_bias)))
+    if gates != tuple(range(len(gates))):
         weights = tuple(_in_order(weight, gates) for weight in weights)
     if data.device.type != "cpu":
         weights = _packed(weights)
@@ -118,6 +104,10 @@ def joint_cells(
         data, states, [weights], mode=mode, directions=1, lengths=None, clip=None, drop=0.0, generator=None
     )
     return (out, *(each.squeeze(0) for each in after))
+
+
+def _given(bias: Tensor | None, weight: Tensor) -> Tensor:
+    return weight.new_zeros(weight.shape[0]) if bias is None else bias
 
 
 def _steps_of_rows(data: Tensor) -> Tensor:
