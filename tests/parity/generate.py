@@ -2,8 +2,8 @@
 
 Run with the Python of an environment that has MXNet 1.9.1::
 
-    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [updates] [optimizers]
-                                    [feedforward] [inventory]
+    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [unrolled] [updates]
+                                    [optimizers] [feedforward] [inventory]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -24,6 +24,7 @@ from .generate_networks import generate_networks
 from .generate_operators import generate_operators
 from .generate_optimizers import generate_optimizers
 from .generate_quantized import generate_quantized
+from .generate_unrolled import generate_unrolled
 from .generate_updates import generate_updates
 
 #: In this order: the files hold the parameters of the recorded networks.
@@ -33,6 +34,7 @@ PARTS = {
     "operators": generate_operators,
     "quantized": generate_quantized,
     "control_flow": generate_control_flow,
+    "unrolled": generate_unrolled,
     "updates": generate_updates,
     "optimizers": generate_optimizers,
     "feedforward": generate_feedforward,
