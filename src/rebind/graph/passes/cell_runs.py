@@ -180,7 +180,7 @@ def _can_be_joined(cell: Cell, uses: Counter[Node], facts: Facts) -> bool:
     return (
         all(uses[node] == own[node] for node in cell.inside)
         and (dtype is None or dtype.is_floating_point)
-        and len({facts.devices.get(Entry(node)) for node in cell.nodes}) == 1
+        and (not facts.devices or len({facts.devices[Entry(node)] for node in cell.nodes}) == 1)
     )
 
 

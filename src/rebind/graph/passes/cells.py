@@ -66,8 +66,8 @@ def match_cell(node: Application) -> Cell | None:
     'rnn_tanh'
     """
     hidden = Entry(node)
-    for mode, pattern in _CELLS.items():
-        for bound in pattern.match(hidden, {}):
+    for mode in _ENDINGS.get(node.operator.name, ()):
+        for bound in _CELLS[mode].match(hidden, {}):
             cell = _cell(mode, hidden, bound)
             if cell is not None:
                 return cell
@@ -170,6 +170,15 @@ def _gru() -> Pattern:
     rest = Result(lambda node: node.operator.name == "_rminus_scalar" and node.params.scalar == 1, (update,))
     return _sum(_product(rest, new), _product(update, Named("before")))
 
+
+# The modes of cells whose new state an operator computes: most nodes of a graph are looked at no further.
+_ENDINGS = {
+    "Activation": ("rnn_tanh", "rnn_relu"),
+    "tanh": ("rnn_tanh",),
+    "relu": ("rnn_relu",),
+    "elemwise_mul": ("lstm",),
+    "elemwise_add": ("gru",),
+}
 
 _CELLS = {"rnn_tanh": _plain("tanh"), "rnn_relu": _plain("relu"), "lstm": _lstm(), "gru": _gru()}
 

@@ -44,27 +44,24 @@ class Sequences:
         """Return the array of all `steps`; None when they are not the sections of one."""
         key = tuple(steps)
         if key not in self._known:
-            self._known[key] = self._sections(key) or self._applied(key, depth)
+            self._known[key] = self._sections(key) or self._from_the_end(key) or self._applied(key, depth)
         return self._known[key]
 
     def _sections(self, steps: tuple[Entry, ...]) -> Entry | None:
-        """Return the array that is split into `steps`, in their order or from the end."""
+        """Return the array that is split into `steps`, in their order."""
         places = [self._place(step) for step in steps]
         first = places[0]
-        if first is None:
+        if first is None or places != [(first[0], len(steps), i) for i in range(len(steps))]:
             return None
-        whole, count, _ = first
-        if count != len(steps) or any(place is None or place[0] != whole for place in places):
+        return first[0]
+
+    def _from_the_end(self, steps: tuple[Entry, ...]) -> Entry | None:
+        """Return the array of steps that are known in the opposite order."""
+        forth = self._known.get(steps[::-1]) or self._sections(steps[::-1])
+        if forth is None:
             return None
-        numbers = [place[2] for place in places if place is not None]
-        if numbers == list(range(count)):
-            return whole
-        if numbers != list(range(count))[::-1]:
-            return None
-        node = application(
-            "reverse", f"{whole.node.name}_reversed", [whole], dict(whole.node.attributes), axis=(0,)
-        )
-        return self._like(Entry(node), [whole])
+        name, attributes = f"{forth.node.name}_reversed", dict(forth.node.attributes)
+        return self._like(Entry(application("reverse", name, [forth], attributes, axis=(0,))), [forth])
 
     def _place(self, step: Entry) -> tuple[Entry, int, int] | None:
         found = self._places.get(step)
