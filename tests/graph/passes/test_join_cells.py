@@ -74,7 +74,7 @@ INPUTS: dict[str, tuple[Callable[[], list[Any]], Shapes, str]] = {  # -> steps, 
     "below each other": (
         lambda: [S.concat(x, x, dim=0) for x in sections()],
         {"begin_0": (2 * BATCH, SIZE)},
-        "",
+        "all",
     ),
 }
 
@@ -138,8 +138,9 @@ def test_biases_may_be_absent(cell: str, without: list[str]) -> None:
     assert_same_values(net, SHAPES)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])  # they have kernels of their own
 @pytest.mark.parametrize("cell", ["rnn_tanh", "lstm", "gru"])
-def test_requests_for_gradients(cell: str) -> None:
+def test_requests_for_gradients(cell: str, dtype: str) -> None:
     states = unroll(cell, sections(), begin(cell, kind="variables"), weights("a"), "a")
     requests = {
         "a_i2h_weight": "null",
@@ -148,7 +149,7 @@ def test_requests_for_gradients(cell: str) -> None:
         "begin_0": "null",
         "data": "add",
     }
-    assert_same_values(S.Group([state[0] for state in states]), SHAPES, requests)
+    assert_same_values(S.Group([state[0] for state in states]), SHAPES, requests, dtype)
 
 
 # What is left as it is.

@@ -139,31 +139,32 @@ def joined(symbol: Any) -> list[str]:
     return joints(made)
 
 
-def values(symbol: Any, shapes: Shapes, requests: dict[str, str] | None = None) -> list[np.ndarray]:
-    """Return outputs in both modes, and all gradients, in float64."""
+def values(symbol: Any, shapes: Shapes, requests: dict[str, str], dtype: str) -> list[np.ndarray]:
+    """Return outputs in both modes, and all gradients."""
     names = symbol.list_arguments()
     random = np.random.default_rng(0)
     found, outs, _ = symbol.infer_shape(**{name: shape for name, shape in shapes.items() if name in names})
-    arrays = {
-        n: mx.nd.array(random.normal(size=s), dtype="float64") for n, s in zip(names, found, strict=True)
-    }
-    heads = [mx.nd.array(random.normal(size=s), dtype="float64") for s in outs]
-    grads = {n: mx.nd.ones(a.shape, dtype="float64") for n, a in arrays.items()}
-    executor = symbol.bind(mx.cpu(), arrays, grads, {n: (requests or {}).get(n, "write") for n in names})
+    arrays = {n: mx.nd.array(random.normal(size=s), dtype=dtype) for n, s in zip(names, found, strict=True)}
+    heads = [mx.nd.array(random.normal(size=s), dtype=dtype) for s in outs]
+    grads = {n: mx.nd.ones(a.shape, dtype=dtype) for n, a in arrays.items()}
+    executor = symbol.bind(mx.cpu(), arrays, grads, {n: requests.get(n, "write") for n in names})
     results = [out.asnumpy() for out in executor.forward(is_train=False)]
     results += [out.asnumpy() for out in executor.forward(is_train=True)]
     executor.backward(heads)
     return results + [grad.asnumpy() for grad in grads.values()]
 
 
-def assert_same_values(symbol: Any, shapes: Shapes, requests: dict[str, str] | None = None) -> None:
+def assert_same_values(
+    symbol: Any, shapes: Shapes, requests: dict[str, str] | None = None, dtype: str = "float64"
+) -> None:
     """Compare with what the nodes compute as they are."""
-    found = values(symbol, shapes, requests)
+    found = values(symbol, shapes, requests or {}, dtype)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BACKENDS, "default", BACKENDS["plain"])
-        expected = values(symbol, shapes, requests)
+        expected = values(symbol, shapes, requests or {}, dtype)
+    small = 1e-12 if dtype == "float64" else 1e-5
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(one, other, rtol=small, atol=small / 10)
 
 
 STEPS = 3

@@ -22,7 +22,8 @@ __all__ = ["join_cells"]
 def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make chains of recurrent cells with the same weights one layer each.
 
-    A compiler is given the single steps: it joins them itself, and cannot see into the kernels.
+    A compiler is given the single steps: it joins them itself, and cannot see into the kernels. Operators between
+    layers that draw random numbers, such as `Dropout`, draw for all steps of a layer before those of the next one.
 
     >>> import rebind as mx
     >>> weights = [mx.sym.var(name) for name in ("iw", "ib", "hw", "hb")]
@@ -138,8 +139,7 @@ def _side_by_side(node: Application, sequences: Sequences) -> Entry | None:
     whole = sequences.whole(node.inputs) if node.operator.name == "Concat" else None
     if whole not in sequences.of_rows or node.params.dim not in (0, 1):
         return None
-    attributes = dict(node.attributes)
     if node.params.dim == 0:
-        return Entry(application("Reshape", node.name, [whole], attributes, shape=(-3, 0)))
-    turned = Entry(application("SwapAxis", f"{node.name} by row", [whole], attributes, dim1=0, dim2=1))
-    return Entry(application("Reshape", node.name, [turned], attributes, shape=(0, -3)))
+        return Entry(application("Reshape", node.name, [whole], node.attributes, shape=(-3, 0)))
+    turned = Entry(application("SwapAxis", f"{node.name} by row", [whole], node.attributes, dim1=0, dim2=1))
+    return Entry(application("Reshape", node.name, [turned], node.attributes, shape=(0, -3)))

@@ -60,7 +60,7 @@ class Sequences:
         forth = self._known.get(steps[::-1]) or self._sections(steps[::-1])
         if forth is None:
             return None
-        name, attributes = f"{forth.node.name}_reversed", dict(forth.node.attributes)
+        name, attributes = f"{forth.node.name}_reversed", forth.node.attributes
         return self._like(Entry(application("reverse", name, [forth], attributes, axis=(0,))), [forth])
 
     def _place(self, step: Entry) -> tuple[Entry, int, int] | None:
@@ -74,7 +74,7 @@ class Sequences:
         if node not in self._by_time:
             source = node.inputs[0]
             if p.axis:
-                name, attributes = f"{node.name}_by_time", dict(node.attributes)
+                name, attributes = f"{node.name}_by_time", node.attributes
                 source = Entry(application("SwapAxis", name, [source], attributes, dim1=0, dim2=1))
             self._by_time[node] = source
         return self._by_time[node], p.num_outputs, step.index
@@ -107,7 +107,8 @@ def _given_for_all(node: Application) -> dict[str, object] | None:
     """Return the parameters with which a node's operator does for all steps at once what it does for each; or None."""
     if node.operator.name in ("elemwise_add", "amp_cast"):
         return dict(node.given)
-    if node.operator.name == "Concat" and node.params.dim >= 0:
+    # Along axis 0 the steps may be sections of a vector, which has no axis 1.
+    if node.operator.name == "Concat" and node.params.dim > 0:
         return {"dim": node.params.dim + 1, "num_args": len(node.inputs)}
     return None
 
