@@ -7,6 +7,7 @@ import pytest
 
 from rebind.errors import ArgumentError, ParameterError, ShapeError
 from rebind.io import DataBatch, DataIter, NDArrayIter, PrefetchingIter, ResizeIter
+from rebind.io.read_ahead import ReadAheadIter
 
 
 def numbers(rows=10, batch_size=4, **settings):
@@ -178,3 +179,40 @@ def test_getters_of_the_base_have_nothing(getter):
 
 def test_batch_repr():
     assert repr(DataBatch(None)) == "DataBatch: data shapes: None label shapes: None"
+
+
+@pytest.mark.parametrize("depth", [0, 1, 4])
+def test_read_ahead(depth):
+    ahead = ReadAheadIter(numbers(), depth)
+    assert (ahead.batch_size, ahead.provide_data) == (4, numbers().provide_data)
+    for _ in range(3):
+        assert first_rows(ahead) == [0, 4, 8]
+        assert not ahead.iter_next()
+        ahead.reset()
+    assert first_rows([next(ahead)]) == [0]
+    state = ahead.state_dict()
+    ahead.reset()
+    assert first_rows(ahead) == [0, 4, 8]
+    ahead.load_state_dict(state)
+    assert first_rows(ahead) == [4, 8]
+    assert not threads()
+
+
+@pytest.mark.parametrize("depth", [0, 4])
+def test_reset_is_for_what_was_returned(depth):
+    ahead = ReadAheadIter(numbers(last_batch_handle="roll_over"), depth)
+    next(ahead)
+    time.sleep(0.02)  # the source comes to its end, where two samples are left over
+    ahead.reset()
+    assert first_rows(ahead) == [0, 4]
+    ahead.reset()
+    assert first_rows(ahead) == [8, 2, 6]
+
+
+@pytest.mark.parametrize("make", [PrefetchingIter, lambda source: ReadAheadIter(source, 2)])
+def test_an_error_is_raised_again_and_leaves_no_thread(make):
+    ahead = make(Failing())
+    for _ in range(2):
+        with pytest.raises(OSError, match="the disk is gone"):
+            next(ahead)
+    assert not threads()

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
 from .iterator import CurrentBatch, DataIter, State
+from .read_ahead import Reader, stop_all
 
 __all__ = ["PrefetchingIter"]
 
 _DEPTH = 2  # batches that wait, each with the memory it takes
-
-#: A batch, None at the end of an epoch, or the exception that was raised instead; and the position after it.
-_Item: TypeAlias = "tuple[DataBatch | BaseException | None, State | None]"
 
 
 class PrefetchingIter(CurrentBatch):
@@ -64,7 +58,7 @@ class PrefetchingIter(CurrentBatch):
         self.rename_data = rename_data
         self.rename_label = rename_label
         super().__init__(self.provide_data[0].shape[0])  # the first axis, whatever the layout
-        self._readers: list[_Reader] | None = None
+        self._readers: list[Reader] | None = None
         self._positions: list[State | None] = [None] * self.n_iter
         self._done = False
 
@@ -143,9 +137,9 @@ class PrefetchingIter(CurrentBatch):
         if self._done:
             return False
         if self._readers is None:
-            self._readers = [_Reader(each) for each in self.iters]
+            self._readers = [Reader(each, _DEPTH) for each in self.iters]
             # A thread refers to its reader only, so that this object can be collected, which ends the threads.
-            self._stop = weakref.finalize(self, _stop_all, self._readers)
+            self._stop = weakref.finalize(self, stop_all, self._readers)
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True
@@ -195,60 +189,3 @@ class PrefetchingIter(CurrentBatch):
             each.load_state_dict(position)
         self._positions = [None] * self.n_iter
         self._done = False
-
-
-class _Reader:
-    """A thread that reads one iterator ahead."""
-
-    def __init__(self, source: DataIter) -> None:
-        self.items: queue.Queue[_Item] = queue.Queue(_DEPTH)
-        self.stopped = threading.Event()
-        # A daemon: a script that ends in the middle of an epoch must not wait for it.
-        self.thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
-        self.thread.start()
-
-    def _read(self, source: DataIter) -> None:
-        while not self.stopped.is_set():
-            item: DataBatch | BaseException | None
-            try:
-                item = source.next()
-            except StopIteration:
-                item = None
-            except BaseException as error:  # raised again by `get`, in the thread that reads
-                item = error
-            self._put((item, _position(source)))
-            if item is None or isinstance(item, BaseException):
-                return
-
-    def _put(self, item: _Item) -> None:
-        # With a timeout: a thread that waited for room without end could not be stopped.
-        while not self.stopped.is_set():
-            try:
-                return self.items.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-
-    def get(self) -> tuple[DataBatch | None, State | None]:
-        """Return the next batch, None at the end, and the position after it."""
-        item, position = self.items.get()
-        if isinstance(item, BaseException):
-            raise item
-        return item, position
-
-
-def _position(source: DataIter) -> State | None:
-    # Taken in the thread, right after the batch: later the source is ahead of what was returned.
-    try:
-        return source.state_dict()
-    except (NotImplementedError, AttributeError):
-        return None
-
-
-def _stop_all(readers: list[_Reader]) -> None:
-    for reader in readers:
-        reader.stopped.set()
-    for reader in readers:
-        while reader.thread.is_alive():  # make room for what it is about to put
-            with contextlib.suppress(queue.Empty):
-                reader.items.get_nowait()
-            reader.thread.join(0.01)
