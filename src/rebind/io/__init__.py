@@ -1,8 +1,19 @@
 """Data iterators: what hands a network its batches."""
 
 from .batch import DataBatch, DataDesc
+from .csv_iter import CSVIter
 from .iterator import DataIter, ResizeIter
+from .libsvm_iter import LibSVMIter
 from .ndarray_iter import NDArrayIter
 from .prefetch import PrefetchingIter
 
-__all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "LibSVMIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]

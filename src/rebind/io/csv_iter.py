@@ -1,0 +1,242 @@
+"""Batches from files of comma-separated values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+
+from .. import dtypes
+from ..errors import ParameterError
+from ..ndarray import NDArray
+from ..ndarray.creation import from_torch
+from ..params import AtLeast
+from .batch import DataDesc
+from .chunked_rows import ChunkedRows, FilesInStep
+from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals
+from .read_ahead import ReadAheadIter
+from .rounding import RoundedBatches
+from .settings import settings
+from .text_chunks import TextChunk, TextChunks
+
+__all__ = ["CSVIter"]
+
+_WIDEST_NUMBER = 512  # bytes that a line may have for each of its numbers
+
+# What a byte is to a table. Quotes are no part of numbers: they are met as such, with their line and column.
+_OTHER, _BLANK, _COMMA, _NEWLINE = range(4)
+_KINDS = np.zeros(256, np.uint8)
+_KINDS[[ord(" "), ord("\t"), ord("\r")]] = _BLANK
+_KINDS[ord(",")] = _COMMA
+_KINDS[ord("\n")] = _NEWLINE
+
+
+class CSVIter(ReadAheadIter):
+    """Batches from files of comma-separated numbers, one sample in each line.
+
+    The files are read in pieces, in a thread, ahead of the training loop. A line that is not `data_shape` numbers is
+    an error with its file, line and column; MXNet reads ``1x`` as 1 and ``0x10`` as 0. Blank lines, blanks around
+    numbers, a comma at the end of a line and a byte order mark are allowed.
+
+    Parameters
+    ----------
+    data_csv
+        The file of data: a path; a folder, whose files are read in the order of their names; a regular expression for
+        names in a folder; or several of these with ``;`` between them.
+    data_shape
+        The shape of a sample.
+    label_csv
+        The file of labels, with as many lines. Without one the labels are zeros.
+    label_shape
+        The shape of a label; without `label_csv` it has no effect.
+    batch_size
+        Samples in a batch.
+    round_batch
+        Whether samples from the start fill the last batch up, in which case the next epoch begins behind them. If not,
+        the last batch keeps samples of the batch before it, and each epoch begins with the first sample. A batch's
+        `pad` counts these samples.
+    prefetch_buffer
+        How many batches are read ahead at most.
+    ctx
+        Without effect: the arrays are on the CPU, and a module copies them to its device.
+    dtype
+        The type of data and labels, float32 if None. MXNet knows float32, int32 and int64.
+    data_name, label_name
+        The names in `provide_data` and `provide_label`.
+
+    Raises
+    ------
+    FormatError
+        For a line that does not parse.
+    ShapeError
+        When there are more labels than samples, or fewer.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "data.csv")
+    >>> np.savetxt(path, [[1, 2], [3, 4], [5, 6]], fmt="%d", delimiter=",")
+    >>> batches = CSVIter(data_csv=path, data_shape=(2,), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([[1.0, 2.0], [3.0, 4.0]], 0), ([[5.0, 6.0], [1.0, 2.0]], 1)]
+    >>> batches.reset()
+    >>> batches.next().data[0].asnumpy().tolist()
+    [[3.0, 4.0], [5.0, 6.0]]
+    >>> batches.close()
+    >>> folder.cleanup()
+    """
+
+    @settings
+    def __init__(
+        self,
+        *,
+        data_csv: str,
+        data_shape: tuple[Annotated[int, AtLeast(1)], ...],
+        label_csv: str | None = None,
+        label_shape: tuple[Annotated[int, AtLeast(1)], ...] = (1,),
+        batch_size: Annotated[int, AtLeast(1)],
+        round_batch: bool = True,
+        prefetch_buffer: Annotated[int, AtLeast(0)] = 4,
+        ctx: Literal["cpu", "gpu"] = "gpu",
+        dtype: torch.dtype | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
+        kind = torch.float32 if dtype is None else dtype
+        files = {"data_csv": _table(data_csv, data_shape, kind)}
+        if label_csv is None or label_csv == "NULL":  # as MXNet writes that there is none
+            label_shape = (1,)
+        else:
+            files["label_csv"] = _table(label_csv, label_shape, kind)
+        labels = () if label_shape == (1,) else label_shape
+        reader = _Tables(files, (data_shape, labels), kind)
+        given = dtypes.numpy_type(kind)
+        super().__init__(
+            RoundedBatches(
+                reader,
+                f"CSVIter: {data_csv}",
+                [DataDesc(data_name, (batch_size, *data_shape), given)],
+                [DataDesc(label_name, (batch_size, *labels), given)],
+                batch_size=batch_size,
+                round_batch=round_batch,
+            ),
+            prefetch_buffer,
+        )
+
+
+#: In which of NumPy's types the numbers of a file are read, for each type of arrays; float32 for the others.
+_READ_AS: dict[torch.dtype, type[np.number]] = {
+    torch.float64: np.float64, torch.int64: np.int64, torch.int32: np.int32,
+    torch.int16: np.int16, torch.int8: np.int8, torch.uint8: np.uint8,
+}  # fmt: skip
+
+
+def _table(paths: str, shape: tuple[int, ...], dtype: torch.dtype) -> ChunkedRows[np.ndarray]:
+    """Return the lines of CSV files as rows of a matrix."""
+    if dtype is torch.bool:
+        raise ParameterError("CSVIter: dtype must be a type of numbers; got bool")
+    width, kind = prod(shape), _READ_AS.get(dtype, np.float32)
+    chunks = TextChunks("CSVIter", paths, max(1 << 20, width * _WIDEST_NUMBER))
+    return ChunkedRows(chunks, lambda chunk: [parse_table(chunk, width, kind)], np.concatenate)
+
+
+def parse_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float32) -> np.ndarray:
+    r"""Return the numbers of a chunk, `width` in each line.
+
+    >>> parse_table(TextChunk(b"1,2\n\n 3, 4,\n", "some.csv", 0), 2)
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    buffer = padded(chunk.text)
+    kinds = _KINDS.take(buffer)
+    starts, stops = find_pieces(kinds == _OTHER)
+    separators = np.flatnonzero(kinds >= _COMMA)
+    at_end = kinds[separators] == _NEWLINE
+    regular = separators.size == starts.size and bool(
+        (stops <= separators).all() and (starts[1:] > separators[:-1]).all()
+    )
+    if not regular:
+        separators, at_end = _without_empty(chunk, starts, separators, at_end)
+    rows = at_end.reshape(-1, width) if at_end.size % width == 0 else at_end[:0]
+    if at_end.size and not (rows.size and rows[:, -1].all() and not rows[:, :-1].any()):
+        _refuse_width(chunk, width, separators, at_end)
+    try:
+        numbers = parse_decimals(buffer, starts, stops, dtype)
+    except NotANumber as error:
+        start, stop = (int(bounds[error.index]) - PADDING for bounds in (starts, stops))
+        _refuse(chunk, start, stop, dtype)
+    return numbers.reshape(-1, width)
+
+
+def _without_empty(
+    chunk: TextChunk, starts: np.ndarray, separators: np.ndarray, at_end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leave out the separators of empty fields: blank lines, and what follows a comma at the end of a line."""
+    pieces = np.diff(np.searchsorted(starts, separators), prepend=0)
+    several = np.flatnonzero(pieces > 1)
+    if several.size:
+        second = starts[np.cumsum(pieces)[several[0]] - pieces[several[0]] + 1]
+        chunk.fail(int(second) - PADDING, "must be a comma or the end of the line; got another number")
+    empty = pieces == 0
+    lost = np.flatnonzero(empty & ~at_end)
+    if lost.size:
+        chunk.fail(int(separators[lost[0]]) - PADDING, "must be a number; got an empty field")
+    kept = np.flatnonzero(~empty)
+    at_end = at_end.copy()
+    ended = np.searchsorted(kept, np.flatnonzero(empty)) - 1  # the field before an empty one ends its line
+    at_end[kept[ended[ended >= 0]]] = True
+    return separators[kept], at_end[kept]
+
+
+def _refuse_width(chunk: TextChunk, width: int, separators: np.ndarray, at_end: np.ndarray) -> None:
+    ends = np.flatnonzero(at_end)
+    widths = np.diff(ends, prepend=-1)
+    wrong = int(np.flatnonzero(widths != width)[0])
+    chunk.fail_line(
+        int(separators[ends[wrong]]) - PADDING - 1,
+        f"must have {width} numbers, for the shape given; got {widths[wrong]}",
+    )
+
+
+def _refuse(chunk: TextChunk, start: int, stop: int, dtype: type[np.number]) -> None:
+    text = chunk.text[start : min(stop, start + 40)].decode("utf-8", "replace")
+    wanted = f"a number of {np.dtype(dtype).name}" if issubclass(dtype, np.integer) else "a number"
+    hint = " Remove the line of names." if chunk.offset == 0 and b"\n" not in chunk.text[:start] else ""
+    chunk.fail(start, f"must be {wanted}; got {text!r}.{hint}" if hint else f"must be {wanted}; got {text!r}")
+
+
+class _Tables(FilesInStep[np.ndarray]):
+    """Reads the rows of data and labels; labels of zeros where there is no file of them."""
+
+    num_data = 1
+
+    def __init__(
+        self,
+        files: Mapping[str, ChunkedRows[np.ndarray]],
+        shapes: Sequence[tuple[int, ...]],
+        dtype: torch.dtype,
+    ) -> None:
+        super().__init__("CSVIter", files)
+        self._shapes = shapes
+        self._dtype = dtype
+
+    def read(self, count: int) -> list[np.ndarray]:
+        rows = [each for found in self.read_files(count) for each in found]
+        return [*rows, np.zeros((len(rows[0]), 1), rows[0].dtype)] if len(rows) == 1 else rows
+
+    def join(self, parts: Sequence[list[np.ndarray]]) -> list[np.ndarray]:
+        return [np.concatenate(pieces) for pieces in zip(*parts)]
+
+    def blank(self, count: int) -> list[np.ndarray]:
+        kind = _READ_AS.get(self._dtype, np.float32)
+        return [np.zeros((count, prod(shape)), kind) for shape in self._shapes]
+
+    def arrays(self, rows: list[np.ndarray]) -> list[NDArray]:
+        return [
+            from_torch(torch.from_numpy(each).to(self._dtype).reshape(len(each), *shape))
+            for each, shape in zip(rows, self._shapes)
+        ]
