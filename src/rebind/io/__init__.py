@@ -4,6 +4,7 @@ from .batch import DataBatch, DataDesc
 from .csv_iter import CSVIter
 from .iterator import DataIter, ResizeIter
 from .libsvm_iter import LibSVMIter
+from .mnist_iter import MNISTIter
 from .ndarray_iter import NDArrayIter
 from .prefetch import PrefetchingIter
 
@@ -13,6 +14,7 @@ __all__ = [
     "DataDesc",
     "DataIter",
     "LibSVMIter",
+    "MNISTIter",
     "NDArrayIter",
     "PrefetchingIter",
     "ResizeIter",
