@@ -34,7 +34,7 @@ class AbsentClass:
 def absent_class(name: str, instead: str, module: str = "rebind") -> type[AbsentClass]:
     """Return a class that can be named and derived from, and says what to use instead when it is made.
 
-    >>> isinstance(3, absent_class("io.MNISTIter", "Use mx.io.NDArrayIter"))
+    >>> isinstance(3, absent_class("io.MXDataIter", "Use mx.io.NDArrayIter"))
     False
     """
     content = {"whole_name": name, "instead": instead, "__module__": module}

@@ -1,4 +1,4 @@
-"""Writing files atomically: a file is there in full, or not at all."""
+"""Writing files atomically: a file is there in full, or not at all; and the folder for data."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import stat
 from collections.abc import Iterator
 from typing import IO, Any
 
+from . import config
 from .checks import check_folder
 from .errors import ParameterError
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "data_dir", "data_dir_default"]
 
 
 @contextlib.contextmanager
@@ -84,3 +85,23 @@ def _sync_folder(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def data_dir_default() -> str:
+    """Return the default folder for downloaded data: ``~/.mxnet``, as in MXNet.
+
+    >>> data_dir_default().endswith(".mxnet")
+    True
+    """
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir() -> str:
+    """Return the folder for downloaded data: the environment variable ``MXNET_HOME``, or the default.
+
+    >>> import rebind as mx
+    >>> with mx.test_utils.environment("MXNET_HOME", "/data"):
+    ...     data_dir()
+    '/data'
+    """
+    return config.get("MXNET_HOME") or data_dir_default()

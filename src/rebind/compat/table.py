@@ -36,7 +36,6 @@ Row: TypeAlias = "str | tuple[str, ...] | Absent | Later"
 _NUMPY = Absent(
     "Use mx.nd and mx.sym, whose operators are those of MXNet's symbolic API, or NumPy itself on the host."
 )
-_TEXT = Absent("Load word vectors with NumPy or gensim, and give them to mx.sym.Embedding as its weight.")
 C_API = Absent("There is no C library underneath; PyTorch is the engine.")
 
 # Modules of gluon whose names say that they are not part of rebind, once they are used.
@@ -84,7 +83,10 @@ TABLE: dict[str, Row] = {
     "contrib.symbol": ("symbol:contrib",),
     "contrib.tensorboard": Later("contrib.tensorboard", "Module.fit returns a history; mx.viz.plot_history draws it."),
     "contrib.tensorrt": Absent("Export the network to ONNX, which TensorRT reads."),
-    "contrib.text": _TEXT,
+    "contrib.text": ("contrib.text",),
+    "contrib.text.embedding": ("contrib.text.embedding",),
+    "contrib.text.utils": ("contrib.text.utils",),
+    "contrib.text.vocab": ("contrib.text.vocab",),
     "engine": ("legacy.engine",),
     "error": ("errors",),
     "executor": ("executor",),
@@ -319,8 +321,8 @@ _INSTEAD: dict[str, str] = {
         error.register _new_alloc_handle _new_empty_handle _new_from_shared_mem _notify_shutdown
     """,
     _ITERATORS: """
-        CSVIter ImageDetRecordIter ImageRecordInt8Iter ImageRecordIter ImageRecordIter_v1 ImageRecordUInt8Iter
-        ImageRecordUInt8Iter_v1 LibSVMIter MNISTIter MXDataIter
+        ImageDetRecordIter ImageRecordInt8Iter ImageRecordIter ImageRecordIter_v1 ImageRecordUInt8Iter
+        ImageRecordUInt8Iter_v1 MXDataIter
     """,
     _SPARSE: """
         BaseSparseNDArray CSRNDArray RowSparseNDArray create_sparse_array create_sparse_array_zd csr_matrix gs_retain
@@ -328,8 +330,7 @@ _INSTEAD: dict[str, str] = {
         ndarray.sparse.array ndarray.sparse.empty ndarray.sparse.zeros
     """,
     _FILES: """
-        download download_model get_bz2_data get_cifar10 get_im2rec_path get_mnist get_mnist_iterator get_mnist_pkl
-        get_mnist_ubyte get_zip_data
+        get_im2rec_path
     """,
     _GLUON: "check_gluon_hybridize_consistency convert_hybrid_block np_symbol",
     _NUMPY.instead: "np_ufunc_legal_option wrap_np_binary_func wrap_np_unary_func",

@@ -2,8 +2,8 @@
 
 from ..ndarray import contrib as ndarray
 from ..symbol import contrib as symbol
-from . import amp, svrg_optimization
+from . import amp, svrg_optimization, text
 
 nd, sym = ndarray, symbol
 
-__all__ = ["amp", "nd", "ndarray", "svrg_optimization", "sym", "symbol"]
+__all__ = ["amp", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "text"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 import numpy as np
 
-from .. import config, dtypes
+from .. import dtypes
 from ..absent import absent_function
 from ..errors import ArgumentError, MXNetError, NotImplementedForSymbol
+from ..files import data_dir, data_dir_default
 from ..params import NULL as _Null
 
 __all__ = [
@@ -118,26 +118,6 @@ def c_str(string: str) -> ctypes.c_char_p:
     if not isinstance(string, str):
         raise ArgumentError(f"base.c_str: must be a string; got {string!r}")
     return ctypes.c_char_p(string.encode("utf-8"))
-
-
-def data_dir_default() -> str:
-    """Return the default folder for downloaded data: ``~/.mxnet``, as in MXNet.
-
-    >>> data_dir_default().endswith(".mxnet")
-    True
-    """
-    return os.path.join(os.path.expanduser("~"), ".mxnet")
-
-
-def data_dir() -> str:
-    """Return the folder for downloaded data: the environment variable ``MXNET_HOME``, or the default.
-
-    >>> import rebind as mx
-    >>> with mx.test_utils.environment("MXNET_HOME", "/data"):
-    ...     data_dir()
-    '/data'
-    """
-    return config.get("MXNET_HOME") or data_dir_default()
 
 
 def _as_list(obj: list[T] | tuple[T, ...] | T) -> list[T] | tuple[T, ...]:

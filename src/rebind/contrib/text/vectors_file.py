@@ -1,0 +1,100 @@
+"""Files of word vectors: a token and its numbers in each line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from ...checks import warn_user
+from ...errors import FormatError, MissingFileError, ParameterError
+from ...io.decimals import NotANumber, find_pieces, padded, parse_decimals
+
+__all__ = ["read_vectors"]
+
+_LINES = 4096  # that are parsed together
+
+
+def read_vectors(path: str, elem_delim: str = " ", encoding: str = "utf8") -> tuple[list[str], np.ndarray]:
+    """Return the tokens of a file and their vectors, of float32.
+
+    The first of several vectors of one token counts. A line with one number is taken for a header, and skipped with a
+    warning. Blank lines and lines of another length are errors with file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w") as file:
+    ...     print("a 1 2", "b 3 4.5", sep=chr(10), file=file, flush=True)
+    ...     read_vectors(file.name)
+    (['a', 'b'], array([[1. , 2. ],
+           [3. , 4.5]], dtype=float32))
+    """
+    if not elem_delim:
+        raise ParameterError("read_vectors: elem_delim must have at least one character; got ''")
+    if not os.path.isfile(path):
+        raise MissingFileError(f"{path} must be a file of word vectors; there is none of this name")
+    tokens: dict[str, None] = {}
+    parts: list[np.ndarray] = []
+    width: int | None = None
+    try:
+        with open(path, encoding=encoding) as file:
+            lines = enumerate(file, 1)
+            while block := list(islice(lines, _LINES)):
+                numbers: list[str] = []
+                places: list[int] = []
+                for place, token, rest, count in _fields(path, block, elem_delim):
+                    if count == 1:
+                        warn_user(
+                            f"{path}, line {place}: {token!r} with one number is taken for a header, and skipped"
+                        )
+                    elif token in tokens:
+                        warn_user(
+                            f"{path}, line {place}: {token!r} was there before; its first vector counts"
+                        )
+                    elif width not in (None, count):
+                        raise FormatError(
+                            f"{path}, line {place}: must have {width} numbers, as before; got {count}"
+                        )
+                    else:
+                        width = count
+                        tokens[token] = None
+                        numbers.append(rest)
+                        places.append(place)
+                if numbers:
+                    parts.append(_parse(path, numbers, places, elem_delim, width or 0))
+    except UnicodeError as error:
+        raise FormatError(f"{path} must be text in the encoding {encoding!r}; got {error}") from None
+    if not parts:
+        raise FormatError(f"{path} must have at least one vector; got none")
+    return list(tokens), np.concatenate(parts)
+
+
+def _fields(path: str, block: list[tuple[int, str]], elem_delim: str) -> Iterator[tuple[int, str, str, int]]:
+    """Yield the line's number, its token, the text of its numbers, and how many these are."""
+    for place, line in block:
+        token, _, rest = line.rstrip().partition(elem_delim)
+        if not rest:
+            raise FormatError(
+                f"{path}, line {place}: must be a token and its vector; got {line.rstrip()[:40]!r}"
+            )
+        yield place, token, rest, rest.count(elem_delim) + 1
+
+
+def _parse(path: str, numbers: list[str], places: list[int], elem_delim: str, width: int) -> np.ndarray:
+    # Numbers are ASCII; what is not becomes a question mark, which is none.
+    text = "\n".join(numbers).replace(elem_delim, "\n").encode("ascii", "replace")
+    buffer = padded(b"\n" + text + b"\n")
+    starts, stops = find_pieces(buffer > ord(" "))
+    try:
+        if len(starts) == len(numbers) * width:
+            return parse_decimals(buffer, starts, stops).reshape(-1, width)
+        fields = (len(rest.replace(elem_delim, " ").split()) for rest in numbers)
+        wrong = next((i for i, count in enumerate(fields) if count != width), 0)
+    except NotANumber as error:
+        wrong = error.index // width
+    raise FormatError(
+        f"{path}, line {places[wrong]}: must be a token and {width} numbers; got {numbers[wrong][:60]!r}"
+    )
