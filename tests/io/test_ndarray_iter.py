@@ -188,3 +188,51 @@ def test_descs_from_shapes_and_types(types, dtype):
 @pytest.mark.parametrize("shuffle", (False, True))
 def test_ndarray_is_what_batches_hold(shuffle):
     assert isinstance(next(NDArrayIter(np.zeros(4), shuffle=shuffle)).data[0], NDArray)
+
+
+@pytest.fixture
+def datasets(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["x"] = np.arange(33.0).reshape(11, 3)
+        file["y"] = np.arange(11, dtype=np.int32)
+        yield file["x"], file["y"]
+
+
+def test_rows_of_a_dataset_are_read_for_each_batch(datasets):
+    x, y = datasets
+    batches = NDArrayIter(x, y, batch_size=4)
+    assert batches.data_list == [x, y]
+    assert [desc.dtype for desc in batches.provide_data + batches.provide_label] == [np.float32] * 2
+    x[4:8] = 7  # after the iterator was made
+    first, second, third = batches
+    assert second.data[0].asnumpy().tolist() == [[7, 7, 7]] * 4
+    assert [batch.label[0].asnumpy().tolist() for batch in (first, third)] == [[0, 1, 2, 3], [8, 9, 10, 0]]
+    assert third.data[0].dtype is np.float32
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_dataset_is_shuffled_as_an_array(mode, datasets):
+    def run(x, y):
+        np.random.seed(3)
+        batches = NDArrayIter(x, y, batch_size=4, shuffle=True, last_batch_handle=mode)
+        found = []
+        for _ in range(3):
+            found += [(rows_of(batch), batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches]
+            batches.reset()
+        return found
+
+    x, y = datasets
+    assert run(x, y) == run(x[:], y) == run(x[:], y[:])
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_sparse_matrices_of_scipy(shuffle):
+    sparse = pytest.importorskip("scipy.sparse")
+    dense = np.arange(33.0).reshape(11, 3) * (np.arange(33).reshape(11, 3) % 2)
+
+    def run(data):
+        np.random.seed(3)
+        return [rows_of(batch) for batch in NDArrayIter(data, batch_size=4, shuffle=shuffle)]
+
+    assert run(sparse.csr_matrix(dense)) == run(sparse.coo_matrix(dense)) == run(dense)

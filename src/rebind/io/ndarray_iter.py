@@ -13,6 +13,7 @@ from ..ndarray import NDArray, array
 from .batch import DataDesc
 from .fingerprint import fingerprint_of
 from .iterator import DataIter, State
+from .samples import Samples, rows_at, rows_between, rows_on_demand
 
 __all__ = ["NDArrayIter"]
 
@@ -32,7 +33,7 @@ _HANDLES = ("pad", "discard", "roll_over")
 
 
 class NDArrayIter(DataIter):
-    """Batches of samples from arrays in memory.
+    """Batches of samples from arrays in memory, or from datasets of h5py.
 
     Without shuffling, whole batches are views of the arrays; others are gathered by one indexing call for each array.
     The order of shuffled samples is MXNet's: it comes from ``numpy.random``, whose seed decides it.
@@ -41,7 +42,8 @@ class NDArrayIter(DataIter):
     ----------
     data, label
         An array, a list of arrays, or a dict from name to array; NumPy (becomes float32, as in MXNet) or NDArray
-        (type unchanged). Arrays of a dict are in the order of their names.
+        (type unchanged). Arrays of a dict are in the order of their names. Of a dataset of h5py and of a sparse matrix
+        of SciPy each batch reads its rows, as dense float32; when shuffled, a dataset is read row by row.
     batch_size
         Samples in a batch.
     shuffle
@@ -99,7 +101,15 @@ class NDArrayIter(DataIter):
         self._order: torch.Tensor | None = None
         self._carried = torch.empty(0, dtype=torch.int64)
         self._provided = tuple(
-            [DataDesc(name, (batch_size, *each.shape[1:]), each.dtype, layout) for name, each in arrays]
+            [
+                DataDesc(
+                    name,
+                    (batch_size, *each.shape[1:]),
+                    each.dtype if isinstance(each, NDArray) else np.float32,
+                    layout,
+                )
+                for name, each in arrays
+            ]
             for arrays in (self.data, self.label)
         )
         if shuffle:
@@ -126,7 +136,7 @@ class NDArrayIter(DataIter):
         return self._provided[1]
 
     @property
-    def data_list(self) -> list[NDArray]:
+    def data_list(self) -> list[Samples]:
         """All arrays, data before labels.
 
         >>> import numpy as np
@@ -281,24 +291,21 @@ class NDArrayIter(DataIter):
         indices = positions if self._order is None else self._order[positions]
         return torch.cat([self._carried[start:], indices]) if start < 0 else indices
 
-    def _take(self, arrays: list[tuple[str, NDArray]]) -> list[NDArray]:
+    def _take(self, arrays: list[tuple[str, Samples]]) -> list[NDArray]:
         if not arrays:
             return []
         start, stop = self.cursor, self.cursor + self.batch_size
         whole = start >= 0 and stop <= self.num_data
         if whole and self._order is None:
             # Consecutive samples: views, without a copy.
-            return [NDArray(each.tensor[start:stop], each.context) for _, each in arrays]
+            return [rows_between(each, start, stop) for _, each in arrays]
         indices = self._order[start:stop] if whole else self._indices_between(start, stop)  # type: ignore[index]  # None has returned
-        return [
-            NDArray(each.tensor.index_select(0, indices.to(each.tensor.device)), each.context)
-            for _, each in arrays
-        ]
+        return [rows_at(each, indices) for _, each in arrays]
 
 
 def _named_arrays(
     arrays: ArrayData | None, default_name: str, who: str, *, required: bool
-) -> list[tuple[str, NDArray]]:
+) -> list[tuple[str, Samples]]:
     if arrays is None:
         arrays = []
     elif not isinstance(arrays, (list, tuple, Mapping)):
@@ -309,12 +316,15 @@ def _named_arrays(
         names = [default_name] if len(arrays) == 1 else [f"_{i}_{default_name}" for i in range(len(arrays))]
         arrays = dict(zip(names, arrays, strict=True))
     # By name, as in MXNet: a module looks arrays up by name, but `data_list` and batches follow this order.
-    return [(name, _as_ndarray(arrays[name], f"{who} {name!r}")) for name in sorted(arrays)]
+    return [(name, _as_samples(arrays[name], f"{who} {name!r}")) for name in sorted(arrays)]
 
 
-def _as_ndarray(value: SampleArray, who: str) -> NDArray:
+def _as_samples(value: SampleArray, who: str) -> Samples:
+    found: Samples
     if isinstance(value, NDArray):
         found = value
+    elif (on_demand := rows_on_demand(value)) is not None:
+        found = on_demand
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
         # float32 whatever the type, as in MXNet: labels of integers too
         found = array(np.asarray(value), dtype=np.float32)
@@ -327,7 +337,7 @@ def _as_ndarray(value: SampleArray, who: str) -> NDArray:
     return found
 
 
-def _common_length(arrays: list[tuple[str, NDArray]]) -> int:
+def _common_length(arrays: list[tuple[str, Samples]]) -> int:
     lengths = {name: each.shape[0] for name, each in arrays}
     if len(set(lengths.values())) != 1:
         raise ShapeError(f"NDArrayIter: all arrays must have the same number of samples; got {lengths}")
