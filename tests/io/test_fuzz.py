@@ -157,11 +157,14 @@ def test_idx(tmp_path_factory, shape, magic, content, exact, compress, cut, flip
     if exact and size <= 30:
         content = content.ljust(size, b"x")[:size]
     data = struct.pack(">4I", magic, *shape) + content
-    right = magic == 2051 and size == len(content)
+    if not compress:
+        data = data[:cut] if cut < len(data) else data
+    right = magic == 2051 and len(data) >= 16 and size == len(data) - 16
+    content = data[16:]
     if compress:
         data = gzip.compress(data, mtime=0)
-    if cut < len(data):
-        data, right = data[:cut], False
+        if cut < len(data):
+            data, right = data[:cut], False
     if compress and flip < len(data):
         # Where it matters, the checksum tells; a flip in the header's time or system does not.
         data, right = data[:flip] + bytes([data[flip] ^ 1]) + data[flip + 1 :], right and flip in range(4, 10)

@@ -115,7 +115,8 @@ def parse_decimals(
         odd |= (scales < -300) | (scales > 300)
         if dtype is np.float64 or whole:
             odd |= (scales < -22) | (scales > 22)
-        values *= _POWERS[scales.clip(0, 300)]
+        with np.errstate(over="ignore"):  # of what is left to float(), and of infinities
+            values *= _POWERS[scales.clip(0, 300)]
         values /= _POWERS[(-scales).clip(0, 300)]
     if dtype is np.float64 or (whole and scales is not None):
         odd |= mantissas > 2**53  # a second rounding could be off by one unit
