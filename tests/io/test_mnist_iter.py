@@ -92,6 +92,7 @@ HEADER = struct.pack(">4I", 2051, 3, 2, 2)
         (struct.pack(">4I", 2049, 3, 2, 2) + bytes(12), "magic number is 2051; got 2049"),
         (HEADER + bytes(11), r"must have 12 bytes for the shape \(3, 2, 2\); got 11. Is it truncated"),
         (HEADER + bytes(13), r"must have 12 bytes for the shape \(3, 2, 2\); got more"),
+        (struct.pack(">4I", 2051, 0, 2**32 - 1, 2**32 - 1), "must have at least one sample"),
         (struct.pack(">4I", 2051, 2**32 - 1, 2**32 - 1, 2**32 - 1), "it has fewer. Is it truncated"),
         (gzip.compress(HEADER + bytes(12), mtime=0)[:-9], "must be a whole gzip file"),
         (b"\x1f\x8b" + b"\xff" * 20, "must be a whole gzip file"),

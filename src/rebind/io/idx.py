@@ -67,6 +67,8 @@ def _read(path: str, file: BinaryIO, axes: int, most: int) -> np.ndarray:
         )
     shape = struct.unpack_from(f">{axes}I", header, 4)
     length = prod(shape)
+    if not length:
+        raise FormatError(f"{path} must have at least one sample; got the shape {shape}")
     if length > most:
         raise FormatError(
             f"{path} must have {length} bytes for the shape {shape}; it has fewer. Is it truncated?"
