@@ -163,7 +163,9 @@ class NDArrayIter(DataIter):
         >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
         (True, False)
         """
-        return fingerprint_of((name, each.tensor) for name, each in self.data + self.label)
+        named = [(name, each.tensor) for name, each in self.data + self.label if isinstance(each, NDArray)]
+        # None with rows that are read on demand: to sample them would read all over a file.
+        return fingerprint_of(named) if len(named) == self.num_source else None
 
     def reset(self) -> None:
         """Begin a new epoch; samples left over by ``'roll_over'`` come first in it.
