@@ -7,14 +7,14 @@ image is done by OpenCV itself, on the host: it needs the extra ``image``.
 from __future__ import annotations
 
 import os
-from types import ModuleType
 from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, DTypeError, FormatError, MissingExtraError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..imaging import decode
 from ..params import AtLeast, Between, Listed
 from ._types import Double
 from .image.resampling import resized
@@ -25,33 +25,9 @@ __all__ = ["Margin", "cvcopy_make_border", "cvimdecode", "cvimread", "cvimresize
 Margin = Annotated[int, AtLeast(0)]
 
 
-def _cv2() -> ModuleType:
-    try:
-        # Imported where it is needed: rebind works without the extra.
-        import cv2
-    except ImportError as error:
-        raise MissingExtraError(
-            "this needs OpenCV, which the extra 'image' brings: pip install 'rebind[image]'"
-        ) from error
-    return cv2
-
-
-def _decode(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
+def _decoded(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
     """Return the image (H, W, C) in the bytes of a file."""
-    cv2 = _cv2()
-    # OpenCV raises its own error for no bytes at all, and returns None for others that it cannot read.
-    image = (
-        cv2.imdecode(encoded, cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE) if encoded.size else None
-    )
-    if image is None:
-        raise FormatError(
-            f"{what} must hold an image in a format that OpenCV reads, complete; got {encoded.size} bytes "
-            f"that begin with {encoded[:8].tobytes()!r}"
-        )
-    if image.ndim == 2:
-        return torch.from_numpy(image)[:, :, None]
-    # OpenCV gives blue, green, red; a reversed view has negative strides, which torch does not take.
-    return torch.from_numpy(np.ascontiguousarray(image[:, :, ::-1]) if to_rgb else image)
+    return torch.from_numpy(decode(encoded, bool(flag), to_rgb, what=what))
 
 
 def _only_imperative(name: str) -> ArgumentError:
@@ -93,7 +69,7 @@ def cvimdecode(buf: Tensor, *, flag: Annotated[int, AtLeast(0)] = 1, to_rgb: boo
         )
     if buf.is_meta:
         raise _only_imperative("_cvimdecode")
-    image = _decode("buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
+    image = _decoded("buf", buf.detach().reshape(-1).cpu().numpy(), flag, to_rgb)
     return image.to(buf.device)
 
 
@@ -128,7 +104,7 @@ def cvimread(
     # The bytes, not `imread`: the same decoder as above, and Python's own error for a path that is not there.
     with open(path, "rb") as file:
         encoded = np.frombuffer(file.read(), dtype=np.uint8)
-    return _decode(f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
+    return _decoded(f"file {filename!r}", encoded, flag, to_rgb).to(device or "cpu")
 
 
 def _check_picture(src: Tensor) -> None:
