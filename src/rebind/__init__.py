@@ -25,6 +25,7 @@ from . import (
     operator,
     optimizer,
     random,
+    recordio,
     rnn,
     scope,
     symbol,
@@ -58,7 +59,7 @@ __all__ = [
     "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
     "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
-    "rnn", "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
+    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "NonFiniteError",
     "NotImplementedForSymbol",
     "ParameterError",
+    "RecordKeyError",
     "ShapeError",
     "StateError",
     "UnknownArgumentError",
@@ -144,6 +145,10 @@ class NameLookupError(MXNetError, ValueError):
 
 class BoundsError(MXNetError, IndexError):
     """An index is outside of its axis, or there are more indices than axes."""
+
+
+class RecordKeyError(NameLookupError, KeyError):
+    """A key is not in the index of a record file."""
 
 
 class UnknownArgumentError(NameLookupError, ArgumentError):

@@ -168,7 +168,7 @@ TABLE: dict[str, Row] = {
     "optimizer.optimizer": "optimizer",
     "profiler": Later("profiler", "torch.profiler.profile() around the call shows PyTorch's operators."),
     "random": ("random",),
-    "recordio": Later("recordio", "mx.io.NDArrayIter takes arrays."),
+    "recordio": ("recordio",),
     "registry": ("registry",),
     "rnd": "random",
     "rnn": ("rnn",),

@@ -6,6 +6,7 @@ that threads decode side by side.
 
 from __future__ import annotations
 
+import contextlib
 from types import ModuleType
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..errors import FormatError, MissingExtraError, ParameterError
 
-__all__ = ["INTERPOLATIONS", "REDUCTIONS", "Buffer", "decode", "encode", "opencv", "resize"]
+__all__ = ["INTERPOLATIONS", "REDUCTIONS", "Buffer", "decode", "decode_flagged", "encode", "opencv", "resize"]
 
 #: The bytes of a file: `bytes` and what shares its memory, or a one-dimensional array of uint8.
 Buffer: TypeAlias = "bytes | bytearray | memoryview | np.ndarray"
@@ -81,30 +82,56 @@ def decode(
     (4, 6, 3)
     """
     cv2 = opencv()
-    encoded = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, dtype=np.uint8)
     in_rgb = color and rgb
     # OpenCV since 4.11 decodes in this order itself, which saves a pass over the picture.
     rgb_flag = getattr(cv2, "IMREAD_COLOR_RGB", None) if in_rgb else None
     colors = (cv2.IMREAD_COLOR if rgb_flag is None else rgb_flag) if color else cv2.IMREAD_GRAYSCALE
-    picture = _decoded(cv2, encoded, colors | _REDUCED[reduce])
-    if picture is None:
-        raise FormatError(
-            f"{what} must hold an image in a format that OpenCV reads, complete; got {encoded.size} bytes "
-            f"that begin with {encoded[:8].tobytes()!r}"
-        )
+    picture = decode_flagged(buffer, colors | _REDUCED[reduce], what=what)
     if picture.ndim == 2:
         return picture[:, :, None]
     return cv2.cvtColor(picture, cv2.COLOR_BGR2RGB) if in_rgb and rgb_flag is None else picture
 
 
-def _decoded(cv2: ModuleType, encoded: np.ndarray, flag: int) -> np.ndarray | None:
-    """Return what OpenCV reads; None for what it cannot read, which it says by None or by an error of its own."""
-    if not encoded.size:
-        return None
-    try:
-        return cv2.imdecode(encoded, flag)
-    except cv2.error:
-        return None
+def decode_flagged(buffer: Buffer, flag: int, *, what: str = "the buffer") -> np.ndarray:
+    """Return the picture in the bytes of a file as OpenCV itself does, for callers who know its flags.
+
+    Parameters
+    ----------
+    buffer
+        The bytes; they are not copied.
+    flag
+        OpenCV's: 1 for colour, 0 for grey, -1 for what is stored, and others.
+    what
+        Name of the picture for messages.
+
+    Returns
+    -------
+    numpy.ndarray
+        (H, W) in grey; else (H, W, 3), channels as blue, green, red, unless `flag` asks for others.
+
+    Raises
+    ------
+    FormatError
+        When the bytes are no picture that OpenCV reads.
+
+    Examples
+    --------
+    >>> decode_flagged(encode(np.zeros((4, 6, 1), dtype=np.uint8)), -1).shape
+    (4, 6)
+    """
+    cv2 = opencv()
+    encoded = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, dtype=np.uint8)
+    # What OpenCV cannot read, it says by None or by an error of its own.
+    picture = None
+    if encoded.size:
+        with contextlib.suppress(cv2.error):
+            picture = cv2.imdecode(encoded, flag)
+    if picture is None:
+        raise FormatError(
+            f"{what} must hold an image in a format that OpenCV reads, complete; got {encoded.size} bytes "
+            f"that begin with {encoded[:8].tobytes()!r}"
+        )
+    return picture
 
 
 def encode(picture: np.ndarray, ext: str = ".jpg", quality: int | None = None, *, rgb: bool = True) -> bytes:

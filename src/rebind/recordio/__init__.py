@@ -1,0 +1,19 @@
+"""Record files: many payloads in one file, such as pictures with their labels, in MXNet's format."""
+
+from .index import read_index
+from .packing import IRHeader, pack, pack_img, unpack, unpack_img
+from .record_io import MXIndexedRecordIO, MXRecordIO
+from .stream import RecordReader, RecordWriter
+
+__all__ = [
+    "IRHeader",
+    "MXIndexedRecordIO",
+    "MXRecordIO",
+    "RecordReader",
+    "RecordWriter",
+    "pack",
+    "pack_img",
+    "read_index",
+    "unpack",
+    "unpack_img",
+]
