@@ -1,4 +1,7 @@
-"""The command ``rebind``: ``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is."""
+"""The command ``rebind``.
+
+``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind im2rec`` packs pictures.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from . import compat
+from . import compat, im2rec
 from ._version import __version__
 
 __all__ = ["main", "run_module", "run_script"]
@@ -28,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command is None:
         parser.print_help(sys.stderr)
         return 2
+    if given.command == "im2rec":
+        return im2rec.run(given)
     if not (given.module or given.target):
         given.parser.error("name a script, or a module after -m")
     _prepare()
@@ -68,6 +73,15 @@ def _parser() -> argparse.ArgumentParser:
         help="the script, or a folder or zip file with a __main__.py; what follows is for the program",
     )  # fmt: skip
     run.set_defaults(parser=run)
+    im2rec.add_arguments(
+        commands.add_parser(
+            "im2rec",
+            help="pack pictures into record files",
+            description="Make lists of the pictures in a folder (--list), then record files of the pictures in the "
+            "lists, for mx.io.ImageRecordIter. The flags are those of MXNet's tool im2rec.py.",
+            allow_abbrev=False,
+        )
+    )
     return parser
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..checks import check_folder
 from ..errors import (
@@ -18,6 +18,9 @@ from ..errors import (
 )
 from .index import read_index
 from .stream import Payload, RecordReader, RecordWriter
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["MXIndexedRecordIO", "MXRecordIO"]
 
@@ -162,7 +165,7 @@ class MXRecordIO:
         if not os.path.exists(path):
             raise MissingFileError(f"{self._who}: the {kind} file {path!r} must exist")
 
-    def __enter__(self) -> MXRecordIO:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
