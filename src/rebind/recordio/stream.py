@@ -173,6 +173,28 @@ class RecordReader:
         self.position = self._stands_at
         return MAGIC.join(parts)
 
+    def next_begin(self, position: int) -> int:
+        """Return where the next record begins at or after a position; the size of the file where there is none."""
+        at = position + -position % 4
+        self._file.seek(at)
+        self._stands_at = -1
+        rest = b""
+        while True:
+            more = self._file.read(_BUFFERING)
+            window = rest + more
+            for found in _aligned_magics(window):
+                # The first part of a record, whole or not; what follows it are parts of the same record.
+                if found + _HEAD.size <= len(window):
+                    _, word = _HEAD.unpack_from(window, found)
+                    if word >> 29 in (_WHOLE, _FIRST):
+                        return at + found
+            if not more:
+                return self._length()
+            # A head may lie across two reads.
+            keep = len(window) % 4 + 4
+            at += len(window) - keep
+            rest = window[-keep:]
+
     def _part(self, kinds: tuple[int, int]) -> tuple[int, bytes | None]:
         """Return the kind of the part that the file stands at, and its payload; None at the end of the file."""
         at = self._stands_at
