@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from ..errors import ArgumentError, FormatError, ParameterError
 
-__all__ = ["LONGEST", "MAGIC", "Payload", "RecordReader", "RecordWriter", "parts_of"]
+__all__ = ["LONGEST", "MAGIC", "Payload", "RecordReader", "RecordWriter", "parts_of", "record_heads"]
 
 #: What a record can be made of.
 Payload: TypeAlias = "bytes | bytearray | memoryview"
@@ -232,3 +232,27 @@ class RecordReader:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def record_heads(path: str, count: int) -> Iterator[bytes]:
+    """Yield the first bytes of each record of a file, without reading the rest of it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    count
+        How many bytes of each record; fewer of one that is shorter, or whose first part is.
+    """
+    with io.FileIO(path) as file:
+        size, at = os.fstat(file.fileno()).st_size, 0
+        while at < size:
+            file.seek(at)
+            content = file.read(_HEAD.size + count)
+            if len(content) < _HEAD.size or content[:4] != MAGIC:
+                raise FormatError(f"{path!r} must have a record at byte {at}; got {content[:8].hex(' ')}")
+            word = _HEAD.unpack_from(content)[1]
+            kind, length = word >> 29, word & LONGEST
+            if kind in (_WHOLE, _FIRST):
+                yield content[_HEAD.size : _HEAD.size + min(length, count)]
+            at += _HEAD.size + length + -length % 4

@@ -15,6 +15,7 @@ from ...errors import FormatError, MXNetError, ShapeError
 from ...ndarray import NDArray
 from ..batch import DataBatch, DataDesc
 from ..iterator import DataIter, State
+from .buffers import Buffers
 from .normalizing import written_dtype
 from .source import Record, RecordSource
 
@@ -62,6 +63,8 @@ class RecordBatches(DataIter):
         otherwise.
     pinned
         Whether batches are in memory from which copies to a GPU run beside other work.
+    ahead
+        How many batches wait outside.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class RecordBatches(DataIter):
         threads: int,
         skip_broken: bool,
         pinned: bool,
+        ahead: int,
     ) -> None:
         super().__init__(provide_data.shape[0])
         self.provide_data, self.provide_label = [provide_data], [provide_label]
@@ -84,6 +88,8 @@ class RecordBatches(DataIter):
         self._source, self._write = source, write
         self._dtype, self._round_batch, self._seed = dtype, round_batch, seed
         self._threads, self._skip_broken, self._pinned = threads, skip_broken, pinned
+        # Those that are decoded or wait, the one in use, and one to spare.
+        self._buffers = None if pinned else Buffers(provide_data.shape, written_dtype(dtype), kept=ahead + 4)
         self._pool: ThreadPoolExecutor | None = None
         self._jobs: deque[_Job] = deque()
         self._epoch = self._sample = 0
@@ -112,22 +118,22 @@ class RecordBatches(DataIter):
     def _submit(self) -> None:
         """Read the records of a batch, and have them decoded."""
         records = self._source.read(self.batch_size)
+        if not records and not self._sample:
+            self._source.reset()  # the epoch before has taken all that were left
+            records = self._source.read(self.batch_size)
+            if not records:
+                paths = "; ".join(self._source.files.paths)
+                raise ShapeError(f"{paths} must have at least one record in each part; got none")
         count = len(records)
         if count < self.batch_size:
             self._ended = True
             if not count:
-                if not self._sample and not self._carried:
-                    raise ShapeError(
-                        f"{'; '.join(self._source.files.paths)} must have at least one record; got none"
-                    )
                 return
             if self._round_batch:
                 self._from_the_start(records)
             else:
                 records += [records[i % count] for i in range(self.batch_size - count)]
-        data = torch.empty(
-            self.provide_data[0].shape, dtype=written_dtype(self._dtype), pin_memory=self._pinned
-        )
+        data = self._empty()
         label = torch.empty(self.provide_label[0].shape, dtype=torch.float32, pin_memory=self._pinned)
         index = np.zeros(self.batch_size, np.uint64)
         first, self._sample = self._sample, self._sample + self.batch_size
@@ -139,6 +145,12 @@ class RecordBatches(DataIter):
             task = (records[at : at + size], at, first + at, self._epoch, data.numpy(), label.numpy(), index)
             job.futures.append(self._pool.submit(self._decode, *task))
         self._jobs.append(job)
+
+    def _empty(self) -> torch.Tensor:
+        if self._buffers is not None:
+            return self._buffers.take()
+        # torch uses pinned memory again by itself.
+        return torch.empty(self.provide_data[0].shape, dtype=written_dtype(self._dtype), pin_memory=True)
 
     def _from_the_start(self, records: list[Record]) -> None:
         self._carried = True
@@ -206,11 +218,12 @@ class RecordBatches(DataIter):
         self._jobs.clear()
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and close the files."""
         self._drop()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+        self._source.files.close()
 
     def _here(self) -> State:
         return {

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...imaging import opencv
 
-__all__ = ["jittered", "shifted_hls"]
+__all__ = ["contrasted", "jittered", "shifted_hls"]
 
 # Variances of the colours of ImageNet along their principal components, and these components (Krizhevsky et al., 2012).
 _DEVIATIONS = np.array([55.46, 4.794, 1.148])
@@ -17,6 +17,11 @@ def _mapped(picture: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return a picture with ``values[v]`` for each value v, rounded and saturated."""
     table = np.clip(np.rint(values), 0, 255).astype(np.uint8)
     return opencv().LUT(picture, table)
+
+
+def contrasted(picture: np.ndarray, factor: float) -> np.ndarray:
+    """Return a picture with all values multiplied."""
+    return _mapped(picture, np.arange(256.0) * factor)
 
 
 def jittered(

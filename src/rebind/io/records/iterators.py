@@ -367,6 +367,7 @@ def record_batches(
         threads=records.preprocess_threads,
         skip_broken=records.skip_broken,
         pinned=records.pinned,
+        ahead=records.prefetch_buffer,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,6 +13,7 @@ import torch
 from ... import ndarray as nd
 from ...checks import check_folder, warn_user
 from ...errors import FormatError, ShapeError
+from ...imaging import opencv
 from ...ndarray import NDArray
 from ...params import AtLeast
 
@@ -83,24 +84,36 @@ class Normalizer:
     def __call__(self, picture: np.ndarray, draws: np.random.Generator | None, out: np.ndarray) -> None:
         """Write `picture`, uint8 (height, width, channels), to `out` (channels, height, width)."""
         s = self.settings
+        cv2 = opencv()
         if s.mirror or (s.rand_mirror and draws is not None and draws.random() < 0.5):
-            picture = picture[:, ::-1]
-        planes = picture.transpose(2, 0, 1)
+            picture = cv2.flip(picture, 1)
+        planes = cv2.split(picture)
         if self._dtype is torch.uint8:
-            out[...] = planes
+            for plane, into in zip(planes, out):
+                into[...] = plane
         elif self._dtype is torch.int8:
-            out[...] = np.clip(planes - self.mean, -128, 127)
+            out[...] = np.clip(np.stack(planes) - self.mean, -128, 127)
         else:
             self._normalize(planes, draws, out)
 
-    def _normalize(self, planes: np.ndarray, draws: np.random.Generator | None, out: np.ndarray) -> None:
+    def _normalize(
+        self, planes: Sequence[np.ndarray], draws: np.random.Generator | None, out: np.ndarray
+    ) -> None:
         s = self.settings
-        np.subtract(planes, self.mean, out=out, dtype=np.float32)
+        contrast, illumination = np.float32(1), np.float32(0)
         if draws is not None and (s.max_random_contrast or s.max_random_illumination):
-            out *= np.float32(1 + draws.uniform(-s.max_random_contrast, s.max_random_contrast))
-            out += np.float32(draws.uniform(-s.max_random_illumination, s.max_random_illumination))
-        if (self._factor != 1).any():
-            out *= self._factor
+            contrast = np.float32(1 + draws.uniform(-s.max_random_contrast, s.max_random_contrast))
+            illumination = np.float32(draws.uniform(-s.max_random_illumination, s.max_random_illumination))
+        # One plane after the other, all steps of each: it stays in the processor's cache.
+        for plane, into, mean, factor in zip(planes, out, self.mean, self._factor):
+            into[...] = plane
+            if mean.any():
+                np.subtract(into, mean, out=into)
+            if contrast != 1 or illumination != 0:
+                np.multiply(into, contrast, out=into)
+                np.add(into, illumination, out=into)
+            if factor != 1:
+                np.multiply(into, factor, out=into)
 
 
 def load_mean(path: str, data_shape: tuple[int, int, int]) -> np.ndarray:
