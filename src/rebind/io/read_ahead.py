@@ -138,7 +138,13 @@ class ReadAheadIter(CurrentBatch):
             self._reader = Reader(self._source, self._depth)
             # The thread refers to the reader only, so that this object can be collected, which ends the thread.
             self._stop = weakref.finalize(self, stop_all, [self._reader])
-        batch, self._position = self._reader.get()
+        try:
+            batch, self._position = self._reader.get()
+        except BaseException:
+            # The thread has ended. What is registered to end it holds the error, whose frames hold this object: it
+            # would never be collected.
+            self._stop.detach()
+            raise
         return batch
 
     def reset(self) -> None:

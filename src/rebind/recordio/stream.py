@@ -119,6 +119,10 @@ class RecordWriter:
         """Close the file."""
         self._file.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):  # it could be opened
+            self.close()
+
 
 class RecordReader:
     """The records of a file, one after the other or from any position.
@@ -232,6 +236,10 @@ class RecordReader:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):  # it could be opened
+            self.close()
 
 
 def record_heads(path: str, count: int) -> Iterator[bytes]:

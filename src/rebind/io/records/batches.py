@@ -174,7 +174,7 @@ class RecordBatches(DataIter):
             draws = None
             if self._seed is not None:
                 # A sample's numbers come from its own place in the sequence.
-                key = [self._seed & 0xFFFF_FFFF_FFFF_FFFF, epoch]
+                key = np.array([self._seed & 0xFFFF_FFFF_FFFF_FFFF, epoch], np.uint64)
                 draws = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, sample + i, 0]))
             try:
                 index[at + i] = self._write(record, draws, data, label, at + i)

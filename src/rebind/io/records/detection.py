@@ -327,7 +327,8 @@ class ImageDetRecordIter(ReadAheadIter):
     ----------
     path_imgrec, data_shape, batch_size, path_imglist, path_imgidx, preprocess_threads, verbose, num_parts, part_index,
     device_id, ctx, shuffle_chunk_size, shuffle_chunk_seed, seed_aug, shuffle, seed, round_batch, prefetch_buffer,
-    dtype, data_name, label_name, skip_broken, mean_img, mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale
+    dtype, data_name, label_name, skip_broken, mean_img, mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a,
+    scale
         As those of `ImageRecordIter`; a standard deviation of 0 has no effect.
     label_width
         How many labels a record must have; any number by default.
