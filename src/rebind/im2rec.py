@@ -36,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "prefix", help="begin of the names of the list and record files: PREFIX.lst, PREFIX.rec, ..."
     )
     parser.add_argument("root", help="the folder with the pictures")
-    lists = parser.add_argument_group("lists")
+    _add_list_arguments(parser.add_argument_group("lists"))
+    _add_record_arguments(parser.add_argument_group("records"))
+
+
+def _add_list_arguments(lists: argparse._ArgumentGroup) -> None:
     lists.add_argument(
         "--list", action="store_true", help="make lists; otherwise make records of those that are there"
     )
@@ -64,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="keep the pictures in the order of their names",
     )
-    records = parser.add_argument_group("records")
+
+
+def _add_record_arguments(records: argparse._ArgumentGroup) -> None:
     records.add_argument("--pass-through", action="store_true", help="store the files as they are")
     records.add_argument(
         "--resize",

@@ -14,7 +14,17 @@ import numpy as np
 
 from ..errors import FormatError, MissingExtraError, ParameterError
 
-__all__ = ["INTERPOLATIONS", "REDUCTIONS", "Buffer", "decode", "decode_flagged", "encode", "opencv", "resize"]
+__all__ = [
+    "INTERPOLATIONS",
+    "REDUCTIONS",
+    "Buffer",
+    "decode",
+    "decode_flagged",
+    "encode",
+    "jpeg_size",
+    "opencv",
+    "resize",
+]
 
 #: The bytes of a file: `bytes` and what shares its memory, or a one-dimensional array of uint8.
 Buffer: TypeAlias = "bytes | bytearray | memoryview | np.ndarray"
@@ -132,6 +142,28 @@ def decode_flagged(buffer: Buffer, flag: int, *, what: str = "the buffer") -> np
             f"that begin with {encoded[:8].tobytes()!r}"
         )
     return picture
+
+
+def jpeg_size(buffer: Buffer) -> tuple[int, int] | None:
+    """Return height and width from the head of a JPEG file; None for other files.
+
+    >>> jpeg_size(encode(np.zeros((4, 6, 3), dtype=np.uint8))), jpeg_size(b"no picture")
+    ((4, 6), None)
+    """
+    content = np.frombuffer(buffer, dtype=np.uint8)[: 1 << 16].tobytes()  # a head is short
+    at = 2
+    if not content.startswith(b"\xff\xd8"):
+        return None
+    while at + 9 <= len(content) and content[at] == 0xFF:
+        kind, length = content[at + 1], int.from_bytes(content[at + 2 : at + 4], "big")
+        # Frames begin with one of these markers, but for three that mean something else.
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(content[at + 5 : at + 7], "big"), int.from_bytes(
+                content[at + 7 : at + 9], "big"
+            )
+        # A byte that fills up to the next marker has no length.
+        at += 1 if kind == 0xFF else 2 + length
+    return None
 
 
 def encode(picture: np.ndarray, ext: str = ".jpg", quality: int | None = None, *, rgb: bool = True) -> bytes:

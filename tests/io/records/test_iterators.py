@@ -13,7 +13,7 @@ import torch
 
 import rebind as mx
 from rebind.errors import ArgumentError, FormatError, MXNetError, ParameterError, ShapeError
-from rebind.imaging import encode
+from rebind.imaging import encode, resize
 from rebind.io import ImageDetRecordIter, ImageRecordIter, ImageRecordUInt8Iter
 from rebind.recordio import MXIndexedRecordIO, MXRecordIO, pack, pack_img
 
@@ -390,6 +390,18 @@ def test_mistakes_in_detection(settings, error, says, boxes):
 def test_labels_without_objects(path):
     with pytest.raises(ShapeError, match=r"record 100 .* must have a label of objects: .*; got \[0.0\]"):
         epoch(ImageDetRecordIter(path_imgrec=path, data_shape=(3, 8, 8), batch_size=5, verbose=False))
+
+
+def test_decoding_at_reduced_size(tmp_path):
+    large = resize(picture(0), 300, 200, 1)
+    with MXRecordIO(tmp_path / "large.rec", "w") as record:
+        record.write(pack_img((0, 0, 0, 0), large))
+    settings = {"batch_size": 1, "resize": 40, "data_shape": (3, 32, 32), "inter_method": 3}
+    whole, reduced = (
+        iterator(str(tmp_path / "large.rec"), reduced_decode=flag, **settings).next().data[0].asnumpy()
+        for flag in (False, True)
+    )
+    assert not np.array_equal(whole, reduced) and np.abs(whole - reduced).mean() < 3
 
 
 def test_no_warning_of_ours_by_default(path):

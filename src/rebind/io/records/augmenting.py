@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ...errors import ParameterError, ShapeError
-from ...imaging import decode, decode_flagged, opencv, resize
+from ...imaging import REDUCTIONS, decode, decode_flagged, jpeg_size, opencv, resize
 from ...params import AtLeast, Between
 from .colours import jittered, shifted_hls
 
@@ -49,12 +49,19 @@ class Augmentation:
     fill_value: Annotated[int, Between(0, 255)] = 255
     inter_method: int = 1
     pad: Annotated[int, AtLeast(0)] = 0
+    reduced_decode: bool = False
 
 
-def decoded(encoded: memoryview, channels: int, place: str) -> np.ndarray:
-    """Return the picture in the bytes of a file with 1, 3 or 4 channels; 3 are red, green, blue."""
+def decoded(encoded: memoryview, channels: int, place: str, edge: int = 0) -> np.ndarray:
+    """Return the picture in the bytes of a file with 1, 3 or 4 channels; 3 are red, green, blue.
+
+    With an `edge`, a JPEG is decoded at an eighth, a quarter or half of its size, as far as its shorter edge does not
+    become shorter than that.
+    """
     if channels < 4:
-        return decode(encoded, color=channels == 3, what=place)
+        size = jpeg_size(encoded) if edge > 0 else None
+        reduce = max(each for each in REDUCTIONS if each == 1 or (size and min(size) // each >= edge))
+        return decode(encoded, color=channels == 3, reduce=reduce, what=place)
     picture = decode_flagged(encoded, -1, what=place)
     if picture.ndim != 3 or picture.shape[2] != 4:
         raise ShapeError(
@@ -159,8 +166,8 @@ class Augmenter:
         place
             Where the bytes are from, for messages.
         """
-        picture = decoded(encoded, self.channels, place)
         s = self.settings
+        picture = decoded(encoded, self.channels, place, s.resize if s.reduced_decode and s.aug_seq else 0)
         if not s.aug_seq:
             self._check_shape(picture, place)
             return picture
