@@ -17,3 +17,6 @@ __all__ = [
     "unpack",
     "unpack_img",
 ]
+
+# The form of a header, which programs read by these names of MXNet's.
+_IR_FORMAT, _IR_SIZE = "IfQQ", 24
