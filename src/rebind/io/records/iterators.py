@@ -276,8 +276,9 @@ class ImageRecordIter(ReadAheadIter):
     pad
         Width of a margin around the picture.
     reduced_decode
-        Whether a JPEG whose shorter edge is at least twice `resize` is decoded at half of its size, or less. That
-        takes a third of the time for one of 1024 pixels, and saves little for small ones. Its pixels are means of areas then, and differ from those of MXNet.
+        Whether a JPEG whose shorter edge is at least twice `resize` is decoded at half of its size, or less. That takes
+        a third of the time for one of 1024 pixels, and saves little for small ones. Its pixels are means of areas then,
+        and differ from those of MXNet.
     mirror, rand_mirror
         Mirror every picture; or half of them, by chance.
     mean_img
