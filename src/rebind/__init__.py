@@ -80,6 +80,7 @@ OldPaths().install()  # for `import rebind.base` and the other modules of `legac
 if TYPE_CHECKING:
     from . import contrib as contrib
     from . import gluon as gluon
+    from . import image as image
     from . import registry as registry
     from .legacy import base as base
     from .legacy import context as context

@@ -100,7 +100,7 @@ TABLE: dict[str, Row] = {
     "gluon.parameter": ("gluon.parameter",),
     "gluon.utils": ("gluon.utils",),
     **{f"gluon.{path}": (f"gluon.absent:{path}",) for path in _GLUON_BY_NAME.split()},
-    "image": Later("image", "The operators are in mx.nd.image; mx.nd._internal._cvimread reads pictures."),
+    "image": ("image",),
     "image.detection": "image",
     "image.image": "image",
     "img": "image",

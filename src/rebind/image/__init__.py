@@ -1,0 +1,36 @@
+"""Pictures: reading, cropping, augmenting, and iterators over files and records of them (``mx.image``)."""
+
+from .augmenter import Augmenter, RandomOrderAug, SequentialAug
+from .colour import (
+    BrightnessJitterAug,
+    CastAug,
+    ColorJitterAug,
+    ColorNormalizeAug,
+    ContrastJitterAug,
+    HueJitterAug,
+    LightingAug,
+    RandomGrayAug,
+    SaturationJitterAug,
+    color_normalize,
+)
+from .cropping import center_crop, fixed_crop, random_crop, random_size_crop
+from .geometric import (
+    CenterCropAug,
+    ForceResizeAug,
+    HorizontalFlipAug,
+    RandomCropAug,
+    RandomSizedCropAug,
+    ResizeAug,
+)
+from .pictures import copyMakeBorder, imdecode, imread
+from .recipe import CreateAugmenter
+from .resizing import imresize, resize_short, scale_down
+from .rotation import imrotate, random_rotate
+
+__all__ = [
+    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug", "ColorNormalizeAug",
+    "ContrastJitterAug", "CreateAugmenter", "ForceResizeAug", "HorizontalFlipAug", "HueJitterAug", "LightingAug",
+    "RandomCropAug", "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug", "SaturationJitterAug",
+    "SequentialAug", "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode", "imread",
+    "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short", "scale_down",
+]  # fmt: skip
