@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from torch import Tensor
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
+from ..protocols import is_resumable
 from .pictures import as_array, picture_of, planar
 
-__all__ = ["Augmenter", "Dump", "PictureAugmenter", "RandomOrderAug", "SequentialAug", "augmented", "dumped"]
+__all__ = [
+    "Augmenter",
+    "Dump",
+    "PictureAugmenter",
+    "Places",
+    "RandomOrderAug",
+    "SequentialAug",
+    "State",
+    "augmented",
+    "dumped",
+    "load_states",
+    "states_of",
+]
 
 #: What `dumps` returns: JSON, or a name and the list of what the augmenters inside return.
-Dump = str | list[object]
+Dump: TypeAlias = "str | list[object]"
+
+#: What a state holds: numbers, and lists and dicts of them.
+State: TypeAlias = "dict[str, Any]"
+
+T = TypeVar("T")
 
 
 def _plain(value: object) -> object:
@@ -31,6 +50,44 @@ def _plain(value: object) -> object:
 def dumped(who: object, parameters: dict[str, object]) -> str:
     """Return the name and the parameters of an augmenter as JSON."""
     return json.dumps([type(who).__name__.lower(), {name: _plain(each) for name, each in parameters.items()}])
+
+
+class Places:
+    """Where the entries of a list stood at first, however often it was shuffled since.
+
+    MXNet shuffles its lists of augmenters in place: the next order depends on the last one, which a run that is resumed
+    must go back to.
+
+    Examples
+    --------
+    >>> items, places = list("abc"), Places(3)
+    >>> places.restore(items, [2, 0, 1])
+    >>> items, places.first
+    (['c', 'a', 'b'], [2, 0, 1])
+    """
+
+    def __init__(self, count: int) -> None:
+        self.first = list(range(count))
+
+    def shuffle(self, items: list[T]) -> None:
+        """Shuffle a list in place, as ``random.shuffle`` does."""
+        order = list(range(len(items)))
+        random.shuffle(order)
+        if len(self.first) != len(items):  # somebody changed the list
+            self.first = list(range(len(items)))
+        items[:] = [items[i] for i in order]
+        self.first = [self.first[i] for i in order]
+
+    def restore(self, items: list[T], first: Sequence[int]) -> None:
+        """Bring a list into the order of a saved `first`."""
+        if sorted(first) != sorted(self.first):
+            raise ParameterError(
+                f"load_state_dict: there must be as many augmenters as in the saved state, {len(first)}; "
+                f"got {len(items)}"
+            )
+        now = {place: i for i, place in enumerate(self.first)}
+        items[:] = [items[now[place]] for place in first]
+        self.first = list(first)
 
 
 class Augmenter:
@@ -64,6 +121,17 @@ class Augmenter:
         """
         return dumped(self, self._kwargs)
 
+    def state_dict(self) -> State:
+        """Return what later calls depend on, beside random numbers; nothing for most augmenters.
+
+        >>> Augmenter().state_dict()
+        {}
+        """
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a state that `state_dict` returned."""
+
     def __call__(self, src: NDArray) -> NDArray:
         """Return what becomes of the picture `src`, (H, W, C)."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(src)")
@@ -88,6 +156,22 @@ class PictureAugmenter(Augmenter):
         picture = picture_of(src, type(self).__name__)
         new = self.apply(picture)
         return src if new is picture else as_array(new, src)
+
+
+def states_of(augmenters: Iterable[object]) -> list[State]:
+    """Return the states of augmenters; nothing for callables of another kind.
+
+    >>> states_of([Augmenter(), print])
+    [{}, {}]
+    """
+    return [dict(each.state_dict()) if is_resumable(each) else {} for each in augmenters]
+
+
+def load_states(augmenters: Iterable[object], states: Sequence[State]) -> None:
+    """Bring augmenters back to states that `states_of` returned."""
+    for augmenter, state in zip(augmenters, states, strict=True):
+        if is_resumable(augmenter):
+            augmenter.load_state_dict(state)
 
 
 def augmented(picture: Tensor, augmenters: Iterable[Augmenter], in_planes: bool = False) -> Tensor:
@@ -138,6 +222,20 @@ class SequentialAug(PictureAugmenter):
     def __init__(self, ts: Iterable[Augmenter]) -> None:
         super().__init__()
         self.ts = list(ts)
+        self._places = Places(len(self.ts))
+
+    def state_dict(self) -> State:
+        """Return the order of the augmenters, and their own states.
+
+        >>> SequentialAug([Augmenter()]).state_dict()
+        {'order': [0], 'augmenters': [{}]}
+        """
+        return {"order": self._places.first, "augmenters": states_of(self.ts)}
+
+    def load_state_dict(self, state: State) -> None:
+        """Go back to a state that `state_dict` returned."""
+        self._places.restore(self.ts, state["order"])
+        load_states(self.ts, state["augmenters"])
 
     def dumps(self) -> Dump:
         """Return the name and what the augmenters' `dumps` return."""
@@ -166,5 +264,5 @@ class RandomOrderAug(SequentialAug):
     def apply(self, picture: Tensor) -> Tensor:
         """Return what becomes of the picture."""
         # In place, as in MXNet: the next draw starts from this order, so a seed gives the same orders.
-        random.shuffle(self.ts)
+        self._places.shuffle(self.ts)
         return super().apply(picture)

@@ -68,6 +68,15 @@ def planar(picture: Tensor) -> Tensor:
     return picture.permute(2, 0, 1).contiguous().permute(1, 2, 0)
 
 
+def in_channels(picture: Tensor) -> Tensor:
+    """Return a picture (C, H, W) from one (H, W, C).
+
+    >>> in_channels(torch.zeros(4, 5, 3)).shape
+    torch.Size([3, 4, 5])
+    """
+    return planar(picture).permute(2, 0, 1)
+
+
 def check_floating(picture: Tensor, who: str) -> None:
     """Raise an error for a picture of whole numbers, whose colours cannot be computed with."""
     if not picture.is_floating_point():
