@@ -137,8 +137,9 @@ class DetRandomCropAug(DetPictureAugmenter):
         """Return whether enough is in the part of each object that is seen in it."""
         areas = _areas(label[:, 1:5])
         counted = areas * height * width > _FEWEST_PIXELS
-        part = np.array([box.x / width, box.y / height])
-        part = np.concatenate([part, [(box.x + box.width) / width, (box.y + box.height) / height]])
+        # In the label's type: an object that ends where the part begins is not seen in it.
+        edges = [box.x / width, box.y / height, (box.x + box.width) / width, (box.y + box.height) / height]
+        part = np.array(edges, dtype=label.dtype)
         boxes = label[counted, 1:5]
         seen = np.concatenate(
             [np.maximum(boxes[:, :2], part[:2]), np.minimum(boxes[:, 2:], part[2:])], axis=1
@@ -225,10 +226,11 @@ class DetRandomPadAug(DetPictureAugmenter):
         least, most = (share * height * width for share in self.area_range)
         ratio = random.uniform(*self.aspect_ratio_range)
         highest = round(math.sqrt(most / ratio))
-        # As high as the picture, and high enough for its width; what is drawn too narrow all the same does not fit.
-        lowest = max(round(math.sqrt(max(least, 0.0) / ratio)), height)
+        lowest = round(math.sqrt(max(least, 0.0) / ratio))
+        # High enough for the picture's width, and as high as the picture; what is too narrow all the same does not fit.
         if round(lowest * ratio) < width:
             lowest = int((width + 0.4999999) / ratio)
+        lowest = max(lowest, height)
         lowest = min(lowest, highest)
         rows = random.randint(lowest, highest) if lowest < highest else lowest
         columns = round(rows * ratio)
