@@ -78,3 +78,22 @@ def test_digits_says_what_is_wrong(arguments: tuple[str, ...], sentence: str, tm
     assert done.returncode == 1
     assert re.search(sentence, done.stderr)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("example", "line", "least"),
+    [
+        ("records.py", r"Held-out accuracy: 0\.\d+ \((\d+) of 360 digits\)", 335),
+        ("detector.py", r"Found: (\d+) of 60 digits", 54),
+    ],
+)
+def test_pictures(example: str, line: str, least: int, tmp_path: Path) -> None:
+    pytest.importorskip("cv2")
+    command = [sys.executable, str(DIGITS.with_name(example))]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = re.fullmatch(line, done.stdout.strip().splitlines()[-1])
+    assert found is not None, done.stdout
+    assert int(found[1]) >= least
+    assert not list(tmp_path.iterdir())
