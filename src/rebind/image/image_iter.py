@@ -142,7 +142,8 @@ class ImageIter(SampleIter):
         self._label_dtype = dtype_name(dtype)
         self.auglist = self._augmenters(aug_list, kwargs)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
-        self.provide_label = [DataDesc(label_name, self._label_shape(), self._label_dtype, "N")]
+        # Without the type of the labels, as in MXNet: a network is bound with float32, and converts them.
+        self.provide_label = [DataDesc(label_name, self._label_shape())]
         self._ended = False
         # Pictures that the last epoch left over, and their labels.
         self._carried: tuple[Tensor, np.ndarray] | None = None
@@ -188,6 +189,7 @@ class ImageIter(SampleIter):
     def reset(self) -> None:
         """Begin a new epoch; pictures left over by ``'roll_over'`` come first in it."""
         super().reset()
+        self._seq_array: np.ndarray | None = None
         self._ended = False
 
     def hard_reset(self) -> None:
@@ -368,13 +370,23 @@ class ImageIter(SampleIter):
         return {
             "num_image": self.num_image,
             "batch_size": self.batch_size,
-            "seq": None if self.seq is None else np.array(self.seq),
+            "seq": self._saved_seq(),
             "cur": self.cur,
             "position": self._position(),
             "ended": self._ended,
             "carried": carried,
             "augmenters": states_of(self.auglist),
         }
+
+    def _saved_seq(self) -> np.ndarray | list[Any] | None:
+        """Return the order of the epoch as a checkpoint holds it: of numbers an array, made once in an epoch."""
+        if self.seq is None:
+            return None
+        if not isinstance(self.seq[0], int):
+            return list(self.seq)
+        if self._seq_array is None or type(self).reset is not ImageIter.reset:
+            self._seq_array = np.array(self.seq)
+        return self._seq_array
 
     def load_state_dict(self, state: State) -> None:
         """Go back to a position that `state_dict` returned, of an iterator over as many pictures."""
@@ -385,7 +397,8 @@ class ImageIter(SampleIter):
                     f"got {getattr(self, name)}"
                 )
         load_states(self.auglist, state["augmenters"])
-        self.seq = None if state["seq"] is None else np.array(state["seq"]).tolist()
+        self.seq = None if state["seq"] is None else list(np.array(state["seq"]).tolist())
+        self._seq_array = None
         self.cur = int(state["cur"])
         self._go_to(state["position"])
         self._ended = bool(state["ended"])
