@@ -1,6 +1,7 @@
 import gc
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -106,6 +107,18 @@ def test_threads_end(how):
         gc.collect()
     else:
         getattr(ahead, how)()
+    assert not threads()
+
+
+def test_an_iterator_that_failed_can_be_collected():
+    ahead = PrefetchingIter([numbers(1000), Failing()])
+    for _ in range(2):  # asked again it fails again, rather than to wait for a thread that has ended
+        with pytest.raises(OSError, match="the disk is gone"):
+            next(ahead)
+    left = weakref.ref(ahead)
+    del ahead
+    gc.collect()
+    assert left() is None
     assert not threads()
 
 

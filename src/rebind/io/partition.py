@@ -34,8 +34,8 @@ def sample_bounds(total: int, num_parts: int, part_index: int) -> tuple[int, int
 def byte_bounds(size: int, num_parts: int, part_index: int, unit: int = 1) -> tuple[int, int]:
     """Return where a part of `size` bytes begins and ends, before both are moved to the next record.
 
-    A bound that is neither 0 nor `size` belongs to the record that it lies in, even at its first byte: a reader moves
-    it to the start of the next one.
+    A reader moves a bound that lies within a record to the start of the next one. From a bound at the first byte of a
+    record files of text are read on to the next line, as in MXNet; a part of a record file begins there.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class PrefetchingIter(CurrentBatch):
         if self._readers is None:
             self._readers = [Reader(each, _DEPTH) for each in self.iters]
             # A thread refers to its reader only, so that this object can be collected, which ends the threads.
-            self._stop = weakref.finalize(self, stop_all, self._readers)
+            self._stop = weakref.finalize(self, stop_all, [each.running for each in self._readers])
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True

@@ -7,15 +7,23 @@ import queue
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .batch import DataBatch
 from .iterator import CurrentBatch, DataIter, State
 
-__all__ = ["ReadAheadIter", "Reader", "stop_all"]
+__all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all"]
 
 #: A batch, None at the end of an epoch, or the exception that was raised instead; and the position after it.
 _Item: TypeAlias = "tuple[DataBatch | BaseException | None, State | None]"
+
+
+class ReadingThread(NamedTuple):
+    """What it takes to end a reader's thread: nothing that refers to the reader, or to an error that it has raised."""
+
+    thread: threading.Thread
+    stopped: threading.Event
+    items: queue.Queue[_Item]
 
 
 class Reader:
@@ -27,18 +35,24 @@ class Reader:
         The iterator. While the thread runs, nothing else may use it.
     depth
         How many batches wait at most, each with the memory that it takes.
+
+    Attributes
+    ----------
+    running
+        For `stop_all`.
     """
 
     def __init__(self, source: DataIter, depth: int) -> None:
-        self.items: queue.Queue[_Item] = queue.Queue(depth)
-        self.stopped = threading.Event()
+        self._items: queue.Queue[_Item] = queue.Queue(depth)
+        self._stopped = threading.Event()
         self._last: _Item | None = None
         # A daemon: a script that ends in the middle of an epoch must not wait for it.
-        self.thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
-        self.thread.start()
+        thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
+        self.running = ReadingThread(thread, self._stopped, self._items)
+        thread.start()
 
     def _read(self, source: DataIter) -> None:
-        while not self.stopped.is_set():
+        while not self._stopped.is_set():
             item: DataBatch | BaseException | None
             try:
                 item = source.next()
@@ -52,16 +66,16 @@ class Reader:
 
     def _put(self, item: _Item) -> None:
         # With a timeout: a thread that waited for room without end could not be stopped.
-        while not self.stopped.is_set():
+        while not self._stopped.is_set():
             try:
-                return self.items.put(item, timeout=0.1)
+                return self._items.put(item, timeout=0.1)
             except queue.Full:
                 continue
 
     def get(self) -> tuple[DataBatch | None, State | None]:
         """Return the next batch, None at the end, and the position after it."""
         # The thread ends with the epoch or an exception: asked again, the answer is the same.
-        item, position = self._last or self.items.get()
+        item, position = self._last or self._items.get()
         if item is None or isinstance(item, BaseException):
             self._last = item, position
         if isinstance(item, BaseException):
@@ -69,15 +83,15 @@ class Reader:
         return item, position
 
 
-def stop_all(readers: Sequence[Reader]) -> None:
-    """End the threads of `readers`; what they have read is dropped."""
-    for reader in readers:
-        reader.stopped.set()
-    for reader in readers:
-        while reader.thread.is_alive():  # make room for what it is about to put
+def stop_all(running: Sequence[ReadingThread]) -> None:
+    """End the threads of readers; what they have read is dropped."""
+    for each in running:
+        each.stopped.set()
+    for each in running:
+        while each.thread.is_alive():  # make room for what it is about to put
             with contextlib.suppress(queue.Empty):
-                reader.items.get_nowait()
-            reader.thread.join(0.01)
+                each.items.get_nowait()
+            each.thread.join(0.01)
 
 
 def _position(source: DataIter) -> State | None:
@@ -136,15 +150,10 @@ class ReadAheadIter(CurrentBatch):
     def _next_ahead(self) -> DataBatch | None:
         if self._reader is None:
             self._reader = Reader(self._source, self._depth)
-            # The thread refers to the reader only, so that this object can be collected, which ends the thread.
-            self._stop = weakref.finalize(self, stop_all, [self._reader])
-        try:
-            batch, self._position = self._reader.get()
-        except BaseException:
-            # The thread has ended. What is registered to end it holds the error, whose frames hold this object: it
-            # would never be collected.
-            self._stop.detach()
-            raise
+            # The thread refers to the reader only, so that this object can be collected, which ends the thread. What is
+            # registered here must not lead to the reader, whose error has frames that hold this object.
+            self._stop = weakref.finalize(self, stop_all, [self._reader.running])
+        batch, self._position = self._reader.get()
         return batch
 
     def reset(self) -> None:
