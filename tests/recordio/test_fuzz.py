@@ -1,4 +1,4 @@
-"""Record, index and list files of any content: read, or refused with an error of ours."""
+"""Record, index and list files of any content: read, or refused with an error of ours. See tests/io/test_fuzz.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebind.recordio import RecordReader, RecordWriter, pack, read_index, stream
 from rebind.recordio.lists import read_list
 from rebind.recordio.stream import MAGIC, record_heads
 
-CASES = pytest.mark.parametrize("cases", [300, pytest.param(100_000, marks=pytest.mark.slow)])
+pytestmark = pytest.mark.fuzz
 
 #: Payloads with magic numbers at, and beside, multiples of 4.
 PAYLOADS = st.lists(st.lists(st.one_of(st.just(MAGIC), st.binary(max_size=9))).map(b"".join), max_size=5)
@@ -29,13 +29,11 @@ WORDS = st.one_of(
 CONTENTS = st.tuples(st.lists(WORDS, max_size=24).map(b"".join), st.binary(max_size=3)).map(b"".join)
 
 
-def fuzz(cases, strategy):
+def fuzz(strategy):
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
     def decorate(check):
-        settings(max_examples=cases, deadline=None, suppress_health_check=checks, database=None)(
-            given(strategy)(check)
-        )()
+        settings(deadline=None, suppress_health_check=checks, database=None)(given(strategy)(check))()
 
     return decorate
 
@@ -48,11 +46,10 @@ def records_of(path):
     return found
 
 
-@CASES
-def test_payloads_come_back(cases, tmp_path):
+def test_payloads_come_back(tmp_path):
     path = tmp_path / "a.rec"
 
-    @fuzz(cases, PAYLOADS)
+    @fuzz(PAYLOADS)
     def check(payloads):
         writer = RecordWriter(str(path))
         positions = [writer.write(payload) for payload in payloads]
@@ -65,13 +62,12 @@ def test_payloads_come_back(cases, tmp_path):
         assert sorted({*starts} - {writer.position}) == positions
 
 
-@CASES
-def test_any_content_is_read_or_refused(cases, tmp_path, monkeypatch):
+def test_any_content_is_read_or_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.rec"
     taken = []
     monkeypatch.setattr(stream, "_BUFFERING", 16)
 
-    @fuzz(cases, CONTENTS)
+    @fuzz(CONTENTS)
     def check(content):
         path.write_bytes(content)
         try:
@@ -82,14 +78,13 @@ def test_any_content_is_read_or_refused(cases, tmp_path, monkeypatch):
         taken.clear()
 
 
-@CASES
-def test_any_mistake_in_a_good_file(cases, tmp_path):
+def test_any_mistake_in_a_good_file(tmp_path):
     path = tmp_path / "a.rec"
     good = b"".join(
         part for payload in (b"abc", MAGIC, b"x" * 30, MAGIC * 3) for part in stream.parts_of(payload)
     )
 
-    @fuzz(cases, st.tuples(st.integers(0, len(good)), st.integers(0, len(good) - 1), st.integers(1, 255)))
+    @fuzz(st.tuples(st.integers(0, len(good)), st.integers(0, len(good) - 1), st.integers(1, 255)))
     def check(mistake):
         end, at, bits = mistake
         content = bytearray(good)
@@ -101,9 +96,8 @@ def test_any_mistake_in_a_good_file(cases, tmp_path):
             assert "a.rec' must have" in str(error)
 
 
-@CASES
-def test_any_packed_record(cases):
-    @fuzz(cases, st.binary(max_size=80))
+def test_any_packed_record():
+    @fuzz(st.binary(max_size=80))
     def check(record):
         try:
             header, payload = unpack(record)
@@ -120,11 +114,10 @@ TEXTS = st.lists(
 )
 
 
-@CASES
-def test_any_text_is_an_index_and_a_list_or_refused(cases, tmp_path):
+def test_any_text_is_an_index_and_a_list_or_refused(tmp_path):
     path = tmp_path / "a.txt"
 
-    @fuzz(cases, TEXTS.map("".join))
+    @fuzz(TEXTS.map("".join))
     def check(text):
         path.write_bytes(text.encode())
         for read in (lambda: read_index(str(path), int), lambda: list(read_list(str(path)))):
