@@ -106,3 +106,11 @@ def test_the_default_is_an_attribute_of_the_class_too() -> None:
         mx.Context.default_ctx = before
     with pytest.raises(TypeError, match=r"Context\.default_ctx: must be a Device"):
         mx.Context.default_ctx = 3
+
+
+def test_default_by_the_name_in_mxnets_own_code() -> None:
+    try:
+        mx.Context._default_ctx.value = mx.cpu(3)
+        assert mx.Context._default_ctx.value == mx.current_context() == mx.cpu(3)
+    finally:
+        mx.Context._default_ctx.value = mx.cpu(0)

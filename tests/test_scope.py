@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -92,3 +93,23 @@ def test_one_object_serves_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert seen == {name: (mx.cpu(3), {"a": "1", name: "x"}, mx.cpu(0), {}, "relu0") for name in ("p", "q")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "new"),
+    [(mx.name.NameManager, mx.name.Prefix("mine_")), (mx.AttrScope, mx.AttrScope(x="1"))],
+    ids=["names", "attributes"],
+)
+def test_innermost_scope_can_be_replaced(kind: Any, new: Any) -> None:
+    """By the name that MXNet's own code has for it, which programs took over."""
+    before = kind._current.value
+    assert before is kind.current
+    try:
+        kind._current.value = new
+        assert kind.current is new
+        with kind():
+            kind._current.value = before
+            assert kind.current is before
+        assert kind.current is new
+    finally:
+        kind._current.value = before

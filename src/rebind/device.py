@@ -32,6 +32,18 @@ class _HasDefault(type):
         _current.set(as_device(device, "Context.default_ctx"))
 
 
+class _Default:
+    """The default device as MXNet's own code has it, ``Context._default_ctx.value``: programs assign a new one."""
+
+    @property
+    def value(self) -> Device:
+        return current_device()
+
+    @value.setter
+    def value(self, device: Device) -> None:
+        Device.default_ctx = device
+
+
 class Device(metaclass=_HasDefault):
     """Where an array is: a kind and a number, such as ``cpu(0)`` or ``gpu(1)``.
 
@@ -48,6 +60,7 @@ class Device(metaclass=_HasDefault):
     """
 
     __slots__ = ("_torch", "device_id", "device_type")
+    _default_ctx: ClassVar[_Default] = _Default()
     device_type: str
     device_id: int
 

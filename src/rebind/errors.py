@@ -35,6 +35,7 @@ __all__ = [
     "ShapeError",
     "StateError",
     "UnknownArgumentError",
+    "UnpicklableError",
     "UserCodeError",
     "near_names",
     "shortened",
@@ -177,6 +178,10 @@ class NonFiniteError(MXNetError, FloatingPointError):
 
 class FormatError(MXNetError, ValueError):
     """A file is truncated, or not of the format that was expected."""
+
+
+class UnpicklableError(MXNetError, TypeError, ValueError):
+    """What is bound to memory of this process is pickled: a TypeError to Python, a ValueError in MXNet."""
 
 
 class MissingExtraError(MXNetError, ImportError):

@@ -54,6 +54,7 @@ class NameManager:
         _names.leave()
 
     current: ClassVar[NameManager]  # the innermost manager
+    _current: ClassVar[_Current[NameManager]]
 
 
 class Prefix(NameManager):
@@ -111,6 +112,7 @@ class AttrScope:
         _attributes.leave()
 
     current: ClassVar[AttrScope]  # the innermost scope
+    _current: ClassVar[_Current[AttrScope]]
 
 
 class _Scopes(Generic[T]):
@@ -148,11 +150,35 @@ class _Scopes(Generic[T]):
         at = max((i for i, each in enumerate(scopes) if each is scope), default=-1)
         return scopes[: at + 1] if at >= 0 else (scope,)
 
+    def replace(self, scope: T) -> None:
+        """Replace the innermost scope."""
+        if self._entered.get():
+            self._entered.set((*self._all()[:-1], scope))
+        else:
+            self._outermost.scope = scope
+
     def __get__(self, instance: object, owner: type) -> T:
         return self._all()[-1]
+
+
+class _Current(Generic[T]):
+    """The innermost scope as MXNet's own code has it, ``NameManager._current.value``: programs assign a new one."""
+
+    def __init__(self, scopes: _Scopes[T]) -> None:
+        self._scopes = scopes
+
+    @property
+    def value(self) -> T:
+        return self._scopes.__get__(None, type(self))
+
+    @value.setter
+    def value(self, scope: T) -> None:
+        self._scopes.replace(scope)
 
 
 _names = _Scopes("rebind_names", NameManager)
 _attributes = _Scopes("rebind_attributes", AttrScope)
 NameManager.current = _names  # type: ignore[assignment]  # a descriptor, which returns the innermost
 AttrScope.current = _attributes  # type: ignore[assignment]  # likewise
+NameManager._current = _Current(_names)
+AttrScope._current = _Current(_attributes)

@@ -45,6 +45,16 @@ def shared_weights() -> Any:
     return S.Group([S.MakeLoss(S.tanh(layers[0]).sum()), layers[1] * 2])
 
 
+def with_a_torch_module() -> Any:
+    """A PyTorch module whose statistics move, and which counts batches in a whole number."""
+    torch.manual_seed(0)
+    layers = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 3)
+    )
+    net = S.torch_module(layers, S.tanh(S.var("data")), name="net")
+    return S.SoftmaxOutput(net * 2, name="softmax")
+
+
 @dataclass(frozen=True)
 class Case:
     """A network with the shapes of its inputs."""
@@ -73,6 +83,7 @@ CASES: dict[str, Case] = {
     "resnet50": Case.of_row("resnet50", 1, 32),
     "lstm": Case.of_row("lstm", 32),
     "mixed": Case(mixed, {"data": (2, 1, 6, 6), "softmax_label": (2,)}),
+    "torch module": Case(with_a_torch_module, {"data": (8, 3), "softmax_label": (8,)}),
     "shared weights": Case(shared_weights, {"data": (2, 3), "more": (4, 3)}, head_grads=True),
 }
 SLOW = {"resnet50", "lstm"}
@@ -101,7 +112,9 @@ class Prepared:
             known = self.facts.shapes[
                 self.graph.internals.outputs[self.graph.internals.output_names.index(node.name)]
             ]
-            if shape is None:
+            if node.name.endswith("num_batches_tracked"):
+                values[node.name] = np.zeros(known, "int64")
+            elif shape is None:
                 values[node.name] = initial_value(node.name, known)
             elif node.name == "softmax_label" or name == "lstm":
                 values[node.name] = random.integers(0, 3, known).astype("float32")
@@ -116,7 +129,9 @@ class Prepared:
 
     def to(self, dtype: torch.dtype) -> Prepared:
         self.arguments = [tensor.to(dtype) for tensor in self.arguments]
-        self.auxiliary = [tensor.to(dtype) for tensor in self.auxiliary]
+        self.auxiliary = [
+            tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in self.auxiliary
+        ]
         if self.head_grads is not None:
             self.head_grads = [None if each is None else each.to(dtype) for each in self.head_grads]
         return self
@@ -135,7 +150,7 @@ class Prepared:
 
     def executor(self) -> Any:
         def arrays(tensors: Sequence[Tensor]) -> list[Any]:
-            return [mx.nd.array(tensor.numpy()) for tensor in tensors]
+            return [mx.nd.array(tensor.numpy(), dtype=tensor.numpy().dtype) for tensor in tensors]
 
         grads = [mx.nd.zeros(tuple(tensor.shape)) for tensor in self.arguments]
         requests = ["write" if i in self.wanted else "null" for i in range(len(self.names))]

@@ -515,3 +515,14 @@ def test_labels_and_predictions_may_be_on_different_devices():
 
 def test_str():
     assert str(metric.Accuracy()) == "EvalMetric: {'accuracy': nan}"
+
+
+def test_room_for_more_classes_in_a_confusion_matrix() -> None:
+    found = metric.PCC()
+    found.update([array([0, 1, 1])], [array([[1, 0], [0, 1], [1, 0]])])
+    before = found.get()[1]
+    found._grow(1)
+    assert found.k == 3 and found.get()[1] == before
+    assert found.lcm.tolist() == found.gcm.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    with pytest.raises(ValueError, match="read-only"):
+        found.lcm[0, 0] += 1

@@ -3,7 +3,7 @@
 Run with the Python of an environment that has MXNet 1.9.1::
 
     python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [unrolled] [updates]
-                                    [optimizers] [feedforward] [inventory]
+                                    [optimizers] [feedforward] [inventory] [names]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -20,6 +20,7 @@ from .generate_control_flow import generate_control_flow
 from .generate_feedforward import generate_feedforward
 from .generate_files import check, generate_files
 from .generate_inventory import generate_inventory
+from .generate_names import generate_names
 from .generate_networks import generate_networks
 from .generate_operators import generate_operators
 from .generate_optimizers import generate_optimizers
@@ -39,6 +40,7 @@ PARTS = {
     "optimizers": generate_optimizers,
     "feedforward": generate_feedforward,
     "inventory": generate_inventory,
+    "names": generate_names,
 }
 
 

@@ -13,9 +13,11 @@ from typing import Any, NoReturn
 from ..absent import AbsentClass, absent_class, absent_function
 from ..errors import AbsentModuleError, AbsentNameError, near_names
 from ..legacy.libinfo import MXNET_VERSION
-from .table import BY_NAME, SHARED, TABLE, Absent, Later, Row, legacy_module
+from .inert import MODULES, STANDS_FOR
+from .reexports import REEXPORTS
+from .table import SHARED, TABLE, Absent, Later, Row, legacy_module
 
-__all__ = ["OldModule", "attribute", "is_known", "module_at", "names_at_top"]
+__all__ = ["OldModule", "attribute", "attribute_below", "is_known", "module_at", "names_at_top"]
 
 
 class OldModule(ModuleType):
@@ -55,7 +57,7 @@ class OldModule(ModuleType):
     def _find(self, name: str) -> Any:
         path = f"{self._path}.{name}".lstrip(".")
         # Before the sources: `mx.nd.random` is a module with a row of its own, not the attribute of `rebind.ndarray`.
-        if path in TABLE:
+        if path in TABLE or path in MODULES:
             try:
                 return module_at(path)
             except AbsentModuleError as error:
@@ -67,7 +69,9 @@ class OldModule(ModuleType):
         shared = SHARED.get(path) or (SHARED.get(name) if self._path else None)
         if shared is not None:
             return _resolve(shared)
-        if path in BY_NAME or name in BY_NAME:
+        if path in REEXPORTS:
+            return _imported(*REEXPORTS[path].split(":"))
+        if path in STANDS_FOR or name in STANDS_FOR:
             return _by_name(path, name)
         # Python and tools look for many private names (`__wrapped__`, `_repr_html_`): no search for near ones there.
         hint = "." if name.startswith("_") else near_names(name, dir(self))
@@ -88,6 +92,7 @@ class OldModule(ModuleType):
             {name for source in self._sources for name in dir(source)}
             | set(vars(self))
             | set(_children(self._path))
+            | set(MODULES.get(self._path, "").split())
         )
         return sorted(names)
 
@@ -98,10 +103,10 @@ _absent: dict[str, type[AbsentClass] | Callable[..., NoReturn]] = {}
 
 def _by_name(path: str, name: str) -> type[AbsentClass] | Callable[..., NoReturn]:
     """Return what stands for a name of MXNet's that rebind does not have: one object under all paths."""
-    key = path if path in BY_NAME else name
+    key = path if path in STANDS_FOR else name
     if key not in _absent:
         make = absent_class if name[:1].isupper() else absent_function
-        _absent[key] = make(f"mxnet.{path}", BY_NAME[key])
+        _absent[key] = make(f"mxnet.{path}", STANDS_FOR[key])
     return _absent[key]
 
 
@@ -146,6 +151,24 @@ def attribute(name: str) -> Any:
     return module.only_source or module
 
 
+def attribute_below(path: str, name: str) -> Any:
+    """Return ``rebind.path.name`` for a name that a package of rebind lacks: a module of MXNet's by its old path.
+
+    >>> attribute_below("contrib", "quantization").quantize_model.__name__
+    'quantize_model'
+    """
+    whole = f"{path}.{name}"
+    if not is_known(whole):
+        package = sys.modules[f"rebind.{path}"]
+        raise AttributeError(
+            f"module {package.__name__!r} has no attribute {name!r}{near_names(name, dir(package))}"
+        )
+    try:
+        return module_at(whole)
+    except AbsentModuleError as error:
+        raise AbsentNameError(str(error)) from None
+
+
 def names_at_top() -> list[str]:
     """Return the names of modules and functions that ``mx.name`` finds by `attribute`.
 
@@ -179,7 +202,7 @@ def _row(path: str) -> tuple[str, Row]:
     while above not in TABLE:  # ends at the empty path, `mxnet` itself
         above = above.rpartition(".")[0]
     row = TABLE[above]
-    if above != path and not isinstance(row, Absent):
+    if above != path and path not in MODULES and not isinstance(row, Absent):
         raise AbsentModuleError(f"mxnet has no module {path!r} that rebind knows of")
     return path, row
 
@@ -192,8 +215,10 @@ def is_known(path: str) -> bool:
     """
     path = _canonical(path)
     # Any path above it.
-    return path in TABLE or any(
-        isinstance(TABLE.get(path[:end]), Absent) for end, letter in enumerate(path) if letter == "."
+    return (
+        path in TABLE
+        or path in MODULES
+        or any(isinstance(TABLE.get(path[:end]), Absent) for end, letter in enumerate(path) if letter == ".")
     )
 
 
@@ -214,6 +239,8 @@ def _children(path: str) -> Iterator[str]:
 def _sources(path: str, row: Row) -> list[Any]:
     """Return the modules (or namespaces) that hold a path's names."""
     if isinstance(row, Absent):
+        if path in MODULES:
+            return []  # its names are there, to be imported
         raise AbsentModuleError(f"{_full(path)} is not part of rebind. {row.instead}")
     wanted = (row.module,) if isinstance(row, Later) else tuple(row)
     found = []
@@ -224,7 +251,7 @@ def _sources(path: str, row: Row) -> list[Any]:
             # The module itself or a package above it is still to come.
             if not f"rebind.{where}.".startswith(f"{error.name}."):
                 raise  # another package, which that module needs
-    if not found:
+    if not found and path not in MODULES:
         instead = f" {row.instead}" if isinstance(row, Later) else ""
         raise AbsentModuleError(f"{_full(path)} is not part of rebind yet.{instead}")
     return found
@@ -233,6 +260,11 @@ def _sources(path: str, row: Row) -> list[Any]:
 def _resolve(where: str) -> Any:
     """Return what a row of the table names: a module below rebind, or an attribute of one."""
     module, _, name = where.partition(":")
-    # An empty name is the package itself.
-    found = importlib.import_module(f"rebind.{module}".rstrip("."))
+    # An empty module is the package itself.
+    return _imported(f"rebind.{module}".rstrip("."), name)
+
+
+def _imported(module: str, name: str) -> Any:
+    """Return an attribute of a module, which is imported; the module itself for an empty name."""
+    found = importlib.import_module(module)
     return attrgetter(name)(found) if name else found

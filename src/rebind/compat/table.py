@@ -67,7 +67,7 @@ TABLE: dict[str, Row] = {
     "contrib.amp.lists.symbol_bf16": ("contrib.amp.lists.symbol_bf16", "contrib.amp.lists"),
     "contrib.amp.lists.symbol_fp16": ("contrib.amp.lists.symbol_fp16", "contrib.amp.lists"),
     "contrib.amp.loss_scaler": ("contrib.amp.loss_scaler", "contrib.amp"),
-    "contrib.autograd": Absent("Use mx.autograd, which replaced it in MXNet 0.12."),
+    "contrib.autograd": ("contrib.autograd",),
     "contrib.io": Absent("Its DataLoaderIter wraps a Gluon loader. Use mx.io.NDArrayIter or an iterable of DataBatch."),
     "contrib.nd": "contrib.ndarray",
     "contrib.ndarray": ("ndarray:contrib",),

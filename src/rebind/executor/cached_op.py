@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -50,6 +51,9 @@ class CachedOp:
     (9.0, 6.0)
     """
 
+    #: Whether it gives arrays of `mx.np`, which are not part of rebind.
+    is_np_sym = False
+
     def __init__(self, sym: _HasGraph, flags: Sequence[tuple[str, object]] = ()) -> None:
         graph = getattr(sym, "graph", None)
         if not isinstance(graph, Graph):
@@ -93,6 +97,11 @@ class CachedOp:
             for i, array in enumerate(made):
                 array.history = (Step(opaque="a CachedOp"), i)
         return _written(made, out) if out is not None else made[0] if len(made) == 1 else made
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """A number that tells this object from others while it lives; there is no C library to hand it to."""
+        return ctypes.c_void_p(id(self))
 
     def _body(self) -> Body:
         """Return the code for today's mode; written at the first call."""

@@ -26,6 +26,7 @@ from .head_grads import HeadGrads, read_head_grads
 from .lower import Plan
 from .outputs import OutputHandles
 from .plans import Plans
+from .unpicklable import Unpicklable
 from .watch import Watch
 
 __all__ = ["Executor", "GraphHolder"]
@@ -61,7 +62,7 @@ class _Pass:
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
 
 
-class Executor:
+class Executor(Unpicklable):
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing

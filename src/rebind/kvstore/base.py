@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeAlias, TypeVar
 
 from .. import files
+from ..absent import absent_function
 from ..errors import ArgumentError, NameLookupError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
@@ -115,6 +116,14 @@ class KVStoreBase:
 
     def barrier(self) -> None:
         """Wait for the other workers; a single process has none to wait for."""
+
+    def _barrier(self) -> None:
+        # MXNet's name, which distributed programs call.
+        self.barrier()
+
+    _send_command_to_servers = absent_function(
+        "KVStore._send_command_to_servers", "Training is on one machine for now, without servers"
+    )
 
     # Values.
 

@@ -333,6 +333,13 @@ class PCC(EvalMetric[Pairs]):
         """The number of classes so far, at least 2."""
         return max(len(self.lcm), len(self.gcm))
 
+    def _grow(self, inc: int) -> None:
+        # MXNet's name: room for more classes, without pairs.
+        size = self.k + inc
+        empty = Pairs(torch.zeros(size, size, dtype=torch.int64), (), 0)
+        self.sum_metric = empty.and_also(_counted(self.sum_metric))
+        self.global_sum_metric = empty.and_also(_counted(self.global_sum_metric))
+
     def _calc_mcc(self, cmat: np.ndarray) -> float:
         # MXNet's name, which subclasses call.
         return multiclass_correlation(torch.as_tensor(cmat))
@@ -365,7 +372,14 @@ def _as_mxnet(total: Pairs | float) -> np.ndarray:
     matrix = total.matrix() if isinstance(total, Pairs) else torch.zeros(0, 0)
     missing = max(2 - len(matrix), 0)
     padded = torch.nn.functional.pad(matrix.double(), (0, missing, 0, missing))
-    return padded.T.cpu().numpy()
+    found = padded.T.cpu().numpy()
+    found.flags.writeable = False  # it is a copy: what a subclass adds to it would be lost without a word
+    return found
+
+
+def _counted(total: Pairs | float) -> Pairs:
+    matrix = total.matrix() if isinstance(total, Pairs) else torch.zeros(0, 0, dtype=torch.int64)
+    return Pairs(matrix, (), 0)
 
 
 def _all_counted(total: Pairs | float) -> Pairs | float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..absent import absent_function
 from ..errors import ShapeError
 from .arrays import together
 from .base import metrics
@@ -57,6 +58,9 @@ def correlation(found: Tensor) -> Tensor:
     """
     # Two roots, as the product of the sums may overflow; rounding may lead just beyond 1.
     return (found[5] / (found[3].sqrt() * found[4].sqrt())).clamp(-1, 1)
+
+
+_MOMENTS = "Call update(labels, preds); a subclass overrides measure, whose moments are summed exactly"
 
 
 @metrics.register("pearsonr", "PearsonCorrelation")
@@ -113,3 +117,11 @@ class PearsonCorrelation(AveragedMetric):
             return super().value(total, count)
         assert isinstance(total, Tensor)  # moments, read to the CPU
         return float(correlation(total))
+
+    def reset_micro(self) -> None:
+        """Forget everything, as `reset` does."""
+        self.reset()
+
+    # By name only: MXNet's steps of `update` on sums of its own.
+    update_variance = absent_function("metric.PearsonCorrelation.update_variance", _MOMENTS)
+    update_cov = absent_function("metric.PearsonCorrelation.update_cov", _MOMENTS)

@@ -21,14 +21,14 @@ from .invoke import call, invoke, invoke_by_name
 from .methods import OperatorMethods
 from .mode import mode
 from .numpy_like import NumPyLike
+from .old_methods import OldMethods
 from .reading import array
-from .selection import Selections
 from .storage import Storage, convert, storage_kind
 
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
-class NDArray(Conversions, Selections, Arithmetic, NumPyLike, Gradients, OperatorMethods):
+class NDArray(Conversions, OldMethods, Arithmetic, NumPyLike, Gradients, OperatorMethods):
     """An array of numbers of one type on one device.
 
     Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from collections.abc import Sequence
+from typing import NoReturn
 
+from ..absent import absent_function
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..graph import Entry, Node, rewrite
@@ -104,6 +107,17 @@ class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, Operat
     def as_nd_ndarray(self) -> Symbol:
         """Return the symbol itself."""
         return self
+
+    def as_np_ndarray(self) -> NoReturn:
+        """Raise: the symbols of `mx.sym.np` are not part of rebind."""
+        absent_function(
+            "Symbol.as_np_ndarray", "Use mx.sym, whose operators are those of MXNet's symbolic API."
+        )()
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """A number that tells this object from others while it lives; there is no C library to hand it to."""
+        return ctypes.c_void_p(id(self))
 
     def astype(self, dtype: DTypeLike) -> Symbol:
         """Return the symbol converted to `dtype`.
