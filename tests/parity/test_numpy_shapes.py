@@ -24,7 +24,6 @@ OTHERWISE: dict[tuple[str, str | None], str] = {
     ("_slice_assign()", "first only"): "MXNet gives the part the shape of the whole",
     ("_rnn_param_concat()", None): "MXNet takes an unknown shape for one without elements, or with one axis",
     ("Correlation()", "first -1"): "the number of images may be known from the other input",
-    ("slice()", "0 and -1"): "beside an unknown size an axis of size 0 counts as long enough",
     **{
         (name, column): CHECKS
         for column in ("first 0", "0 and -1")
@@ -63,3 +62,14 @@ def test_inference_under_numpy_shapes(name: str) -> None:
         if wanted not in ("refused", "killed") and not {(name, column), (name, None)} & OTHERWISE.keys():
             found = ask(mx, ROWS[name], forms(ROWS[name])[column])
             assert at_least(found, wanted), (column, found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [((0, -1), (0, -1)), ((-1, 0), (-1, 0)), ((0, 4), (0, 3)), ((-1, 4), (-1, 3)), ((9, -1), (2, -1))],
+)
+def test_slice_of_no_rows_beside_an_unknown_size(given: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """What is expected is MXNet's answer."""
+    with mx.util.np_shape(True):
+        part = mx.sym.slice(mx.sym.var("x"), begin=(0, 0), end=(2, 3))
+        assert part.infer_shape_partial(x=given)[1] == [expected]

@@ -48,23 +48,54 @@ def infer_numpy_shapes(graph: Graph, given: Mapping[str, Shape]) -> Inferred[Sha
 
 
 def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
-    """Return the shapes with what operators make of arrays of no elements, where their inputs' shapes are known.
+    """Return the shapes with what operators make of arrays of no elements, where all axes of their inputs are known.
 
-    It is no polynomial where an operator looks at a size, as `slice` does: ``x[0:2]`` of no rows has none.
+    It is no polynomial where an operator looks at a size, as `slice` does: ``x[0:2]`` of no rows has none. A size of an
+    input that is unknown may be any: an output's size counts that is the same for two of them.
     """
     entries, types = dict(found.entries), infer_types(graph, {})
     for node in graph.nodes:
         if node.is_variable:
             continue
         inputs = [entries.get(entry) for entry in node.inputs]
-        shapes = [shape for shape in inputs if shape is not None and -1 not in shape]
+        shapes = [shape for shape in inputs if shape is not None]
         if len(shapes) < len(inputs) or not any(0 in shape for shape in shapes):
             continue
         with contextlib.suppress(Exception):  # an operator that refuses them says so where it runs
-            made = meta_shapes(node.operator, node.params, shapes, [types.of(entry) for entry in node.inputs])
-            entries.update({Entry(node, i): shape for i, shape in enumerate(made) if shape is not None})
+            used = [types.of(entry) for entry in node.inputs]
+            filled = [meta_shapes(node.operator, node.params, each, used) for each in _filled(shapes)]
+            for i, sizes in enumerate(zip(*filled, strict=True)):
+                made, entry = _as_one(sizes), Entry(node, i)
+                # With an unknown size, only what was known but for the 0: `x[0:2]` of it may be shorter.
+                if made is not None and (len(filled) == 1 or entry in entries):
+                    entries[entry] = _still_unknown(made, entries.get(entry))
     outputs = tuple(entries.get(entry) for entry in graph.outputs)
     return Inferred(found.arguments, outputs, found.auxiliary, entries)
+
+
+def _filled(shapes: Sequence[Shape]) -> list[list[Shape]]:
+    """Return the shapes with sizes for the unknown ones; twice, with different ones, where there are any.
+
+    >>> _filled([(0, 3)]), _filled([(0, -1)])
+    ([[(0, 3)]], [[(0, 7560)], [(0, 12600)]])
+    """
+    fills = _STAND_INS[:2] if any(-1 in shape for shape in shapes) else _STAND_INS[:1]
+    return [[tuple(fill if size < 0 else size for size in shape) for shape in shapes] for fill in fills]
+
+
+def _as_one(shapes: Sequence[Shape | None]) -> Shape | None:
+    """Return what several answers have in common, -1 where they differ; None where one is, or has other axes."""
+    found = [shape for shape in shapes if shape is not None]
+    if len(found) < len(shapes) or len({len(shape) for shape in found}) > 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*found, strict=True))
+
+
+def _still_unknown(made: Shape, before: Shape | None) -> Shape:
+    """Return `made`, with -1 where that was the answer before: what a slice leaves of an unknown size is unknown."""
+    if before is None or len(before) != len(made):
+        return made
+    return tuple(-1 if old < 0 else size for size, old in zip(made, before, strict=True))
 
 
 def _infer(graph: Graph, known: Mapping[str, Shape], stand_in: int) -> Inferred[Shape]:
