@@ -128,10 +128,9 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         f"{_ZOO_MODULES}",
     ),
     ("rebind.legacy.libinfo", "=libinfo", "base"),
-    ("rebind.legacy.runtime", "Features=_features", "test_utils"),
     ("rebind.device", "num_gpus", "gluon.contrib.estimator.estimator"),
     ("rebind.executor", "CachedOp", "ndarray._internal"),
-    ("rebind.gluon", "=gluon_loss", "gluon.contrib.estimator.estimator"),
+    ("rebind.gluon.absent", "loss.Loss=gluon_loss", "gluon.contrib.estimator.estimator"),
     ("rebind.gluon", "Block", f"{_BLOCKS} gluon.rnn.rnn_cell"),
     (
         "rebind.gluon", "HybridBlock",
