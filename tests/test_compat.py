@@ -333,7 +333,7 @@ def test_names_can_be_imported(mx: Any, line: str) -> None:
             r"tensorboard\.LogMetricsCallback is not part of rebind\. Module\.fit returns",
         ),
         (lambda mx: rebind.contrib.quantization.quantize_net(), r"quantize_net is not part of rebind"),
-        (lambda mx: mx.io._init_data([], True, "data"), r"mxnet\.io\._init_data .* private helper of MXNet"),
+        (lambda mx: mx.io._has_instance([], int), r"mxnet\.io\._has_instance .* private helper of MXNet"),
         (lambda mx: mx.nd.ones(2).as_np_ndarray(), r"NDArray\.as_np_ndarray .* Use asnumpy\(\)"),
         (lambda mx: mx.sym.var("x").as_np_ndarray(), r"Symbol\.as_np_ndarray .* Use mx\.sym"),
         (lambda mx: mx.metric.PearsonCorrelation().update_cov(1, 2), r"update_cov is not part .*Call update"),

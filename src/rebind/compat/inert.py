@@ -49,7 +49,7 @@ _PRIVATE = """
     _get_broadcast_shape _get_dim_size _get_fun_to_wrap _get_graph_inputs _get_index_range
     _get_kvstore_server_command_type _get_op_name_prefix _get_op_submodule_name _get_powerlaw_dataset_csr
     _get_rescale_grad _get_slice_len _get_sym_uniq_name _get_uniform_dataset_csr _get_unique_subgraph_name
-    _getdata_by_idx _has_instance _imdecode _imperative_invoke _init_data _init_io_module _init_np_op_module
+    _getdata_by_idx _has_instance _imdecode _imperative_invoke _init_io_module _init_np_op_module
     _int64_enabled _int_to_slice _is_advanced_index _is_np_op _make_io_iterator _monitor_callback_wrapper
     _np_ndarray_cls _np_symbol_cls _output_is_list _parse_aux_states _parse_head _parse_location _prepare_default_dtype
     _prepare_src_array _random_helper _register _regroup _row_sparse_ndarray_from_definition _sanity_check_params

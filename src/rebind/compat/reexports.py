@@ -22,7 +22,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("bisect", "=bisect", "rnn"),
     ("bz2", "=bz2", "test_utils"),
     ("collections", "=collections", "contrib.text.utils contrib.text.vocab gluon.utils operator runtime"),
-    ("collections", "OrderedDict", "gluon.block gluon.parameter io metric module.executor_group test_utils"),
+    ("collections", "OrderedDict", "gluon.block gluon.parameter io io.utils metric module.executor_group test_utils"),
     ("collections", "defaultdict", "attribute gluon.block gluon.parameter name notebook.callback"),
     ("collections", "namedtuple", "io model recordio"),
     ("contextlib", "=contextlib", "contrib.amp.amp"),
@@ -127,6 +127,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "gluon.model_zoo.model_store "
         f"{_ZOO_MODULES}",
     ),
+    ("rebind.legacy.io", "init_data=_init_data", "io io.utils"),
     ("rebind.legacy.libinfo", "=libinfo", "base"),
     ("rebind.device", "num_gpus", "gluon.contrib.estimator.estimator"),
     ("rebind.executor", "CachedOp", "ndarray._internal"),

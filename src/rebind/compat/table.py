@@ -109,7 +109,7 @@ TABLE: dict[str, Row] = {
     "initializer": ("initializer",),
     "io": ("io",),
     "io.io": "io",
-    "io.utils": "io",
+    "io.utils": ("legacy.io", "io"),
     "kv": "kvstore",
     "kvstore": ("kvstore",),
     "kvstore.base": ("kvstore", "kvstore.base"),

@@ -15,7 +15,7 @@ from .fingerprint import fingerprint_of
 from .iterator import DataIter, State
 from .samples import Samples, rows_at, rows_between, rows_on_demand
 
-__all__ = ["NDArrayIter"]
+__all__ = ["ArrayData", "NDArrayIter", "named_arrays"]
 
 
 class SupportsArray(Protocol):
@@ -88,8 +88,8 @@ class NDArrayIter(DataIter):
             )
         if batch_size < 1:
             raise ParameterError(f"NDArrayIter: batch_size must be >= 1; got {batch_size}")
-        self.data = _named_arrays(data, data_name, "data", required=True)
-        self.label = _named_arrays(label, label_name, "label", required=False)
+        self.data = named_arrays(data, data_name, "data", required=True)
+        self.label = named_arrays(label, label_name, "label", required=False)
         self.num_data = _common_length(self.data + self.label)
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
@@ -305,9 +305,14 @@ class NDArrayIter(DataIter):
         return [rows_at(each, indices) for _, each in arrays]
 
 
-def _named_arrays(
+def named_arrays(
     arrays: ArrayData | None, default_name: str, who: str, *, required: bool
 ) -> list[tuple[str, Samples]]:
+    """Return arrays with their names, in the order of the names; `who` is what a message calls them.
+
+    >>> [(name, each.shape) for name, each in named_arrays(np.zeros((4, 3)), "data", "data", required=True)]
+    [('data', (4, 3))]
+    """
     if arrays is None:
         arrays = []
     elif not isinstance(arrays, (list, tuple, Mapping)):
