@@ -26,6 +26,11 @@ array = mx.nd._internal._plus_scalar(x, scalar=1)
 array = x.sum(axis=1)
 array = x.sum(axis=(0, 1), keepdims=True)
 array = x.transpose((1, 0)).exp().argmax(axis=0)
+array = x.reshape((4, 2))[0].expand_dims(0)
+array = -x + 2 * x @ x.T // 3
+array += mx.nd.array([1])
+rows: list[NDArray] = list(x)
+gradient: NDArray | None = x.grad
 first, second = mx.nd.split(x, num_outputs=2)
 outputs: list[NDArray] = mx.nd.linalg.gelqf(x)
 

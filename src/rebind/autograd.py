@@ -259,7 +259,7 @@ def grad(
                 create_graph=create_graph,
                 allow_unused=True,  # a variable that no head depends on has a gradient of zeros
             )
-    arrays = [
+    arrays: list[NDArray] = [
         # torch may return a zero without memory, which cannot be read or written.
         wrap_recorded(
             torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value,

@@ -92,7 +92,9 @@ class CachedOp:
                 array.write_unrecorded(torch.full_like(array.tensor, constant).detach())
         # The result of a graph that is a variable alone is that variable's tensor.
         given = {id(array.source()) for array in args}
-        made = [wrap_tensor(value.clone() if id(value) in given else value, device) for value in values]
+        made: list[NDArray] = [
+            wrap_tensor(value.clone() if id(value) in given else value, device) for value in values
+        ]
         if mode.recording:
             for i, array in enumerate(made):
                 array.history = (Step(opaque="a CachedOp"), i)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..ops import Operator, find
 from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from ..params import Params
-from .base import ArrayBase, Scalar
+from .base import Array, ArrayBase, Scalar
 from .invoke import invoke, invoke_by_name
-from .reading import array
-
-if TYPE_CHECKING:
-    from .ndarray import NDArray
+from .reading import array_like
 
 __all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]
 
@@ -43,7 +40,8 @@ _NO_PARAMS = Params()
 def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     """Compute a binary operator on two arrays, or an array and a number; NotImplemented for anything else.
 
-    >>> combine(BINARY["sub"], 5, array([1, 2])).asnumpy().tolist()
+    >>> import rebind as mx
+    >>> combine(BINARY["sub"], 5, mx.nd.array([1, 2])).asnumpy().tolist()
     [4.0, 3.0]
     """
     if isinstance(left, ArrayBase):
@@ -56,7 +54,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
         return NotImplemented
     # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
     if isinstance(number, np.ndarray) and number.ndim:
-        other = array(number, array_.device, array_.storage.dtype)
+        other = array_like(number, array_)
         return combine(operators, array_, other) if array_ is left else combine(operators, other, array_)
     if isinstance(number, np.ndarray):
         # An array of NumPy's without axes.
@@ -66,32 +64,32 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
-class Arithmetic(ArrayBase, BinaryMethods["Operand", "NDArray"], combine=combine, operators=BINARY):
+class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, operators=BINARY):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()
 
-    def __neg__(self) -> NDArray:
+    def __neg__(self) -> Array:
         return invoke_by_name("negative", self)
 
-    def __abs__(self) -> NDArray:
+    def __abs__(self) -> Array:
         return invoke_by_name("abs", self)
 
-    def __iadd__(self, other: Operand) -> NDArray:
+    def __iadd__(self, other: Operand) -> Array:
         return self._in_place(self + other)
 
-    def __isub__(self, other: Operand) -> NDArray:
+    def __isub__(self, other: Operand) -> Array:
         return self._in_place(self - other)
 
-    def __imul__(self, other: Operand) -> NDArray:
+    def __imul__(self, other: Operand) -> Array:
         return self._in_place(self * other)
 
-    def __itruediv__(self, other: Operand) -> NDArray:
+    def __itruediv__(self, other: Operand) -> Array:
         return self._in_place(self / other)
 
-    def __imod__(self, other: Operand) -> NDArray:
+    def __imod__(self, other: Operand) -> Array:
         return self._in_place(self % other)
 
-    def _in_place(self, result: NDArray) -> NDArray:
+    def _in_place(self, result: Array) -> Array:
         self.write(result.tensor)
-        return self  # type: ignore[return-value]  # every array is an NDArray
+        return self  # type: ignore[return-value]  # `Array` is what derives from this class

@@ -21,11 +21,13 @@ from .mode import mode
 from .storage import DenseStorage, Storage
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from typing_extensions import Self
 
 __all__ = ["ArrayBase", "Scalar", "as_dense", "wrap", "wrap_tensor"]
 
 Object = TypeVar("Object")
+#: What callers hold arrays as: `NDArray`, which `Storage.array_class` is set to; modules below it cannot name it.
+Array = TypeVar("Array", bound="ArrayBase")
 Scalar: TypeAlias = "int | float | bool | np.number | np.bool_"
 
 # Without __init__, whose checks are not needed for results of operators.
@@ -48,7 +50,7 @@ class Marking:
         Whether a gradient arrived in the `backward` that is running.
     """
 
-    grad: NDArray
+    grad: ArrayBase
     adds: bool = False
     fresh: bool = False
     reached: bool = False
@@ -359,7 +361,7 @@ class ArrayBase:
         """
         return self.storage.shared
 
-    def alias(self, tensor: Tensor) -> NDArray:
+    def alias(self, tensor: Tensor) -> Self:
         """Return an array around a view of this array's memory; the memory is not exchanged from now on.
 
         >>> import rebind as mx
@@ -368,7 +370,7 @@ class ArrayBase:
         >>> x.asnumpy().tolist()
         [[1.0, 1.0], [0.0, 0.0]]
         """
-        made = wrap_tensor(tensor, self.device)
+        made: Self = wrap_tensor(tensor, self.device)
         if self.storage.tensor is not None:
             self.storage.shared = made.storage.shared = True
         return made
@@ -433,16 +435,18 @@ class ArrayBase:
             )
 
 
-def wrap(storage: Storage | NDArray, device: Device | None = None) -> NDArray:
+def wrap(storage: Storage | Array, device: Device | None = None) -> Array:
     """Return an array of a storage, of the class that goes with its kind; an array is returned as it is.
 
     >>> wrap(DenseStorage(torch.ones(2))).device
     cpu(0)
     """
-    return storage.array_class(storage, device) if isinstance(storage, Storage) else storage
+    if isinstance(storage, Storage):
+        return storage.array_class(storage, device)  # type: ignore[return-value]  # set to NDArray, from above
+    return storage
 
 
-def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
+def wrap_tensor(tensor: Tensor, device: Device) -> Array:  # type: ignore[type-var]  # NDArray to callers
     """Return the dense array around a tensor: ``NDArray(tensor, device)`` at less cost, for operators' results.
 
     >>> wrap_tensor(torch.ones(2), Device("cpu", 1)).device
@@ -451,7 +455,7 @@ def wrap_tensor(tensor: Tensor, device: Device) -> NDArray:
     storage = _new(DenseStorage)
     storage.tensor = tensor
     storage.shared = False
-    made = _new(Storage.array_class)
+    made: Array = _new(Storage.array_class)  # type: ignore[assignment]
     made.storage = storage
     made.device = device
     made.leaf = made.history = made.marking = None

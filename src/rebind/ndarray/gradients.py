@@ -17,7 +17,7 @@ from .history import free, marked_behind, steps_behind
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from typing_extensions import Self
 
 __all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "roots", "run_backward"]
 
@@ -30,7 +30,7 @@ class Gradients(ArrayBase):
     __slots__ = ()
 
     @property
-    def grad(self) -> NDArray | None:
+    def grad(self) -> Self | None:
         """The gradient, after `attach_grad()`.
 
         >>> import rebind as mx
@@ -40,7 +40,7 @@ class Gradients(ArrayBase):
         >>> before, x.grad.asnumpy().tolist()
         (None, [0.0, 0.0])
         """
-        return None if self.marking is None else self.marking.grad
+        return None if self.marking is None else self.marking.grad  # type: ignore[return-value]  # an NDArray too
 
     @property
     def _fresh_grad(self) -> bool:
@@ -81,7 +81,7 @@ class Gradients(ArrayBase):
             zeros = kind.from_storage(zeros)
         self.mark(wrap(zeros, self.device), grad_req)
 
-    def mark(self, grad: NDArray | None, grad_req: GradReq) -> None:
+    def mark(self, grad: ArrayBase | None, grad_req: GradReq) -> None:
         """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array.
 
         >>> import rebind as mx
@@ -112,7 +112,7 @@ class Gradients(ArrayBase):
         _deliver(self.leaf, self.marking)
 
     def backward(
-        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+        self, out_grad: ArrayBase | None = None, retain_graph: bool = False, train_mode: bool = True
     ) -> None:
         """Compute the gradients of all marked arrays that this one was computed from.
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import StateError
 from ..ops import Operator
 from ..params import Params
 
 if TYPE_CHECKING:
-    from .base import ArrayBase
+    from torch import Tensor
 
 __all__ = ["Source", "Step", "free", "marked_behind", "opaque_step", "remember", "source_of", "steps_behind"]
 
@@ -43,7 +43,7 @@ class Step:
         operator: Operator | None = None,
         params: Params | None = None,
         sources: tuple[Source, ...] = (),
-        marked: ArrayBase | None = None,
+        marked: Recorded | None = None,
         opaque: str = "",
         depends: bool = False,
     ) -> None:
@@ -60,7 +60,30 @@ class Step:
 Source: TypeAlias = tuple[Step, int]  # the step and which of its outputs
 
 
-def source_of(array: ArrayBase) -> Source:
+class Receiver(Protocol):
+    """Where the gradient of a marked array goes, as far as `backward` knows of it."""
+
+    reached: bool
+
+    def receive_nothing(self) -> None:
+        """Take a gradient of zeros."""
+
+
+class Recorded(Protocol):
+    """An array, as far as its history knows of it."""
+
+    history: Source | None
+
+    @property
+    def leaf(self) -> Tensor | None:
+        """The tensor that torch records in its stead, where it is marked."""
+
+    @property
+    def marking(self) -> Receiver | None:
+        """Where its gradient goes, where it is marked."""
+
+
+def source_of(array: Recorded) -> Source:
     """Return the step that computed an array; for one that nothing recorded computed, a new step without inputs.
 
     >>> import rebind as mx
@@ -73,7 +96,7 @@ def source_of(array: ArrayBase) -> Source:
     return array.history
 
 
-def opaque_step(what: str, arrays: Iterable[ArrayBase]) -> Source:
+def opaque_step(what: str, arrays: Iterable[Recorded]) -> Source:
     """Return the step of an array that was computed from `arrays` by something that is no operator.
 
     >>> import rebind as mx
@@ -86,9 +109,7 @@ def opaque_step(what: str, arrays: Iterable[ArrayBase]) -> Source:
     return Step(opaque=what, sources=sources, depends=any(step.depends for step, _ in sources)), 0
 
 
-def remember(
-    op: Operator, p: Params, arrays: Sequence[ArrayBase | None], results: Sequence[ArrayBase]
-) -> None:
+def remember(op: Operator, p: Params, arrays: Sequence[Recorded | None], results: Sequence[Recorded]) -> None:
     """Note that `op` computed `results` from `arrays`.
 
     >>> import rebind as mx
@@ -111,7 +132,7 @@ def remember(
         result.history = (step, i)
 
 
-def steps_behind(arrays: Iterable[ArrayBase]) -> list[Step]:
+def steps_behind(arrays: Iterable[Recorded]) -> list[Step]:
     """Return the steps between arrays and the marked arrays that they depend on, those of the latter too.
 
     Raises
@@ -148,7 +169,7 @@ def steps_behind(arrays: Iterable[ArrayBase]) -> list[Step]:
     return found
 
 
-def marked_behind(steps: Iterable[Step]) -> list[ArrayBase]:
+def marked_behind(steps: Iterable[Step]) -> list[Recorded]:
     """Return the marked arrays among steps, those that still exist.
 
     >>> import rebind as mx

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
@@ -18,9 +18,6 @@ from .history import remember
 from .mode import mode
 from .storage import DenseStorage
 
-if TYPE_CHECKING:
-    from .ndarray import NDArray
-
 __all__ = ["call", "invoke", "invoke_by_name"]
 
 
@@ -28,7 +25,7 @@ def invoke(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
     p: Params,
-    out: NDArray | Sequence[NDArray] | None = None,
+    out: ArrayBase | Sequence[ArrayBase] | None = None,
     device: Device | None = None,
 ) -> Any:
     """Run `op` with parsed parameters; return its visible outputs, an array or a list, or `out` filled.
@@ -58,10 +55,10 @@ def _invoke_into(
     op: Operator,
     arrays: Sequence[ArrayBase | None],
     p: Params,
-    out: NDArray | Sequence[NDArray],
+    out: ArrayBase | Sequence[ArrayBase],
     device: Device | None,
-) -> NDArray | Sequence[NDArray]:
-    targets: list[NDArray] = [out] if isinstance(out, ArrayBase) else list(out)
+) -> ArrayBase | Sequence[ArrayBase]:
+    targets: list[ArrayBase] = [out] if isinstance(out, ArrayBase) else list(out)
     # What is recorded needs results of its own; what writes its states is never recorded.
     recording = mode.recording
     if op.kernels.writes_over and (op.kernels.writes_aux or not recording):

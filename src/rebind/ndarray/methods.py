@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
 from .base import ArrayBase
 from .invoke import call
-
-if TYPE_CHECKING:
-    from .ndarray import NDArray
 
 __all__ = ["OperatorMethods"]
 
@@ -26,8 +22,8 @@ class OperatorMethods(ArrayBase):
     __slots__ = ()
 
 
-def _method(op: Operator, name: str) -> Callable[..., NDArray | list[NDArray]]:
-    def method(self: ArrayBase, *args: object, **kwargs: object) -> NDArray | list[NDArray]:
+def _method(op: Operator, name: str) -> Callable[..., ArrayBase | list[ArrayBase]]:
+    def method(self: ArrayBase, *args: object, **kwargs: object) -> ArrayBase | list[ArrayBase]:
         return call(op, (self, *args), kwargs, name)
 
     functools.update_wrapper(method, op.kernels.function)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import dtypes
@@ -14,7 +15,7 @@ from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ShapeError
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
-from .base import wrap
+from .base import ArrayBase, wrap, wrap_tensor
 from .conversion import Conversions
 from .gradients import Gradients
 from .invoke import call, invoke, invoke_by_name
@@ -22,13 +23,13 @@ from .methods import OperatorMethods
 from .mode import mode
 from .numpy_like import NumPyLike
 from .old_methods import OldMethods
-from .reading import array
+from .reading import copied
 from .storage import Storage, convert, storage_kind
 
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
-class NDArray(Conversions, OldMethods, Arithmetic, NumPyLike, Gradients, OperatorMethods):
+class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradients, OperatorMethods):
     """An array of numbers of one type on one device.
 
     Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever
@@ -201,6 +202,29 @@ class NDArray(Conversions, OldMethods, Arithmetic, NumPyLike, Gradients, Operato
 
 
 Storage.array_class = NDArray
+
+
+def array(
+    source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeLike | None = None
+) -> NDArray:
+    """Return a dense array made from numbers, lists, a NumPy array, or another NDArray.
+
+    Parameters
+    ----------
+    source_array
+        What to copy.
+    ctx
+        The device; the current one by default.
+    dtype
+        The type; by default that of an NDArray, and float32 for everything else, as in MXNet.
+
+    Examples
+    --------
+    >>> array([1, 2, 3]).dtype.__name__
+    'float32'
+    """
+    device = as_device(ctx, "nd.array: ctx")
+    return wrap_tensor(copied(source_array, device, dtype), device)
 
 
 def _available(device: Device) -> Device:

@@ -13,14 +13,14 @@ from .. import dtypes
 from ..dtypes import DTypeLike
 from ..errors import MXNetError, ShapeError
 from .arithmetic import BINARY, Operand, combine
-from .base import ArrayBase, wrap_tensor
+from .base import Array, ArrayBase, wrap_tensor
 from .history import opaque_step
 from .invoke import invoke_by_name
 from .mode import mode
-from .reading import array
+from .reading import array_like
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from typing_extensions import Self
 
 __all__ = ["NumPyLike"]
 
@@ -57,23 +57,23 @@ class NumPyLike(ArrayBase):
 
     # Python's operators.
 
-    def __matmul__(self, other: Operand) -> NDArray:
+    def __matmul__(self, other: Operand) -> Self:
         return _matrix_product(self, other)
 
-    def __rmatmul__(self, other: Operand) -> NDArray:
+    def __rmatmul__(self, other: Operand) -> Self:
         return _matrix_product(other, self)
 
-    def __floordiv__(self, other: Operand) -> NDArray:
+    def __floordiv__(self, other: Operand) -> Self:
         return _floor_quotient(self, other)
 
-    def __rfloordiv__(self, other: Operand) -> NDArray:
+    def __rfloordiv__(self, other: Operand) -> Self:
         return _floor_quotient(other, self)
 
-    def __round__(self, ndigits: int | None = None) -> NDArray:
+    def __round__(self, ndigits: int | None = None) -> Self:
         """Round to decimals, halves to the even digit as Python does; the method `round` takes them away from 0."""
         tensor = self.tensor.detach()
         wide = tensor if tensor.is_floating_point() else tensor.to(torch.float64)
-        result = wrap_tensor(torch.round(wide, decimals=ndigits or 0).to(tensor.dtype), self.device)
+        result: Self = wrap_tensor(torch.round(wide, decimals=ndigits or 0).to(tensor.dtype), self.device)
         if mode.recording:
             result.history = opaque_step("round()", [self])
         return result
@@ -86,7 +86,7 @@ class NumPyLike(ArrayBase):
         dtype: DTypeLike | None = None,
         ddof: int = 0,
         keepdims: bool = False,
-    ) -> NDArray:
+    ) -> Self:
         """Return the variance along axes, or of all elements, as NumPy does; of whole numbers in float32.
 
         Parameters
@@ -122,7 +122,7 @@ class NumPyLike(ArrayBase):
         dtype: DTypeLike | None = None,
         ddof: int = 0,
         keepdims: bool = False,
-    ) -> NDArray:
+    ) -> Self:
         """Return the standard deviation, the root of `var`, along axes or of all elements.
 
         >>> import rebind as mx
@@ -165,7 +165,7 @@ def _as_numpy(value: Any) -> Any:
     return value
 
 
-def _floor_quotient(left: Operand, right: Operand) -> NDArray:
+def _floor_quotient(left: Array | Operand, right: Array | Operand) -> Array:
     # By way of the remainder, as Python defines it: 1 // 0.1 is 9, though the quotient of the floats is 10.
     remainder = combine(BINARY["mod"], left, right)
     if remainder is NotImplemented:
@@ -174,12 +174,12 @@ def _floor_quotient(left: Operand, right: Operand) -> NDArray:
     return invoke_by_name("round", whole)
 
 
-def _matrix_product(left: Operand, right: Operand) -> NDArray:
+def _matrix_product(left: Array | Operand, right: Array | Operand) -> Array:
     """Return ``left @ right`` as NumPy defines it: matrices in the last two axes, the others broadcast."""
     if isinstance(left, np.ndarray) and isinstance(right, ArrayBase):
-        left = array(left, right.device, right.storage.dtype)
+        left = array_like(left, right)
     if isinstance(right, np.ndarray) and isinstance(left, ArrayBase):
-        right = array(right, left.device, left.storage.dtype)
+        right = array_like(right, left)
     if not (isinstance(left, ArrayBase) and isinstance(right, ArrayBase)):
         # NotImplemented lets Python ask the other operand.
         return NotImplemented
@@ -194,7 +194,7 @@ def _matrix_product(left: Operand, right: Operand) -> NDArray:
     return _batched_product(left, right)
 
 
-def _batched_product(left: ArrayBase, right: ArrayBase) -> NDArray:
+def _batched_product(left: Array | ArrayBase, right: Array | ArrayBase) -> Array:
     # A vector is a matrix of one row, or of one column, whose axis is taken away again.
     rows, columns = left.shape[:-1][-1:], right.shape[-1:] if right.ndim > 1 else ()
     first, second = (*rows, 1)[0], (*columns, 1)[0]
@@ -206,7 +206,7 @@ def _batched_product(left: ArrayBase, right: ArrayBase) -> NDArray:
             f"NDArray @ NDArray: axes before the last two must broadcast; got {left.shape} and {right.shape}"
         ) from None
 
-    def stacked(source: ArrayBase, matrix: tuple[int, int]) -> NDArray:
+    def stacked(source: ArrayBase, matrix: tuple[int, int]) -> ArrayBase:
         # (*batch, rows, columns): missing batch axes come in front, as in NumPy.
         sizes = (*(1,) * (len(batch) - max(source.ndim - 2, 0)), *source.shape[:-2], *matrix)
         spread = invoke_by_name(

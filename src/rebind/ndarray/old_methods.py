@@ -13,7 +13,7 @@ from ..errors import BoundsError, ShapeError
 from .selection import Selections
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from typing_extensions import Self
 
 __all__ = ["OldMethods"]
 
@@ -38,18 +38,18 @@ class OldMethods(Selections):
         """
         return ctypes.c_void_p(id(self))
 
-    def _at(self, idx: int) -> NDArray:
+    def _at(self, idx: int) -> Self:
         # A row, on the same memory.
         length = self.shape[0]
         if not -length <= idx < length:
             raise BoundsError(f"NDArray: index {idx} must be within the first axis, of size {length}")
         return self[idx]
 
-    def _slice(self, start: int | None, stop: int | None) -> NDArray:
+    def _slice(self, start: int | None, stop: int | None) -> Self:
         # Rows, on the same memory.
         return self[start:stop]
 
-    def _full(self, value: float) -> NDArray:
+    def _full(self, value: float) -> Self:
         # A new array of the same kind.
         return self.alias(torch.full_like(self.tensor.detach(), value))
 

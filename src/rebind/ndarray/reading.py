@@ -1,8 +1,6 @@
-"""Arrays from numbers: `array`."""
+"""Numbers, lists and arrays of other kinds as tensors: what `nd.array` reads."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,39 +8,23 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import dtypes
-from ..device import Device, as_device
+from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, shown
-from .base import ArrayBase, wrap
+from .base import ArrayBase, wrap_tensor
 from .mode import mode
-from .storage import DenseStorage
 
-if TYPE_CHECKING:
-    from .ndarray import NDArray
-
-__all__ = ["array", "read_numbers"]
+__all__ = ["array_like", "copied", "read_numbers"]
 
 
-def array(
-    source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeLike | None = None
-) -> NDArray:
-    """Return a dense array made from numbers, lists, a NumPy array, or another NDArray.
+def copied(
+    source_array: ArrayLike | Tensor | ArrayBase, device: Device, dtype: DTypeLike | None = None
+) -> Tensor:
+    """Return what `nd.array` holds: a new tensor with the numbers of `source_array`.
 
-    Parameters
-    ----------
-    source_array
-        What to copy.
-    ctx
-        The device; the current one by default.
-    dtype
-        The type; by default that of an NDArray, and float32 for everything else, as in MXNet.
-
-    Examples
-    --------
-    >>> array([1, 2, 3]).dtype.__name__
-    'float32'
+    >>> copied([1, 2, 3], Device("cpu", 0))
+    tensor([1., 2., 3.])
     """
-    device = as_device(ctx, "nd.array: ctx")
     if isinstance(source_array, (ArrayBase, Tensor)):
         tensor = (source_array.tensor if isinstance(source_array, ArrayBase) else source_array).detach()
         wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype)
@@ -51,7 +33,17 @@ def array(
         tensor = read_numbers(source_array, "nd.array: source_array")
         if tensor.ndim == 0 and not mode.numpy_shapes:
             tensor = tensor.reshape(1)
-    return wrap(DenseStorage(tensor.to(device.torch, wanted, copy=True)), device)
+    return tensor.to(device.torch, wanted, copy=True)
+
+
+def array_like(values: np.ndarray, like: ArrayBase) -> ArrayBase:
+    """Return a NumPy array as one of ours, in the type of `like` and on its device: the other operand.
+
+    >>> import rebind as mx
+    >>> array_like(np.array([1.5]), mx.nd.ones((2,), dtype="int32")).asnumpy()
+    array([1], dtype=int32)
+    """
+    return wrap_tensor(copied(values, like.device, like.storage.dtype), like.device)
 
 
 def read_numbers(source: ArrayLike, who: str) -> Tensor:

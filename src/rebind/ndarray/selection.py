@@ -25,7 +25,7 @@ from .reading import read_numbers
 from .whole_numbers import wrap_recorded
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from typing_extensions import Self
 
 __all__ = ["Selections"]
 
@@ -37,17 +37,17 @@ class Selections(ArrayBase):
 
     __slots__ = ()
 
-    def __iter__(self) -> Iterator[NDArray]:
+    def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(self.shape[0]))
 
-    def __getitem__(self, key: Key) -> NDArray:
+    def __getitem__(self, key: Key) -> Self:
         """Select by ints, slices, None, ``...``, lists or arrays of indices, or a mask.
 
         What is contiguous in memory shares it; everything else is a copy.
         """
         # x[:] is x itself, as in MXNet.
         if isinstance(key, slice) and key == slice(None):
-            return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+            return self
         where = indexing.torch_key(key, self.storage.device)
         selected = indexing.read(self.source(), where)
         # An array has at least one axis, but under `np_shape`.
@@ -69,10 +69,10 @@ class Selections(ArrayBase):
             self._remember_selection(where, result)
         return result
 
-    def _new(self, tensor: Tensor) -> NDArray:
+    def _new(self, tensor: Tensor) -> Self:
         return wrap_recorded(tensor, self.storage.dtype, self.device)
 
-    def _remember_selection(self, key: TorchKey, result: NDArray) -> None:
+    def _remember_selection(self, key: TorchKey, result: ArrayBase) -> None:
         """Note that `result` was selected from this array, by the operators `slice` and `Reshape`."""
         begin, end, step = indexing.bounds(key, self.shape)
         if not result.ndim:
@@ -127,7 +127,7 @@ class Selections(ArrayBase):
 
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
-    ) -> NDArray | list[NDArray]:
+    ) -> Self | list[Self]:
         """Split the array into a number of equal sections, or before each of some indices.
 
         >>> import rebind as mx
@@ -136,7 +136,7 @@ class Selections(ArrayBase):
         """
         return invoke_by_name("_split_v2", self, **split_parameters(indices_or_sections, axis, squeeze_axis))
 
-    def slice_assign(self, rhs: NDArray, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
+    def slice_assign(self, rhs: ArrayBase, begin: Bounds, end: Bounds, step: Bounds | None = None) -> Self:
         """Write `rhs` into the slice from `begin` to `end`; return this array.
 
         >>> import rebind as mx
@@ -144,11 +144,11 @@ class Selections(ArrayBase):
         [0.0, 1.0, 1.0, 0.0]
         """
         self[indexing.slices(begin, end, step)] = rhs
-        return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+        return self
 
     def slice_assign_scalar(
         self, value: float, begin: Bounds, end: Bounds, step: Bounds | None = None
-    ) -> NDArray:
+    ) -> Self:
         """Write a number into the slice from `begin` to `end`; return this array.
 
         >>> import rebind as mx
@@ -156,9 +156,9 @@ class Selections(ArrayBase):
         [0.0, 7.0, 7.0, 0.0]
         """
         self[indexing.slices(begin, end, step)] = float(value)
-        return self  # type: ignore[return-value]  # every array is of NDArray or a class derived from it
+        return self
 
-    def slice(self, begin: Bounds, end: Bounds, step: Bounds | None = None) -> NDArray:
+    def slice(self, begin: Bounds, end: Bounds, step: Bounds | None = None) -> Self:
         """Return the slice from `begin` to `end`, as the operator `slice` does.
 
         >>> import rebind as mx
@@ -167,7 +167,7 @@ class Selections(ArrayBase):
         """
         return invoke_by_name("slice", self, begin=begin, end=end, **({} if step is None else {"step": step}))
 
-    def reshape(self, *shape: int | Sequence[int], **keywords: Any) -> NDArray:
+    def reshape(self, *shape: int | Sequence[int], **keywords: Any) -> Self:
         """Return the array in another shape; it shares memory, as in MXNet.
 
         `shape` may hold the codes of the operator `Reshape`: 0 leaves a size as it is, -1 follows from the rest,
@@ -201,7 +201,7 @@ class Selections(ArrayBase):
             return result
         return self.alias(self.tensor.reshape(target))
 
-    def flatten(self, inplace: bool = False, **keywords: Any) -> NDArray:
+    def flatten(self, inplace: bool = False, **keywords: Any) -> Self:
         """Return the array as rows, with all axes but the first one joined; with `inplace` they share memory.
 
         >>> import rebind as mx
@@ -214,7 +214,7 @@ class Selections(ArrayBase):
             return self.reshape((self.shape[0], shapes.size(self.shape[1:])))
         return call(find("Flatten"), (self,), keywords, "flatten")
 
-    def expand_dims(self, axis: int, inplace: bool = False, **keywords: Any) -> NDArray:
+    def expand_dims(self, axis: int, inplace: bool = False, **keywords: Any) -> Self:
         """Return the array with a further axis of size 1 at `axis`; with `inplace` they share memory.
 
         >>> import rebind as mx
@@ -230,7 +230,7 @@ class Selections(ArrayBase):
 
     def squeeze(
         self, axis: int | Sequence[int] | None = None, inplace: bool = False, **keywords: Any
-    ) -> NDArray:
+    ) -> Self:
         """Return the array without axes of size 1, all of them or those in `axis`; with `inplace` they share memory.
 
         >>> import rebind as mx
@@ -252,7 +252,7 @@ class Selections(ArrayBase):
         # An array has at least one axis.
         return self.reshape(tuple(n for i, n in enumerate(self.shape) if i not in dropped) or (1,))
 
-    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
+    def broadcast_to(self, shape: int | Sequence[int]) -> Self:
         """Return a copy, broadcast to `shape`, which may have more axes in front.
 
         >>> import rebind as mx
@@ -266,6 +266,6 @@ class Selections(ArrayBase):
         return invoke_by_name("broadcast_to", source, shape=target)
 
 
-def _remember(name: str, source: ArrayBase, result: NDArray, **given: object) -> None:
+def _remember(name: str, source: ArrayBase, result: ArrayBase, **given: object) -> None:
     op = find(name)
     remember(op, op.parse(given), (source,), (result,))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,9 +22,17 @@ from ..ops.storage_types import DENSE, add_storage_type, storage_name
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .ndarray import NDArray
+    from ..device import Device
 
 __all__ = ["DenseStorage", "Storage", "convert", "register_storage", "storage_kind", "storage_kind_by_number"]
+
+
+class Holder(Protocol):
+    """An array, as far as storages know of it."""
+
+    storage: Storage
+
+    def __init__(self, tensor: Storage, device: Device | None = None) -> None: ...
 
 
 class Storage(ABC):
@@ -78,7 +86,7 @@ class Storage(ABC):
     stype: ClassVar[str]
     number: ClassVar[int]
     members: ClassVar[tuple[str, ...]] = ("data",)
-    array_class: ClassVar[type[NDArray]]
+    array_class: ClassVar[type[Holder]]
 
     tensor: Tensor | None
     shared: bool

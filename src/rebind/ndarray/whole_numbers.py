@@ -16,10 +16,9 @@ from torch import Tensor
 from ..device import Device
 from ..ops import Operator, find
 from ..params import Params
-from .base import ArrayBase, wrap_tensor
+from .base import Array, ArrayBase, wrap_tensor
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
     from .storage import Storage
 
 __all__ = ["Results", "as_floating", "compute_exactly", "wrap_recorded"]
@@ -34,7 +33,7 @@ _NAMES = """
 _EXACT = frozenset(find(name).name for name in _NAMES.split())
 
 #: What an operator computed, and the device that it is on.
-Results: TypeAlias = "tuple[Sequence[Tensor | Storage | NDArray], Device]"
+Results: TypeAlias = "tuple[Sequence[Tensor | Storage | ArrayBase], Device]"
 Compute: TypeAlias = "Callable[[Operator, Sequence[ArrayBase | None], Params, Device | None, bool], Results]"
 
 
@@ -47,7 +46,7 @@ def as_floating(tensor: Tensor) -> Tensor:
     return tensor.detach().to(torch.float64)
 
 
-def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> NDArray:
+def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> Array:  # type: ignore[type-var]  # as `wrap_tensor`
     """Return the array of `dtype` that a recorded `tensor`, perhaps a stand-in for whole numbers, is the content of.
 
     >>> import rebind as mx
@@ -57,7 +56,7 @@ def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> NDArray
     """
     if tensor.dtype is dtype:
         return wrap_tensor(tensor, device)
-    made = wrap_tensor(tensor.detach().to(dtype), device)
+    made: Array = wrap_tensor(tensor.detach().to(dtype), device)
     if tensor.requires_grad:
         made.leaf = tensor
     return made
@@ -84,7 +83,7 @@ def compute_exactly(
     if not exact:
         return results, device
     recorded, device = compute(op, [_floating(array) for array in arrays], p, device, True)
-    found: list[Tensor | Storage | NDArray] = []
+    found: list[Tensor | Storage | ArrayBase] = []
     for result, stand_in in zip(results, recorded, strict=True):
         if isinstance(result, Tensor) and isinstance(stand_in, Tensor) and stand_in.requires_grad:
             result = wrap_recorded(stand_in, result.dtype, device)
