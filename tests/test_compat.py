@@ -579,3 +579,10 @@ def test_notebooks_show_pictures_and_tables() -> None:
     after = module._repr_html_()
     assert "bound: data (4, 3)" in after and "initialised: yes" in after and "optimizer: Adam(" in after
     assert "<td>fc</td><td>FullyConnected</td><td>4×2</td><td>8</td>" in after
+
+
+@pytest.mark.parametrize(("before", "frozen"), [("", False), ("import torch; gc.freeze(); ", True)])
+def test_the_garbage_collector_is_as_before_the_import(before: str, frozen: bool) -> None:
+    program = f"import gc; {before}import rebind; print(gc.get_freeze_count() > 0, gc.isenabled())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(frozen), "True"]

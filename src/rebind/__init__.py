@@ -6,6 +6,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ._collector import take_back  # before all that makes many objects
+
+# isort: split
 from . import (
     autograd,
     callback,
@@ -76,6 +79,7 @@ def install_as_mxnet() -> None:
 
 unquote(__name__)
 OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
+take_back()
 
 if TYPE_CHECKING:
     from . import contrib as contrib
