@@ -204,6 +204,23 @@ def test_random_symbols_draw(symbol, shape) -> None:
     assert symbol.eval(**given)[0].shape == shape
 
 
+# MXNet 1.9.1 composes each of them, without an argument.
+@pytest.mark.parametrize(
+    ("compose", "key"),
+    [
+        (lambda x: S.random.randn(2, 3, data=x), "data"),
+        (lambda x: S.random.uniform(shape=(2, 3), data=x), "data"),
+        (lambda x: S.random.exponential(1, shape=(2, 3), foo=x), "foo"),
+        (lambda x: S.zeros((2, 3), foo=x), "foo"),
+    ],
+)
+def test_operators_without_inputs_ignore_symbols(compose, key) -> None:
+    with pytest.warns(UserWarning, match=f"takes no symbols; {key} is ignored, as in MXNet"):
+        symbol = compose(S.var("x"))
+    assert symbol.list_arguments() == []
+    assert symbol.infer_shape()[1] == [(2, 3)]
+
+
 @pytest.mark.parametrize(
     ("mistake", "kind", "says"),
     [

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import dtypes, graph
-from ..checks import check_instance
+from ..checks import check_instance, warn_user
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, MXNetError, ParameterError
@@ -90,6 +90,8 @@ def _apply(
     # A device is text in a symbol.
     if "ctx" in op.signature.parameters and isinstance(kwargs.get("ctx"), Device):
         kwargs["ctx"] = str(kwargs["ctx"])
+    if not (op.signature.inputs or op.signature.variadic):
+        _drop_symbols(op, kwargs, called_as)
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
     for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):
@@ -116,6 +118,14 @@ def _apply(
             if input_name in op.record.inits and entry.node.is_variable:
                 entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
     return node
+
+
+def _drop_symbols(op: Operator, kwargs: dict[str, Any], called_as: str) -> None:
+    """Leave out symbols that were given to an operator without inputs: MXNet ignores them, and programs give them."""
+    for key in [key for key, value in kwargs.items() if isinstance(value, SymbolBase)]:
+        if key not in op.signature.parameters:
+            del kwargs[key]
+            warn_user(f"{called_as}: takes no symbols; {key} is ignored, as in MXNet")
 
 
 def _entries(
