@@ -1,4 +1,7 @@
-"""Environment options: name, default and meaning. Nothing else in rebind reads them."""
+"""Environment options: name, default and meaning. Nothing else in rebind reads them.
+
+What launchers tell a process about its job is read in `rebind.distributed.environment`.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,12 @@ OPTIONS: dict[str, Option] = {
             1,
             "Whether an operator without a kernel for the storage types of its inputs warns, once, that it is computed "
             "on dense copies; 0: no.",
+        ),
+        Option(
+            "REBIND_TIMEOUT",
+            float,
+            300.0,
+            "How many seconds the workers of a job wait for each other before it is an error.",
         ),
         Option(
             "REBIND_PROGRESS",

@@ -37,6 +37,7 @@ __all__ = [
     "UnknownArgumentError",
     "UnpicklableError",
     "UserCodeError",
+    "WorkerError",
     "near_names",
     "shortened",
     "shown",
@@ -182,6 +183,10 @@ class FormatError(MXNetError, ValueError):
 
 class UnpicklableError(MXNetError, TypeError, ValueError):
     """What is bound to memory of this process is pickled: a TypeError to Python, a ValueError in MXNet."""
+
+
+class WorkerError(MXNetError, ConnectionError):
+    """Another process of the job is lost, is doing something else, or has another network."""
 
 
 class MissingExtraError(MXNetError, ImportError):

@@ -227,7 +227,7 @@ def test_what_a_store_is(kv):
     [
         (lambda: mx.kv.create("lokal"), ValueError, "no store 'lokal'; did you mean 'local'"),
         (
-            lambda: mx.kv.create("dist_sync"),
+            lambda: mx.kv.create("dist_async"),
             ValueError,
             "'dist_sync' is not available yet; use 'local' or 'device'",
         ),

@@ -3,10 +3,12 @@
 from .base import Key, KVStoreBase, capabilities_of, create, stores
 from .capabilities import Capabilities
 from .choose import choose_store, has_big_array
+from .dist_sync import DistSyncStore
 from .local import KVStore
 
 __all__ = [
     "Capabilities",
+    "DistSyncStore",
     "KVStore",
     "KVStoreBase",
     "Key",

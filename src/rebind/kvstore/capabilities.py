@@ -39,15 +39,10 @@ class Capabilities:
     takes_ready_gradients: bool = False
 
 
-_OVER_PROCESSES = Capabilities(spans_processes=True, compresses=True)
 _SUMS_OVER_PROCESSES = Capabilities(updates_weights=False, spans_processes=True)
 
 #: MXNet's stores that are not available, and what they can do there.
 UNAVAILABLE = {
-    "dist": _OVER_PROCESSES,
-    "dist_sync": _OVER_PROCESSES,
-    "dist_device_sync": _OVER_PROCESSES,
-    "dist_sync_device": _OVER_PROCESSES,
     "dist_async": Capabilities(spans_processes=True, is_synchronous=False, compresses=True),
     "horovod": _SUMS_OVER_PROCESSES,
     "byteps": _SUMS_OVER_PROCESSES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..autograd import pause
 from ..device import Device, cpu
@@ -85,15 +85,22 @@ class KVStore(KVStoreBase):
             self._stored("push", k, arrays)  # nothing changes before all of it fits
         with pause():  # autograd is not to record a push
             totals = self._totals(pairs)
-        stored = [self._values[k] for k in totals]
+        self._apply(totals)
+
+    def _apply(self, totals: Mapping[Key, NDArray]) -> None:
+        """Update the values by the sums of what was pushed in this process."""
+        self._update(list(totals), list(totals.values()), [self._values[k] for k in totals])
+
+    def _update(self, keys: Sequence[Key], totals: Sequence[NDArray], stored: Sequence[NDArray]) -> None:
+        """Update values, or parts of them, by sums of gradients; without an updater the sums are the new values."""
         if self._updater is None:
-            for target, total in zip(stored, totals.values(), strict=True):
+            for target, total in zip(stored, totals, strict=True):
                 total.copyto(target)
         elif isinstance(self._updater, Updater):  # takes lists, and updates all weights together
-            self._updater(list(totals), list(totals.values()), stored)
+            self._updater(keys, totals, stored)
         else:
-            for k, target in zip(totals, stored, strict=True):
-                self._updater(k, totals[k], target)
+            for k, total, target in zip(keys, totals, stored, strict=True):
+                self._updater(k, total, target)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True

@@ -7,6 +7,7 @@ have in common. An `Updater` holds the states of one set of weights.
 from . import contrib
 from .adam import Adam, Adamax, AdamW, Nadam
 from .adaptive import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, create, register
 from .large_batch import LBSGD
 from .layerwise import LAMB, LARS
@@ -19,6 +20,7 @@ from .updater import Updater, get_updater
 
 __all__ = [
     "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta", "AdaGrad", "Adam", "AdamW", "Adamax",
-    "Ftrl", "Group", "GroupAdaGrad", "Nadam", "Optimizer", "RMSProp", "Signum", "Test", "Updater", "ccSGD",
+    "Ftrl", "Group", "GroupAdaGrad", "Nadam", "Optimizer", "RMSProp", "Signum", "Test", "UpdateScope", "Updater",
+    "ccSGD",
     "contrib", "create", "get_updater", "register",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..ops import update as rules
 from ..ops.update import lists
 from ..ops.update.lists import Number, Rate
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
 
@@ -59,6 +60,8 @@ class Adam(WithMoments):
     >>> Adam().learning_rate
     0.001
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     lazy_update: bool = True
 
@@ -115,6 +118,8 @@ class AdamW(WithMoments):
     >>> AdamW(wd=0.01).learning_rate
     0.001
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     correct_bias: bool = True
 
@@ -175,6 +180,8 @@ class Adamax(Optimizer[Largest]):
     0.002
     """
 
+    update_scope: ClassVar[UpdateScope] = "element"
+
     beta1: float = 0.9
     beta2: float = 0.999
 
@@ -223,6 +230,9 @@ class Nadam(WithMoments):
     >>> Nadam().schedule_decay
     0.004
     """
+
+    # The schedule of its momentum is one product over all updates, of whatever weight.
+    update_scope: ClassVar[UpdateScope] = "optimizer"
 
     schedule_decay: float = 0.004
 

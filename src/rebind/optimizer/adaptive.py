@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import ParameterError
 from ..ndarray import NDArray
 from ..ops import update as rules
+from .algorithm import UpdateScope
 from .arrays import StoredState
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
@@ -44,6 +45,8 @@ class AdaGrad(Optimizer[History]):
     >>> AdaGrad(eps=1e-6).float_stable_eps
     1e-06
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     eps: InitVar[float] = 1e-7
 
@@ -166,6 +169,8 @@ class AdaDelta(Optimizer[Deltas]):
     0.9
     """
 
+    update_scope: ClassVar[UpdateScope] = "element"
+
     rho: float = 0.9
     epsilon: float = 1e-5
 
@@ -227,6 +232,8 @@ class RMSProp(Optimizer[Squares]):
     >>> RMSProp(centered=True).gamma2
     0.9
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     gamma1: float = 0.9
     gamma2: float = 0.9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -16,9 +16,11 @@ from ..ops.update.lists import Number
 from .group import Group, InnerState
 from .schedule import Schedule
 
-__all__ = ["Algorithm", "State"]
+__all__ = ["Algorithm", "State", "UpdateScope"]
 
 State = TypeVar("State", bound=tuple)
+#: What an update must see at once.
+UpdateScope: TypeAlias = Literal["element", "weight", "optimizer"]
 
 
 class Algorithm(Schedule, Generic[State]):
@@ -28,6 +30,10 @@ class Algorithm(Schedule, Generic[State]):
     state_type: ClassVar[type[tuple] | None] = None
     #: Whether an update draws random numbers.
     draws: ClassVar[bool] = False
+    #: What an update must see at once, where workers share the work: ``'element'``, when each element of a weight is
+    #: updated by itself; ``'weight'``, when it depends on others of its weight, such as their norm; ``'optimizer'``,
+    #: when updates of one weight change those of others. It counts for the class that declares it, not for subclasses.
+    update_scope: ClassVar[UpdateScope] = "weight"
 
     def init_state(self, weight: Tensor) -> State | None:
         """Return the state of a weight that was not updated yet; zeros for each field of `state_type`.

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..ops import update as rules
 from ..ops.update import lists
 from ..ops.update.wrappers import select
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["FTML", "Ftrl"]
@@ -56,6 +57,8 @@ class Ftrl(Optimizer[Sums]):
     >>> Ftrl().learning_rate
     0.1
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     lamda1: float = 0.01
     beta: float = 1
@@ -106,6 +109,8 @@ class FTML(Optimizer[Leader]):
     >>> FTML(learning_rate=0.0025).beta1
     0.6
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     beta1: float = 0.6
     beta2: float = 0.999

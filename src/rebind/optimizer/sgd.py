@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..ndarray import NDArray
 from ..ops import update as rules
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
 from .schedule import Names, Variables
 
@@ -61,6 +62,8 @@ class SGD(WithMomentum):
     0.1
     """
 
+    update_scope: ClassVar[UpdateScope] = "element"
+
     lazy_update: bool = True
 
     aggregate_num: ClassVar[int] = 4
@@ -85,6 +88,8 @@ class SGD(WithMomentum):
 class ccSGD(SGD):
     """`SGD` under an old name."""
 
+    update_scope: ClassVar[UpdateScope] = "element"
+
 
 @optimizers.register("nag")
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -105,6 +110,8 @@ class NAG(WithMomentum):
     >>> NAG(learning_rate=0.1, momentum=0.9).momentum
     0.9
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     master_first: ClassVar[bool] = False
 
@@ -150,6 +157,8 @@ class DCASGD(Optimizer[Drift]):
     >>> DCASGD(learning_rate=0.1).lamda
     0.04
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     momentum: float = 0.0
     lamda: float = 0.04

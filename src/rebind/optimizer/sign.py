@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ops import update as rules
 from ..ops.update import lists
+from .algorithm import UpdateScope
 from .base import Group, optimizers
 from .sgd import WithMomentum
 
@@ -33,6 +35,8 @@ class Signum(WithMomentum):
     >>> Signum().momentum
     0.9
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     momentum: float = 0.9
     wd_lh: float = 0.0

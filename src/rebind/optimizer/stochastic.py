@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ..draws import normal
 from ..ops import update as rules
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["SGLD"]
@@ -25,6 +26,8 @@ class SGLD(Optimizer):
     >>> SGLD(learning_rate=0.01).learning_rate
     0.01
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     draws: ClassVar[bool] = True
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..ops.update import lists
+from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
 
 __all__ = ["Test"]
@@ -30,6 +31,8 @@ class Test(Optimizer[Copy]):
     >>> Test(rescale_grad=0.5).rescale_grad
     0.5
     """
+
+    update_scope: ClassVar[UpdateScope] = "element"
 
     __test__: ClassVar[bool] = False  # pytest need not look for tests in here
 

@@ -1,0 +1,6 @@
+"""The processes that train together: `current_job` is what this process takes part in."""
+
+from .environment import JobEnvironment, Role
+from .job import JSON, Job, Transfer, current_job, started_job
+
+__all__ = ["JSON", "Job", "JobEnvironment", "Role", "Transfer", "current_job", "started_job"]

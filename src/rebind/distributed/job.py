@@ -1,0 +1,467 @@
+"""`Job`: the processes that train together, and how they agree, wait for each other, and fail together."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import TypeAlias
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from .. import config
+from .._version import __version__
+from ..errors import MXNetError, StateError, WorkerError
+from .environment import JobEnvironment
+from .liveness import INTERVAL, Liveness
+
+__all__ = ["JSON", "Job", "Transfer", "current_job", "started_job"]
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+
+
+class Job:
+    """The processes that train together.
+
+    Small things (who is there, whether all train the same network) go through a store that all are connected to, as
+    JSON text; arrays go from process to process as they are. Nothing that is received is unpickled.
+
+    Use `current_job`; a process takes part in one job.
+
+    Parameters
+    ----------
+    environment
+        The job, and this process's place in it.
+
+    Attributes
+    ----------
+    rank, size
+        The number of this worker, and how many there are.
+    is_on_one_machine
+        Whether all workers are on this machine; they then listen on its loopback address only.
+    bytes_sent
+        How many bytes of arrays this process has sent.
+
+    Examples
+    --------
+    >>> job = Job(JobEnvironment(rank=0, num_workers=1))  # alone: there is nobody to connect to
+    >>> job.rank, job.size, job.exchange("a question", "an answer")
+    (0, 1, ['an answer'])
+    """
+
+    def __init__(self, environment: JobEnvironment) -> None:
+        self.environment = environment
+        self.size = environment.num_workers
+        self.rank = environment.rank or 0
+        self.local_rank = environment.local_rank
+        self.is_on_one_machine = True
+        self.bytes_sent = 0
+        self._exchanges = 0
+        self._timeout = float(config.get("REBIND_TIMEOUT"))
+        self._closed = False
+        self._store: dist.Store | None = None
+        self._liveness: Liveness | None = None
+        self._group: dist.ProcessGroup | None = None
+        if self.size > 1:
+            self._connect()
+
+    def __repr__(self) -> str:
+        return f"<Job, worker {self.rank} of {self.size}>"
+
+    # Connecting.
+
+    def _connect(self) -> None:
+        environment = self.environment
+        store = open_store(environment, self._timeout)
+        if environment.rank is None:
+            # MXNet's launcher leaves it to the scheduler to number the workers.
+            self.rank = self.local_rank = store.add("workers", 1) - 1
+        self._store = store
+        self._liveness = Liveness(store.clone() if hasattr(store, "clone") else store, self.rank, self.size)
+        atexit.register(self.close)
+        _report_how_it_ends(self._liveness)
+        versions = {"rebind": __version__, "torch": str(torch.__version__)}
+        hosts = self.exchange("joining", {"host": socket.gethostname(), "versions": dict(versions)})
+        self.is_on_one_machine = len({str(each["host"]) for each in hosts if isinstance(each, dict)}) == 1
+        self._agreed("the job", "versions", [each["versions"] for each in hosts if isinstance(each, dict)])
+        self._group = self._connect_group(store)
+        logging.getLogger(__name__).info("Worker %d of %d has joined", self.rank, self.size)
+
+    def _connect_group(self, store: dist.Store) -> dist.ProcessGroup:
+        """Return the process group, PyTorch's default one unless the program has made that itself."""
+        timeout = timedelta(seconds=self._timeout)
+        gpu = torch.cuda.is_available() and dist.is_nccl_available()
+        backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
+        with self.guard("joining"), _listening_on(_loopback() if self.is_on_one_machine else None):
+            if dist.is_initialized():
+                return dist.new_group(backend=backend, timeout=timeout)
+            dist.init_process_group(
+                backend,
+                store=dist.PrefixStore("group", store),
+                rank=self.rank,
+                world_size=self.size,
+                timeout=timeout,
+            )
+        group = dist.group.WORLD
+        assert group is not None  # it was made above
+        return group
+
+    def close(self, ended: str = "it has finished") -> None:
+        """Leave the job, without waiting for the others."""
+        if self._closed or self._liveness is None:
+            return
+        self._closed = True
+        self._liveness.stop(ended)
+        if self.environment.hosts_store:
+            self._wait_for_the_last()
+
+    def _wait_for_the_last(self) -> None:
+        # The store ends with this process, and the others still say there that they are alive.
+        assert self._liveness is not None
+        for rank in range(self.size):
+            sign = self._liveness.read(rank)
+            while rank != self.rank and sign is not None and not sign.ended:
+                if self._liveness.lost([rank], patience=INTERVAL * 3):
+                    break
+                sign = self._liveness.read(rank)
+
+    # Agreeing.
+
+    def exchange(self, what: str, value: JSON) -> list[JSON]:
+        """Return what each worker gives, by rank. All must call it, in the same order.
+
+        Parameters
+        ----------
+        what
+            What it is for, as errors say it.
+        value
+            This worker's.
+
+        Raises
+        ------
+        WorkerError
+            When a worker is lost, is doing something else, or does not come within ``REBIND_TIMEOUT`` seconds.
+        """
+        if self._store is None:
+            return [value]
+        number, self._exchanges = self._exchanges, self._exchanges + 1
+        keys = [f"exchange/{number}/{rank}" for rank in range(self.size)]
+        with self.guard(what):
+            self._store.set(keys[self.rank], json.dumps({"what": what, "value": value}))
+            self._wait_for(what, keys)
+            found = [json.loads(text) for text in self._store.multi_get(keys)]
+            if number > 1:  # all have read those of two exchanges ago: they have come to the last one since
+                self._store.delete_key(f"exchange/{number - 2}/{self.rank}")
+        for rank, each in enumerate(found):
+            if each["what"] != what:
+                raise WorkerError(
+                    f"{what}: all workers must come here together; got worker {rank} at {each['what']}, and worker "
+                    f"{self.rank} here. The workers must run the same program."
+                )
+        return [each["value"] for each in found]
+
+    def _wait_for(self, what: str, keys: Sequence[str]) -> None:
+        """Wait until all keys are there; sooner or later say who is missing."""
+        assert self._store is not None and self._liveness is not None
+        started = looked = time.monotonic()
+        pause = 0.0005
+        while not self._store.check(list(keys)):
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+            now = time.monotonic()
+            if now - looked < 2 * INTERVAL and now - started < self._timeout:
+                continue
+            looked = now
+            missing = [rank for rank, key in enumerate(keys) if not self._store.check([key])]
+            seen = [rank for rank in missing if self._liveness.read(rank) is not None]
+            # Who was never there may still be starting; who was there and is silent is lost.
+            if now - started >= self._timeout or (seen and self._liveness.lost(seen)):
+                raise self.failure(what, missing)
+
+    def agree(self, who: str, what: str, value: JSON) -> None:
+        """Check that all workers give the same value.
+
+        Raises
+        ------
+        WorkerError
+            When they do not; it shows this worker's value beside that of the first who has another.
+
+        Examples
+        --------
+        >>> Job(JobEnvironment()).agree("KVStore.init", "shapes", {"w": [2, 3]})
+        """
+        if self.size > 1:
+            self._agreed(who, what, self.exchange(f"{who} ({what})", value))
+
+    def _agreed(self, who: str, what: str, values: Sequence[JSON]) -> None:
+        mine = values[self.rank]
+        for rank, other in enumerate(values):
+            if other != mine:
+                # The lowest rank that differs, and on rank 0's side the first that does.
+                ours, theirs = _difference(mine, other)
+                raise WorkerError(
+                    f"{who}: all workers must have the same {what}; worker {self.rank} has {ours}, and worker {rank} "
+                    f"has {theirs}"
+                )
+
+    def barrier(self, what: str = "barrier") -> None:
+        """Wait until all workers have come here.
+
+        >>> Job(JobEnvironment()).barrier()
+        """
+        self.exchange(what, None)
+
+    # Arrays.
+
+    def transfer(
+        self, outgoing: Sequence[Tensor | None], incoming: Sequence[Tensor | None], tag: int
+    ) -> Transfer:
+        """Begin to send arrays to the other workers and to receive theirs; return what waits for the end.
+
+        Parameters
+        ----------
+        outgoing
+            For each worker a contiguous array for it, or None; nothing is sent to oneself.
+        incoming
+            For each worker an array to receive into, or None; of the size that the other one sends.
+        tag
+            The number of this transfer: arrays meet those that were sent under the same one.
+        """
+        works: list[tuple[int, dist.Work]] = []
+        # Each begins with its neighbour, so that not all send to worker 0 first.
+        others = [(self.rank + step) % self.size for step in range(1, self.size)]
+        with self.guard("transfer"):
+            for rank in others:
+                target, source = incoming[rank], outgoing[rank]
+                if target is not None and target.numel():
+                    works.append(
+                        (rank, self._work(dist.irecv(target, group=self._group, group_src=rank, tag=tag)))
+                    )
+                if source is not None and source.numel():
+                    self.bytes_sent += source.nbytes
+                    works.append(
+                        (rank, self._work(dist.isend(source, group=self._group, group_dst=rank, tag=tag)))
+                    )
+        return Transfer(self, works)
+
+    def _work(self, work: dist.Work | None) -> dist.Work:
+        if work is None:
+            raise StateError("Job.transfer: this process is not a member of the group")
+        return work
+
+    def broadcast(self, tensor: Tensor, root: int = 0) -> None:
+        """Give all workers the values that worker `root` has, in place.
+
+        >>> import torch
+        >>> Job(JobEnvironment()).broadcast(torch.ones(2))
+        """
+        if self.size > 1:
+            with self.guard("broadcast"):
+                self.bytes_sent += tensor.nbytes if self.rank == root else 0
+                dist.broadcast(tensor, group=self._group, group_src=root)
+
+    def sum(self, tensor: Tensor) -> None:
+        """Replace a small array by its sum over the workers, in place.
+
+        >>> import torch
+        >>> Job(JobEnvironment()).sum(torch.ones(2))
+        """
+        if self.size > 1:
+            with self.guard("sum"):
+                self.bytes_sent += tensor.nbytes
+                dist.all_reduce(tensor, group=self._group)
+
+    # Failing.
+
+    @contextlib.contextmanager
+    def guard(self, what: str) -> Iterator[None]:
+        """Turn errors of the connections into a `WorkerError` that names who is missing; `what` is being done."""
+        if self._liveness is not None:
+            self._liveness.note(what)
+        try:
+            yield
+        except MXNetError:
+            raise
+        except RuntimeError as error:  # what PyTorch raises, whatever has happened
+            raise self.failure(what) from error
+        if self._liveness is not None:
+            self._liveness.note("")
+
+    def failure(self, what: str, missing: Sequence[int] | None = None) -> WorkerError:
+        """Find out who is lost, tell the others, and return the error to raise.
+
+        Parameters
+        ----------
+        what
+            What was being done.
+        missing
+            Who has not come, if that is known.
+        """
+        assert self._liveness is not None
+        others = [rank for rank in range(self.size) if rank != self.rank] if missing is None else missing
+        doing = {rank: self._liveness.read(rank) for rank in others}
+        lost = self._liveness.lost(others)
+        if lost:
+            listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())
+            text = f"{what}: all {self.size} workers must take part; lost {listed}"
+        else:
+            places = "; ".join(
+                f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
+                for rank, sign in doing.items()
+                if sign is not None
+            )
+            text = (
+                f"{what}: worker {self.rank} has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All "
+                f"must make the same calls; {places}"
+            )
+        self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}")
+        return WorkerError(
+            f"{text}. Restart the job from its newest checkpoint: fit(checkpoint=...) under "
+            "`rebind launch --max-restarts N` does it by itself."
+        )
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Arrays on their way; `wait` for them before they are used, or written again."""
+
+    job: Job
+    works: Sequence[tuple[int, dist.Work]]
+
+    def wait(self, what: str) -> None:
+        """Wait until all is sent and received; `what` is said in errors."""
+        with self.job.guard(what):
+            for _, work in self.works:
+                work.wait()
+
+
+def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
+    """Return a connection to the store of a job; opened by this process if it is the one to do so.
+
+    The names in the store begin with a digest of the job's token: who does not know that finds nothing there.
+
+    >>> import socket
+    >>> with socket.create_server(("127.0.0.1", 0)) as free:
+    ...     port = free.getsockname()[1]
+    >>> store = open_store(JobEnvironment(port=port, hosts_store=True), timeout=10)
+    >>> store.set("a", "b")
+    >>> store.get("a")
+    b'b'
+    """
+    host, port = environment.host, environment.port
+    listener: int | None = None
+    if environment.hosts_store:
+        # Bound here, as PyTorch would listen on all addresses of the machine.
+        listener = socket.create_server((host if _is_loopback(host) else "", port)).detach()
+    try:
+        store = dist.TCPStore(
+            host,
+            port,
+            None,
+            environment.hosts_store,
+            timedelta(seconds=timeout),
+            wait_for_workers=False,
+            multi_tenant=True,
+            master_listen_fd=listener,
+        )
+    except RuntimeError as error:
+        raise WorkerError(
+            f"the job: its processes must find each other at {host}:{port}, and nothing answers there ({error})"
+        ) from None
+    secret = hashlib.sha256(environment.token.encode()).hexdigest()[:32]
+    return dist.PrefixStore(f"rebind/{secret}/{environment.attempt}", store)
+
+
+@functools.cache
+def current_job() -> Job:
+    """Return the job that this process takes part in; it joins with the first call.
+
+    A program that no launcher started is a job of one worker.
+
+    >>> current_job().size
+    1
+    """
+    environment = JobEnvironment.read()
+    if environment is None:
+        logging.getLogger(__name__).info(
+            "No launcher started this program, so it is a job of one worker. "
+            "To start more: rebind launch -n 4 python train.py"
+        )
+    return Job(environment or JobEnvironment(rank=0))
+
+
+def started_job() -> Job | None:
+    """Return the job that this process has joined; None before `current_job` was called.
+
+    >>> _ = current_job()
+    >>> started_job() is current_job()
+    True
+    """
+    return current_job() if current_job.cache_info().currsize else None
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _loopback() -> str:
+    return "lo0" if sys.platform == "darwin" else "lo"
+
+
+@contextlib.contextmanager
+def _listening_on(interface: str | None) -> Iterator[None]:
+    """Let Gloo listen on a network interface, unless the user or MXNet's ``DMLC_INTERFACE`` names one."""
+    name = "GLOO_SOCKET_IFNAME"
+    chosen = os.environ.get("DMLC_INTERFACE") or interface
+    if name in os.environ or chosen is None:
+        yield
+        return
+    os.environ[name] = chosen
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+def _report_how_it_ends(liveness: Liveness) -> None:
+    """Let the others know the error that ends this process."""
+    show = sys.excepthook
+
+    def show_and_tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
+        show(kind, error, trace)
+
+    sys.excepthook = show_and_tell
+
+
+def _workers(ranks: Sequence[int] | dict[int, str]) -> str:
+    listed = sorted(ranks)
+    return f"worker{'s' if len(listed) > 1 else ''} {', '.join(map(str, listed))}"
+
+
+def _difference(one: JSON, other: JSON, at: str = "") -> tuple[str, str]:
+    """Return the first difference of two values as text, from each side."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in [*one, *(key for key in other if key not in one)]:
+            if key not in one or key not in other or one[key] != other[key]:
+                where = f"{at}{key}"
+                missing = f"no {where!r}"
+                if key not in one:
+                    return missing, f"{where!r}: {other[key]}"
+                if key not in other:
+                    return f"{where!r}: {one[key]}", missing
+                return _difference(one[key], other[key], f"{where}: ")
+    return f"{at}{one}", f"{at}{other}"

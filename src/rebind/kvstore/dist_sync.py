@@ -1,0 +1,294 @@
+"""`DistSyncStore`: gradients are summed over the workers of a job, each of which updates its share of the weights."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from ..distributed import JSON, current_job
+from ..errors import StateError
+from ..ndarray import NDArray
+from ..optimizer import Updater, UpdateScope
+from .base import Key, Keys, UpdateFunction, Values, stores
+from .bucket import Bucket, Part, fill_buckets
+from .capabilities import Capabilities
+from .local import KVStore
+from .sharding import Sharding
+
+__all__ = ["DistSyncStore"]
+
+#: The kinds, and whether values are on the device that pushes; otherwise on the CPU.
+_ON_DEVICE = {"dist": False, "dist_sync": False, "dist_device_sync": True, "dist_sync_device": True}
+
+
+class DistSyncStore(KVStore):
+    """A store over all workers of a job, in which a push waits for that of every other worker.
+
+    The elements of each key are divided over the workers. A push sends each worker the gradients of its share; it
+    sums them, updates its share, and sends the new weights to all. So each worker keeps the optimizer's states of its
+    share only, and as many bytes travel as when gradients are summed by an all-reduce.
+
+    All workers must make the same calls of `init`, `push` and `set_optimizer`, in the same order; `pull` is local.
+    Unlike MXNet there are no servers, and a worker that is lost is an error for the others.
+
+    Parameters
+    ----------
+    kind
+        ``'dist_sync'`` keeps the values on the CPU, ``'dist_device_sync'`` on the device whose gradients are pushed.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> kv = DistSyncStore("dist_sync")  # a job of one worker, as no launcher started this program
+    >>> kv.init("w", mx.nd.zeros((2,)))
+    >>> kv.push("w", mx.nd.ones((2,)) * (kv.rank + 1))
+    >>> kv.pull("w", out=(out := mx.nd.zeros((2,))))
+    >>> out.asnumpy().tolist()
+    [1.0, 1.0]
+    """
+
+    capabilities = Capabilities(spans_processes=True, takes_ready_gradients=True)
+
+    def __init__(self, kind: str = "dist_sync") -> None:
+        super().__init__(kind)
+        self._job = current_job()
+        self._sums_on_device = _ON_DEVICE.get(self.type, False)
+        self._numbers: dict[Key, int] = {}  # of the keys, in the order of `init`; the same on all workers
+        self._sharding: Sharding[Key] | None = None  # made at the first push
+        self._buckets: dict[
+            tuple[Key, ...], list[Bucket[Key]]
+        ] = {}  # for each combination of keys that was pushed
+        self._next_tag = 0
+        self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
+        self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker.
+
+        >>> DistSyncStore().rank
+        0
+        """
+        return self._job.rank
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers there are.
+
+        >>> DistSyncStore().num_workers
+        1
+        """
+        return self._job.size
+
+    def barrier(self) -> None:
+        """Wait until all workers have come here."""
+        self._settle()
+        self._job.barrier("KVStore.barrier")
+
+    # Values.
+
+    def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
+        given = list(pairs)
+        self._settle()
+        described: JSON = {str(k): f"{arrays[0].shape} {arrays[0].storage.dtype}" for k, arrays in given}
+        self._job.agree("KVStore.init", "keys and shapes", described)
+        for k, arrays in given:
+            old = self._values.get(k)
+            if old is not None and old.shape == arrays[0].shape and old.dtype == arrays[0].dtype:
+                arrays[0].copyto(old)  # in place, as buckets hold its memory
+            else:
+                super()._copy_in([(k, arrays)])
+                self._forget_sharding()
+            self._numbers.setdefault(k, len(self._numbers))
+            # MXNet's rule: the values of worker 0 count.
+            self._job.broadcast(self._values[k].tensor)
+
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copy the values of keys into the arrays `out`; nothing is sent, as each worker has all of them."""
+        self._settle()
+        super().pull(key, out, priority, ignore_sparse)
+
+    # Pushing.
+
+    def begin_push(self, keys: Sequence[Key]) -> None:
+        """Say which keys the next `push` will be of, so that `push_ready` can send some of them before it.
+
+        Parameters
+        ----------
+        keys
+            In the order in which their gradients are expected to become ready.
+        """
+        if self._open:
+            raise StateError(
+                f"KVStore.begin_push: the last push must have ended; got no push() of {list(self._open)[:3]}"
+            )
+        self._settle()  # a weight that arrives late must not overwrite a newer one
+        for bucket in self._buckets_for(tuple(keys)):
+            self._open.update(dict.fromkeys(bucket.keys, bucket))
+
+    def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:
+        """Push one of the keys that `begin_push` was given; it is sent when all of its bucket are there."""
+        pairs = self._pairs("push", key, value)
+        self._stored("push", key, pairs[0][1])
+        total = self._totals(pairs)[key]
+        self._open[key].add(key, _flat(total))
+
+    def _apply(self, totals: Mapping[Key, NDArray]) -> None:
+        if not self._open:
+            self.begin_push(list(totals))
+        for key, total in totals.items():
+            bucket = self._open.get(key)
+            if bucket is None:
+                raise StateError(
+                    f"KVStore.push: must be of the keys that begin_push() was given; got {key!r}"
+                )
+            if key in bucket.missing:
+                bucket.add(key, _flat(total))
+        buckets = list(dict.fromkeys(self._open.values()))
+        if missing := [key for bucket in buckets for key in bucket.missing]:
+            raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
+        self._open = {}
+        self._update_shares(buckets)
+
+    def _update_shares(self, buckets: Sequence[Bucket[Key]]) -> None:
+        """Update this worker's share of the weights, and send it to the others."""
+        together = isinstance(self._updater, Updater) and self._updater.optimizer.clip_global_norm is not None
+        groups = [buckets] if together else [[bucket] for bucket in buckets]
+        for group in groups:
+            # While the next bucket's gradients arrive, this one's weights leave.
+            parts = [part for bucket in group for part in bucket.collect()]
+            self._update_parts(parts, [key for bucket in group for key in bucket.keys])
+            for bucket in group:
+                bucket.spread()
+        self._spreading += buckets
+
+    def _update_parts(self, parts: Sequence[Part], keys: Sequence[Key]) -> None:
+        """Update the parts of some keys that are this worker's."""
+        shaped = [self._whole_again(part) for part in parts]
+        owned = [part.key for part in parts]
+        if isinstance(self._updater, Updater) and self.num_workers > 1:
+            optimizer = self._updater.optimizer
+            limit = optimizer.clip_global_norm
+            if limit is not None:
+                shaped = self._clipped(shaped, limit, optimizer.rescale_grad)
+                optimizer.clip_global_norm = None  # it saw parts of the gradients only
+            try:
+                if owned:
+                    self._update(owned, *map(list, zip(*shaped, strict=True)))
+            finally:
+                optimizer.clip_global_norm = limit
+            # All workers count all updates: schedules go by the count.
+            if others := [key for key in keys if key not in set(owned)]:
+                optimizer._update_count(others)
+        elif owned:
+            self._update(owned, *map(list, zip(*shaped, strict=True)))
+
+    def _whole_again(self, part: Part) -> tuple[NDArray, NDArray]:
+        """Return gradient and weight of a part as arrays, with the key's shape where the part is all of it."""
+        value = self._values[part.key]
+        shape = value.shape if part.weight.numel() == value.size else (part.weight.numel(),)
+        return NDArray(part.gradient.view(shape), value.context), NDArray(
+            part.weight.view(shape), value.context
+        )
+
+    def _clipped(
+        self, shaped: Sequence[tuple[NDArray, NDArray]], limit: float, rescale: float
+    ) -> list[tuple[NDArray, NDArray]]:
+        """Return parts with gradients scaled so that the norm over all workers' parts is `limit` at most."""
+        squares = torch.zeros((), dtype=torch.float64)
+        for gradient, _ in shaped:
+            squares += gradient.tensor.double().square().sum().cpu()
+        self._job.sum(squares)
+        norm = float(squares.sqrt()) * abs(rescale)
+        factor = limit / max(norm, limit)
+        return [(gradient * factor, weight) for gradient, weight in shaped]
+
+    def _settle(self) -> None:
+        """Wait for the weights that are on their way."""
+        spreading, self._spreading = self._spreading, []
+        for bucket in spreading:
+            bucket.settle()
+
+    # Sharing the work.
+
+    def _set_updater(self, updater: UpdateFunction) -> None:
+        self._settle()
+        self._job.agree("KVStore.set_optimizer", "optimizer", _description(updater))
+        super()._set_updater(updater)
+        self._forget_sharding()
+
+    def _forget_sharding(self) -> None:
+        # What is divided how depends on the keys, and on what the updater must see at once.
+        self._sharding = None
+        self._buckets = {}
+
+    def _buckets_for(self, keys: tuple[Key, ...]) -> list[Bucket[Key]]:
+        """Return the buckets for some keys; they are made once for each combination."""
+        found = self._buckets.get(keys)
+        if found is not None:
+            return found
+        self._job.agree("KVStore.push", "keys", list(keys))
+        if self._sharding is None:
+            sizes = {key: self._values[key].size for key in self._numbers}
+            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater))
+        flat = {key: self._values[key].tensor.view(-1) for key in keys}
+        kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
+        made = []
+        for members in fill_buckets(kinds):
+            tag = 2 * self._next_tag
+            self._next_tag += 1
+            values = {key: flat[key] for key in members}
+            made.append(Bucket(self._job, self._sharding, values, tag, self._tag_of_key))
+        self._buckets[keys] = made
+        return made
+
+    def _tag_of_key(self, key: Key) -> int:
+        # Above those of the buckets, which count from 0.
+        return (1 << 20) + 2 * self._numbers[key]
+
+
+def _flat(total: NDArray) -> Tensor:
+    return total.tensor.detach().contiguous().view(-1)
+
+
+def _scope_of(updater: UpdateFunction | None) -> UpdateScope:
+    """Return what an updater must see at once."""
+    if updater is None:
+        return "element"
+    if not isinstance(updater, Updater):  # a function of a whole weight, as far as is known
+        return "weight"
+    # Of the class itself: a subclass may have another rule.
+    return vars(type(updater.optimizer)).get("update_scope", "weight")
+
+
+def _description(updater: UpdateFunction) -> JSON:
+    """Return what must be the same on all workers for an updater to do the same: class, code and settings."""
+    if not isinstance(updater, Updater):
+        return {"updater": getattr(updater, "__qualname__", type(updater).__name__), "code": _digest(updater)}
+    optimizer = updater.optimizer
+    settings: dict[str, JSON] = {
+        name: value
+        for name, value in vars(optimizer).items()
+        if isinstance(value, (bool, int, float, str, type(None))) and not name.startswith("_")
+    }
+    kind = type(optimizer)
+    return {"optimizer": kind.__qualname__, "code": _digest(kind), "settings": settings}
+
+
+def _digest(what: object) -> str:
+    """Return a digest of the source of a class or function, where it can be read."""
+    try:
+        source = inspect.getsource(what)  # type: ignore[arg-type]  # a TypeError for what has none
+    except (OSError, TypeError):
+        return ""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+for _kind in _ON_DEVICE:
+    stores.register(_kind)(DistSyncStore)
