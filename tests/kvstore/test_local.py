@@ -229,7 +229,7 @@ def test_what_a_store_is(kv):
         (
             lambda: mx.kv.create("dist_async"),
             ValueError,
-            "'dist_sync' is not available yet; use 'local' or 'device'",
+            "'dist_async' is not available yet; use 'local' or 'device'",
         ),
         (lambda: mx.kv.create(3), TypeError, "name must be a string; got 3"),
         # With one device no store is needed, but one over several processes is asked for all the same.
