@@ -146,3 +146,42 @@ def push_other_keys() -> None:
 def test_workers_that_differ_are_refused_with_both_sides_named(function, message):
     _, failed = run_job(function, 2, may_fail=True)
     assert (failed.kind, failed.message) == ("WorkerError", message)
+
+
+def fit_or_step(by_hand: bool) -> tuple[dict[str, np.ndarray], list[int]]:
+    """Train with `fit`, which sends gradients while backward runs, or by hand; return weights and pushed counts."""
+    store = mx.kv.create("dist_sync")
+    samples, labels = np.random.RandomState(store.rank).rand(24, 20).astype("float32"), np.arange(24) % 2
+    data = mx.io.NDArrayIter(samples, labels, 8, label_name="softmax_label")
+    mx.random.seed(0)
+    module = mx.mod.Module(network())
+    early = []
+    push_ready = store.push_ready
+    store.push_ready = lambda key, value: (early.append(key), push_ready(key, value))
+    if by_hand:
+        module.bind(data.provide_data, data.provide_label)
+        module.init_params(mx.init.Xavier())
+        module.init_optimizer(store, "sgd", {"learning_rate": 0.1})
+        for batch in data:
+            module.forward_backward(batch)
+            module.update()
+    else:
+        settings = {"learning_rate": 0.1}
+        module.fit(
+            data,
+            kvstore=store,
+            optimizer_params=settings,
+            num_epoch=1,
+            initializer=mx.init.Xavier(),
+            progress=False,
+        )
+    return {name: array.asnumpy() for name, array in module.get_params()[0].items()}, early
+
+
+def test_fit_sends_gradients_while_backward_runs_last_layers_first():
+    [(by_hand, none_early), _] = run_job(fit_or_step, 2, True)
+    [(fitted, early), _] = run_job(fit_or_step, 2, False)
+    assert none_early == [] and len(early) == 3 * 4
+    assert {*early[:2]} == {"two_weight", "two_bias"}
+    for name, array in fitted.items():
+        np.testing.assert_array_equal(array, by_hand[name])

@@ -5,12 +5,14 @@ Here arrays become the tensors that a plan runs on, and gradients that backward 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.hooks import RemovableHandle
 
 from ..device import Device
 from ..errors import (
@@ -252,6 +254,30 @@ class BoundArrays:
             slot.bound_grad
             for slot in self.slots.values()
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
+        ]
+
+    def watch_gradients(self, on_gradient: Callable[[str], None], early: set[int]) -> list[RemovableHandle]:
+        """Let the next backward put each gradient into its array as soon as it is computed, and call `on_gradient`.
+
+        Parameters
+        ----------
+        on_gradient
+            Called with the name of the argument.
+        early
+            Gets the `id` of each slot whose gradient was put there.
+        """
+        watched = [
+            (n, slot) for n, slot in self.slots.items() if slot.grad is not None and slot.request == "write"
+        ]
+
+        def take(name: str, slot: Slot, leaf: Tensor) -> None:
+            slot.take_gradient(leaf.grad)
+            early.add(id(slot))
+            on_gradient(name)
+
+        return [
+            slot.tensor().register_post_accumulate_grad_hook(functools.partial(take, name, slot))
+            for name, slot in watched
         ]
 
     def clear_whole_gradients(self) -> None:

@@ -285,7 +285,13 @@ class Executor(Unpicklable):
         inputs = {id(tensor) for tensor in tensors}
         return [_detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
 
-    def backward(self, out_grads: HeadGrads = None, is_train: bool = True) -> None:
+    def backward(
+        self,
+        out_grads: HeadGrads = None,
+        is_train: bool = True,
+        *,
+        on_gradient: Callable[[str], None] | None = None,
+    ) -> None:
         """Compute the gradients of the last `forward` and write them (or add them) to the bound arrays.
 
         Parameters
@@ -295,6 +301,9 @@ class Executor(Unpicklable):
             that are losses.
         is_train
             Accepted; the mode is that of `forward`.
+        on_gradient
+            Called with the name of an argument as soon as its gradient is in the bound array, while others are still
+            computed; not for one that no output depends on, nor for one whose gradient is added to others.
 
         Raises
         ------
@@ -328,12 +337,19 @@ class Executor(Unpicklable):
         gradients: Sequence[Tensor | None] = [None] * len(wanted)
         added_to = [slot.prepare_gradient() for slot in wanted]
         leaves = [slot.tensor() for slot in wanted]
+        early: set[int] = (
+            set()
+        )  # the slots whose gradients are in their arrays before the others are computed
+        hooks = [] if on_gradient is None else self._arrays.watch_gradients(on_gradient, early)
         try:
             gradients = Backward.of(last.plan)(record, leaves, head_grads, added_to)
         finally:
+            for hook in hooks:
+                hook.remove()
             # After an error too: the old gradients were freed above.
             for slot, gradient in zip(wanted, gradients, strict=True):
-                slot.take_gradient(gradient)
+                if id(slot) not in early:
+                    slot.take_gradient(gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):

@@ -172,6 +172,20 @@ class KVStoreBase:
         """
         raise self._undefined("push()")
 
+    # A push in parts, of a store with `Capabilities.takes_ready_gradients`.
+
+    def begin_push(self, keys: Sequence[Key]) -> None:
+        """Say which keys are pushed next, each when it is ready."""
+        raise self._undefined("begin_push()")
+
+    def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:
+        """Push one of the keys that `begin_push` was given."""
+        raise self._undefined("push_ready()")
+
+    def end_push(self) -> None:
+        """Finish what `begin_push` began, when all its keys were pushed; a `push` of the last ones does too."""
+        raise self._undefined("end_push()")
+
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:

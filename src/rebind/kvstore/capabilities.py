@@ -23,8 +23,8 @@ class Capabilities:
     compresses
         It can compress gradients on their way between processes.
     takes_ready_gradients
-        A gradient can be pushed while backward still computes others, in the order of `priority`. See
-        `module.update.UpdatePolicy.gradient_ready`.
+        A gradient can be pushed while backward still computes others: it has `begin_push`, `push_ready` and
+        `end_push`.
 
     Examples
     --------

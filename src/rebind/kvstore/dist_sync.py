@@ -148,8 +148,11 @@ class DistSyncStore(KVStore):
                 raise StateError(
                     f"KVStore.push: must be of the keys that begin_push() was given; got {key!r}"
                 )
-            if key in bucket.missing:
-                bucket.add(key, _flat(total))
+            bucket.add(key, _flat(total))
+        self.end_push()
+
+    def end_push(self) -> None:
+        """Update the weights by what was pushed since `begin_push`."""
         buckets = list(dict.fromkeys(self._open.values()))
         if missing := [key for bucket in buckets for key in bucket.missing]:
             raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")

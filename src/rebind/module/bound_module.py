@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -400,8 +400,12 @@ class BoundModule(OldNames, BaseModule):
         group = self._need_run("backward()")
         if self._absent_labels:
             raise no_labels(self._absent_labels)
-        group.backward(out_grads)
+        group.backward(out_grads, self._on_gradient())
         self._has_gradients = True
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        """Return what is called with each parameter whose gradient is ready, while backward computes the others."""
+        return None
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         return self._need_run("get_outputs()").get_outputs(merge_multi_context)

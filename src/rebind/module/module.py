@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -287,6 +287,12 @@ class Module(Copies):
             self.apply_gradients()
         else:
             self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        # Scaled gradients are checked for an overflow first.
+        if not self.sends_gradients or self._policy is None or self.loss_scaler is not None:
+            return None
+        return self._policy.start_sending(self._parameters.trained())
 
     def apply_gradients(self) -> None:
         policy = self._need_policy("update()")

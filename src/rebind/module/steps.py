@@ -63,6 +63,9 @@ class Steps:
     inputs_need_grad: bool = False
     #: How many batches' gradients are summed before an update; `fit` sets it.
     batches_per_update: int = 1
+    #: Whether nothing looks at the gradients between `backward` and `update`, so that a store over processes may send
+    #: them while backward computes others; `fit` sets it.
+    sends_gradients: bool = False
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.
     loss_scaler: LossScaling | None = None
 

@@ -71,6 +71,7 @@ class TrainingLoop:
         self.history: History = {"train": {}, "validation": {}}
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
+        self._sends_gradients = False  # whether they may be sent before `update`
         self._is_checked = False  # whether the first batch is
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
         self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
@@ -156,6 +157,13 @@ class TrainingLoop:
             module.install_monitor(settings.monitor)
         self._init_params()
         self._init_optimizer()
+        # A user's own step, or a monitor, may look at the gradients, or change them, before the update.
+        self._sends_gradients = (
+            settings.accumulate == 1
+            and settings.monitor is None
+            and all(is_ours(module, name) for name in ("forward_backward", "backward", "update"))
+            and all(is_ours(self, name) for name in ("train_batch", "update"))
+        )
         check_multipliers(optimizers_of(module), module)
         if is_ours(self, "train_batch"):  # another loop may give head gradients
             check_losses(module)
@@ -266,7 +274,11 @@ class TrainingLoop:
         if monitor is not None:
             monitor.tic()
         module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
-        module.forward_backward(batch)
+        module.sends_gradients = self._sends_gradients
+        try:
+            module.forward_backward(batch)
+        finally:
+            module.sends_gradients = False
         self.waiting += 1
         if self.waiting == self.settings.accumulate:
             self.update()

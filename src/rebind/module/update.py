@@ -119,7 +119,7 @@ class UpdatePolicy(ABC):
         self.optimizer = optimizer
         self.names = list(names)
         self.store = store
-        self._pushed: set[str] = set()  # what gradient_ready() has pushed since the last update
+        self._pushed: set[str] = set()  # what was sent while backward ran, since the last update
 
     @property
     @abstractmethod
@@ -178,39 +178,46 @@ class UpdatePolicy(ABC):
             for name, arrays in parameters.by_device().items():
                 self.store.put(name, arrays[0])
 
-    def gradient_ready(self, ready: Trained, priority: int = 0) -> bool:
-        """Push one gradient while backward still computes others; return whether it was taken.
+    def start_sending(self, trained: Sequence[Trained]) -> Callable[[str], None] | None:
+        """Return a function that pushes a parameter's gradients, to be called as soon as backward has computed them.
 
-        A store that declares `takes_ready_gradients` can send it meanwhile; `update` then pushes the rest. Nothing may
-        be done to the gradient afterwards: do not call this for a batch to whose gradients others will be added, nor
-        before the check for an overflow.
+        None for a store that does not declare `takes_ready_gradients`. `update` then pushes the rest. Nothing may be
+        done to the gradients in between: do not call this for a batch to whose gradients others will be added, nor
+        where they are checked for an overflow first.
 
         Parameters
         ----------
-        ready
-            The parameter, whose gradients are computed on all devices.
-        priority
-            The higher, the sooner it is needed: the next forward pass begins with the first layers.
+        trained
+            What `update` will be called with.
 
         Examples
         --------
         >>> import rebind as mx
         >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"])
-        >>> policy.gradient_ready(Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))]))  # there is no store
-        False
+        >>> policy.start_sending([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])  # there is no store
         """
-        if self.store is None or not self.store.capabilities.takes_ready_gradients:
-            return False
-        self.store.push(ready.name, ready.gradients, priority)
-        self._pushed.add(ready.name)
-        return True
+        store = self.store
+        if store is None or not store.capabilities.takes_ready_gradients:
+            return None
+        # Backward comes to the last layers first.
+        store.begin_push([each.name for each in reversed(trained)])
+        by_name = {each.name: each.gradients for each in trained}
+
+        def send(name: str) -> None:
+            if name in by_name:
+                self._pushed.add(name)
+                store.push_ready(name, by_name[name])
+
+        return send
 
     def _push(self, store: KVStoreBase, trained: Sequence[Trained]) -> None:
         """Push the gradients that are not in the store yet."""
         rest = [each for each in trained if each.name not in self._pushed] if self._pushed else trained
-        self._pushed.clear()
         if rest:
             store.push([each.name for each in rest], [each.gradients for each in rest])
+        elif self._pushed:
+            store.end_push()
+        self._pushed.clear()
 
     # A run that is saved: states and counts by the parameter's name, so that it can continue on other devices.
 

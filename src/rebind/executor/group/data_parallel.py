@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from ...device import Device
@@ -303,8 +303,10 @@ class DataParallelExecutorGroup(Generic[Desc]):
         """
         return self.execs[0].has_run
 
-    def backward(self, out_grads: HeadGrads = None) -> None:
+    def backward(self, out_grads: HeadGrads = None, on_gradient: Callable[[str], None] | None = None) -> None:
         """Run backward on all devices; `out_grads` are for the whole batch, in any form that `Executor` takes.
+
+        `on_gradient` is called with the name of an argument when its gradient is there on all devices.
 
         >>> import rebind as mx
         >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (2,))]
@@ -316,8 +318,10 @@ class DataParallelExecutorGroup(Generic[Desc]):
         """
         if not self.for_training:
             raise StateError("backward: the module must be bound with for_training=True")
+        last = self.execs[-1]
         for exe, own in zip(self.execs, self._outputs.head_grads_for(out_grads), strict=True):
-            exe.backward(own)
+            # The devices' passes follow each other: what the last one has computed is there on all.
+            exe.backward(own, on_gradient=on_gradient if exe is last else None)
 
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
