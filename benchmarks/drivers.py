@@ -26,7 +26,9 @@ class Driver(Protocol):
 class ModuleDriver:
     """A row through `Module`: `forward_backward` and `update` in training, `forward` in inference."""
 
-    def __init__(self, mx: Any, row: Row) -> None:
+    kvstore = "local"
+
+    def __init__(self, mx: Any, row: Row, workers: int = 1) -> None:
         self._mx = mx
         self._training = row.training
         data, label = make_batch(row)
@@ -41,11 +43,12 @@ class ModuleDriver:
         module.init_params(initializer=None, arg_params=arguments, aux_params=auxiliary)
         if row.training:
             module.init_optimizer(
+                kvstore=self.kvstore,
                 optimizer="sgd",
                 optimizer_params={
                     "learning_rate": LEARNING_RATE,
                     "momentum": MOMENTUM,
-                    "rescale_grad": 1.0 / row.predictions,
+                    "rescale_grad": 1.0 / row.predictions / workers,
                 },
             )
         self._module = module
@@ -73,6 +76,16 @@ class ModuleDriver:
         arguments, auxiliary = self._module.get_params()
         values = {name: array.asnumpy() for name, array in {**arguments, **auxiliary}.items()}
         return {**values, "output": self._module.get_outputs()[0].asnumpy()}
+
+
+class DistributedDriver(ModuleDriver):
+    """A row in training over the workers of a job, with the gradients sent as `Module.fit` sends them."""
+
+    kvstore = "dist_sync"
+
+    def run(self, steps: int) -> None:
+        self._module.sends_gradients = True
+        super().run(steps)
 
 
 class SVRGDriver(ModuleDriver):

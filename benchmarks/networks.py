@@ -96,6 +96,17 @@ def mlp(mx: Any) -> Any:
     return sym.SoftmaxOutput(data, name="softmax")
 
 
+def wide_mlp(mx: Any) -> Any:
+    """784-4096-4096-4096-4096-10: 54 million parameters and little arithmetic, so that workers wait for each other."""
+    sym = mx.sym
+    data = sym.Variable("data")
+    for index in range(1, 5):
+        data = sym.FullyConnected(data, num_hidden=4096, name=f"fc{index}")
+        data = sym.Activation(data, act_type="relu", name=f"relu{index}")
+    data = sym.FullyConnected(data, num_hidden=10, name="fc5")
+    return sym.SoftmaxOutput(data, name="softmax")
+
+
 def lenet(mx: Any) -> Any:
     """MXNet's classic LeNet: two convolutions of 5x5 with tanh and max pooling, then 500 hidden units."""
     sym = mx.sym
@@ -293,3 +304,12 @@ ROWS: dict[str, Row] = {
         LSTM,
     )
 }  # fmt: skip
+
+#: The rows of the benchmark over processes; the batch is that of one worker.
+DISTRIBUTED: dict[str, Row] = {
+    "resnet18": ROWS["resnet18"],
+    "lstm": LSTM,
+    "wide": Row(
+        "wide", "MLP of 54 million parameters, batch 16, training", wide_mlp, (16, 784), 10, label_shape=(16,)
+    ),
+}

@@ -40,6 +40,20 @@ class MLP(nn.Module):
         return self.fc3(self.relu(self.fc2(self.relu(self.fc1(x)))))
 
 
+class WideMLP(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(784, 4096)
+        self.fc2, self.fc3, self.fc4 = (nn.Linear(4096, 4096) for _ in range(3))
+        self.fc5 = nn.Linear(4096, 10)
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in (self.fc1, self.fc2, self.fc3, self.fc4):
+            x = self.relu(layer(x))
+        return self.fc5(x)
+
+
 class LeNet(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -179,6 +193,7 @@ PEERS: dict[str, Callable[[], nn.Module]] = {
     "resnet50-infer1": resnet50,
     "resnet50-infer16": resnet50,
     "lstm": LanguageModel,
+    "wide": WideMLP,
 }
 
 
@@ -206,6 +221,10 @@ class TorchDriver:
         step = self._train if self._training else self._infer
         for _ in range(steps):
             step()
+
+    def wrap(self, make: Callable[[nn.Module], nn.Module]) -> None:
+        """Drive another module around the model, such as a `DistributedDataParallel`."""
+        self._model = make(self._model)
 
     def _train(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)

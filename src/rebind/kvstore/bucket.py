@@ -108,6 +108,8 @@ class Bucket(Generic[Key]):
         self._lengths = [sum(end - begin for begin, end in own.values()) for own in self._small]
         self._gradients: dict[Key, Tensor] = {}
         self._incoming: list[tuple[list[Key], _Incoming]] = []
+        # What is received into, by the tag of the message: fresh memory in each step would cost as much as the sums.
+        self._room: dict[int, list[Tensor]] = {}
         self._settling: list[Callable[[], None]] = []
 
     # Gradients go to those who update.
@@ -140,9 +142,12 @@ class Bucket(Generic[Key]):
     def _receive(self, keys: list[Key], outgoing: Sequence[Tensor], length: int, tag: int) -> None:
         """Send each worker its message, and make room for what comes from the others."""
         me = self.job.rank
-        rows = [
-            self._sample.new_empty(length) if rank != me else outgoing[me] for rank in range(self.job.size)
-        ]
+        if tag not in self._room:
+            self._room[tag] = [
+                self._sample.new_empty(length if rank != me else 0) for rank in range(self.job.size)
+            ]
+        rows = [*self._room[tag]]
+        rows[me] = outgoing[me]
         transfer = self.job.transfer(outgoing, rows, tag)
         self._incoming.append((keys, _Incoming(rows, transfer)))
 
