@@ -15,6 +15,15 @@ __all__ = [
 ]  # fmt: skip
 
 
+class SizedAugmenter(PictureAugmenter):
+    """An augmenter whose result has a given width and height, `size`."""
+
+    def __init__(self, size: Size, interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+
 class ResizeAug(PictureAugmenter):
     """Resizes a picture so that its shorter side is `size`; see `resize_short`.
 
@@ -42,7 +51,7 @@ class ResizeAug(PictureAugmenter):
         return short_side(picture, self.size, self.interp)
 
 
-class ForceResizeAug(PictureAugmenter):
+class ForceResizeAug(SizedAugmenter):
     """Resizes a picture to `size`, whatever the ratio of its sides.
 
     Parameters
@@ -59,11 +68,6 @@ class ForceResizeAug(PictureAugmenter):
     (9, 8, 3)
     """
 
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
-
     def apply(self, picture: Tensor) -> Tensor:
         """Return what becomes of the picture."""
         width, height = self.size
@@ -71,7 +75,7 @@ class ForceResizeAug(PictureAugmenter):
         return resized(picture, width, height, method)
 
 
-class RandomCropAug(PictureAugmenter):
+class RandomCropAug(SizedAugmenter):
     """Cuts out a part at a place that ``random`` draws; see `random_crop`.
 
     Parameters
@@ -87,11 +91,6 @@ class RandomCropAug(PictureAugmenter):
     >>> RandomCropAug((8, 9))(mx.nd.ones((20, 30, 3))).shape
     (9, 8, 3)
     """
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def apply(self, picture: Tensor) -> Tensor:
         """Return what becomes of the picture."""
@@ -142,7 +141,7 @@ class RandomSizedCropAug(PictureAugmenter):
         return cut(picture, box, self.size, self.interp)
 
 
-class CenterCropAug(PictureAugmenter):
+class CenterCropAug(SizedAugmenter):
     """Cuts out the middle; see `center_crop`.
 
     Parameters
@@ -158,11 +157,6 @@ class CenterCropAug(PictureAugmenter):
     >>> CenterCropAug((8, 9))(mx.nd.ones((20, 30, 3))).shape
     (9, 8, 3)
     """
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def apply(self, picture: Tensor) -> Tensor:
         """Return what becomes of the picture."""
