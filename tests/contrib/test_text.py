@@ -1,5 +1,6 @@
 """What MXNet gives is in ``parity/snippets/text.py``; here is what differs, and what goes wrong."""
 
+import inspect
 import zipfile
 from collections import Counter
 
@@ -106,6 +107,23 @@ def test_published_files_are_taken_from_their_folder(name, file, tmp_path):
         for _ in range(2):  # out of the archive, and then as a file
             assert embedding.create(name, pretrained_file_name=file).vec_len == 2
     assert (folder / file).exists()
+
+
+@pytest.mark.parametrize(
+    ("cls", "default"),
+    [(embedding.GloVe, "glove.840B.300d.txt"), (embedding.FastText, "wiki.simple.vec")],
+)
+def test_defaults_and_documentation_of_published_files(cls, default, tmp_path):
+    name = cls.__name__.lower()
+    given = inspect.signature(cls).parameters
+    assert list(given) == [
+        "pretrained_file_name", "embedding_root", "init_unknown_vec", "vocabulary", "kwargs",
+    ]  # fmt: skip
+    assert given["pretrained_file_name"].default == default
+    assert f"folder ``{name}`` of" in cls.__doc__
+    assert default in embedding.get_pretrained_file_names(name)
+    with pytest.raises(MissingFileError, match=f"{cls.__name__}: the file {default} must be"):
+        cls(embedding_root=str(tmp_path))
 
 
 def test_names_of_a_class_of_ones_own():

@@ -6,11 +6,12 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 
+from ...defaults import init_defaults
 from ...errors import ArgumentError, MissingFileError, ParameterError, ShapeError, near_names, shown
 from ...files import atomic_write, data_dir
 from ...ndarray import NDArray, array, zeros
@@ -205,16 +206,19 @@ def _names_of(embedding_cls: type[_TokenEmbedding]) -> list[str]:
 
 
 class _Published(_TokenEmbedding):
-    """An embedding from one of the files that are published for it, which is looked for, not downloaded."""
+    """An embedding from one of the files that are published for it, which is looked for, not downloaded.
+
+    A subclass says what is published; see `_published`.
+    """
 
     _page: ClassVar[str]
 
     def __init__(
         self,
-        pretrained_file_name: str,
-        embedding_root: str | None,
-        init_unknown_vec: InitVector,
-        vocabulary: Vocabulary | None,
+        pretrained_file_name: str = "",
+        embedding_root: str | None = None,
+        init_unknown_vec: InitVector = zeros,
+        vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -257,16 +261,15 @@ def _extract(archive: str, name: str, path: str) -> bool:
     return True
 
 
-@register
-class GloVe(_Published):
-    """The word vectors of GloVe (https://nlp.stanford.edu/projects/glove).
+#: What the docstrings of published embeddings go on with.
+_PARAMETERS = """
 
-    Nothing is downloaded: the file, or an archive that has it, is to be in the folder ``glove`` of `embedding_root`.
+    Nothing is downloaded: the file, or an archive that has it, is to be in the folder ``{name}`` of `embedding_root`.
 
     Parameters
     ----------
     pretrained_file_name
-        One of ``get_pretrained_file_names('glove')``.
+        One of ``get_pretrained_file_names({name!r})``.
     embedding_root
         The folder of embeddings; by default ``embeddings`` in `mx.base.data_dir()`.
     init_unknown_vec
@@ -276,53 +279,36 @@ class GloVe(_Published):
     **kwargs
         As for `Vocabulary`: `unknown_token`, `reserved_tokens`.
     """
+
+
+E = TypeVar("E", bound=type[_Published])
+
+
+def _published(default: str) -> Callable[[E], E]:
+    """Decorate an embedding from published files, one of which is the default."""
+
+    def decorate(cls: E) -> E:
+        cls.__doc__ = f"{cls.__doc__ or ''}{_PARAMETERS.format(name=cls.__name__.lower())}"
+        register(cls)
+        return init_defaults(pretrained_file_name=default)(cls)
+
+    return decorate
+
+
+@_published("glove.840B.300d.txt")
+class GloVe(_Published):
+    """The word vectors of GloVe (https://nlp.stanford.edu/projects/glove)."""
 
     pretrained_file_names = GLOVE_FILES
     _page = "https://nlp.stanford.edu/projects/glove"
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "glove.840B.300d.txt",
-        embedding_root: str | None = None,
-        init_unknown_vec: InitVector = zeros,
-        vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, **kwargs)
 
-
-@register
+@_published("wiki.simple.vec")
 class FastText(_Published):
-    """The word vectors of fastText (https://fasttext.cc).
-
-    Nothing is downloaded: the file, or an archive that has it, is to be in the folder ``fasttext`` of `embedding_root`.
-
-    Parameters
-    ----------
-    pretrained_file_name
-        One of ``get_pretrained_file_names('fasttext')``.
-    embedding_root
-        The folder of embeddings; by default ``embeddings`` in `mx.base.data_dir()`.
-    init_unknown_vec
-        Makes the vector of unknown tokens from a shape, if the file has none.
-    vocabulary
-        The tokens to keep; all that the file has if None.
-    **kwargs
-        As for `Vocabulary`: `unknown_token`, `reserved_tokens`.
-    """
+    """The word vectors of fastText (https://fasttext.cc)."""
 
     pretrained_file_names = FASTTEXT_FILES
     _page = "https://fasttext.cc/docs/en/english-vectors.html"
-
-    def __init__(
-        self,
-        pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str | None = None,
-        init_unknown_vec: InitVector = zeros,
-        vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, **kwargs)
 
 
 class CustomEmbedding(_TokenEmbedding):
