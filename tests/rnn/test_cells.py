@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 
@@ -169,6 +170,22 @@ def _stack(*cells):
     for cell in cells:
         stack.add(cell)
     return stack
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"),
+    [(rnn.ConvRNNCell, "ConvRNN_"), (rnn.ConvLSTMCell, "ConvLSTM_"), (rnn.ConvGRUCell, "ConvGRU_")],
+)
+def test_convolutional_cells_differ_in_their_prefix(kind, prefix):
+    given, base = inspect.signature(kind).parameters, inspect.signature(rnn.BaseConvRNNCell).parameters
+    assert [*given] == [*base]
+    assert [name for name, each in given.items() if each.default is each.empty] == [
+        "input_shape",
+        "num_hidden",
+    ]
+    assert given["prefix"].default == prefix
+    assert kind((1, 2, 4, 4), 3).params.get("i2h_weight").name == f"{prefix}i2h_weight"
+    assert kind((1, 2, 4, 4), 3, prefix="mine_")._prefix == "mine_"
 
 
 @pytest.mark.parametrize("kind", [rnn.ConvRNNCell, rnn.ConvLSTMCell, rnn.ConvGRUCell])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import symbol
+from ..defaults import init_defaults
 from ..errors import ParameterError, ShapeError
 from ..ops.nn.recurrent_layers import GATES
 from ..shapes import Shape, as_shape
@@ -168,14 +169,8 @@ class BaseConvRNNCell(BaseRNNCell):
         return i2h, h2h
 
 
-class ConvRNNCell(BaseConvRNNCell):
-    """A plain recurrent cell with convolutions; see `BaseConvRNNCell` for the parameters.
-
-    >>> import rebind as mx
-    >>> cell = ConvRNNCell((1, 3, 8, 8), num_hidden=4)
-    >>> cell.unroll(2, mx.sym.var("x"), merge_outputs=True)[0].infer_shape(x=(5, 2, 3, 8, 8))[1]
-    [(5, 2, 4, 8, 8)]
-    """
+class UsualConvCell(BaseConvRNNCell):
+    """A cell with what MXNet's convolutional cells have in common by default."""
 
     def __init__(
         self,
@@ -192,7 +187,7 @@ class ConvRNNCell(BaseConvRNNCell):
         i2h_bias_initializer: str | Dumped | None = "zeros",
         h2h_bias_initializer: str | Dumped | None = "zeros",
         activation: Activation = _leaky,
-        prefix: str = "ConvRNN_",
+        prefix: str = "",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
     ) -> None:
@@ -201,6 +196,17 @@ class ConvRNNCell(BaseConvRNNCell):
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
             activation, prefix, params, conv_layout,
         )  # fmt: skip
+
+
+@init_defaults(prefix="ConvRNN_")
+class ConvRNNCell(UsualConvCell):
+    """A plain recurrent cell with convolutions; see `BaseConvRNNCell` for the parameters.
+
+    >>> import rebind as mx
+    >>> cell = ConvRNNCell((1, 3, 8, 8), num_hidden=4)
+    >>> cell.unroll(2, mx.sym.var("x"), merge_outputs=True)[0].infer_shape(x=(5, 2, 3, 8, 8))[1]
+    [(5, 2, 4, 8, 8)]
+    """
 
     @property
     def _gate_names(self) -> Sequence[str]:
@@ -215,7 +221,8 @@ class ConvRNNCell(BaseConvRNNCell):
         return output, [output]
 
 
-class ConvLSTMCell(BaseConvRNNCell):
+@init_defaults(prefix="ConvLSTM_")
+class ConvLSTMCell(UsualConvCell):
     """An LSTM with convolutions; see `BaseConvRNNCell` for the parameters. States are the output and the memory.
 
     References
@@ -228,31 +235,6 @@ class ConvLSTMCell(BaseConvRNNCell):
     >>> ConvLSTMCell((1, 3, 8, 8), num_hidden=4, i2h_stride=(2, 2)).state_shape
     [(0, 4, 4, 4), (0, 4, 4, 4)]
     """
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Sequence[int] = (3, 3),
-        h2h_dilate: Sequence[int] = (1, 1),
-        i2h_kernel: Sequence[int] = (3, 3),
-        i2h_stride: Sequence[int] = (1, 1),
-        i2h_pad: Sequence[int] = (1, 1),
-        i2h_dilate: Sequence[int] = (1, 1),
-        i2h_weight_initializer: str | Dumped | None = None,
-        h2h_weight_initializer: str | Dumped | None = None,
-        i2h_bias_initializer: str | Dumped | None = "zeros",
-        h2h_bias_initializer: str | Dumped | None = "zeros",
-        activation: Activation = _leaky,
-        prefix: str = "ConvLSTM_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
-            activation, prefix, params, conv_layout,
-        )  # fmt: skip
 
     @property
     def state_info(self) -> list[StateInfo]:
@@ -271,7 +253,8 @@ class ConvLSTMCell(BaseConvRNNCell):
         return lstm_step(self, i2h + h2h, memory, name, self._activation, self._channels)
 
 
-class ConvGRUCell(BaseConvRNNCell):
+@init_defaults(prefix="ConvGRU_")
+class ConvGRUCell(UsualConvCell):
     """A gated recurrent unit with convolutions; see `BaseConvRNNCell` for the parameters.
 
     MXNet's takes axis 1 for the channels whatever the layout; here it is the one that `conv_layout` says.
@@ -280,31 +263,6 @@ class ConvGRUCell(BaseConvRNNCell):
     >>> ConvGRUCell((1, 8, 8, 3), num_hidden=4, conv_layout="NHWC").state_shape
     [(0, 8, 8, 4)]
     """
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Sequence[int] = (3, 3),
-        h2h_dilate: Sequence[int] = (1, 1),
-        i2h_kernel: Sequence[int] = (3, 3),
-        i2h_stride: Sequence[int] = (1, 1),
-        i2h_pad: Sequence[int] = (1, 1),
-        i2h_dilate: Sequence[int] = (1, 1),
-        i2h_weight_initializer: str | Dumped | None = None,
-        h2h_weight_initializer: str | Dumped | None = None,
-        i2h_bias_initializer: str | Dumped | None = "zeros",
-        h2h_bias_initializer: str | Dumped | None = "zeros",
-        activation: Activation = _leaky,
-        prefix: str = "ConvGRU_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
-            activation, prefix, params, conv_layout,
-        )  # fmt: skip
 
     @property
     def _gate_names(self) -> Sequence[str]:
