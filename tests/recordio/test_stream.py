@@ -101,6 +101,50 @@ def test_broken_records(content, says, tmp_path):
     reader.close()
 
 
+@pytest.mark.parametrize(
+    ("content", "heads"),
+    [
+        (b"", []),
+        (part(b"abc") + part(b"defgh"), [b"ab", b"de"]),
+        (part(b"a") + part(b""), [b"a", b""]),
+        (part(b"abcd", 1) + part(b"e", 2) + part(b"fgh", 3) + GOOD, [b"ab", b"ab"]),
+        (GOOD + part(b"abc", length=500), [b"ab", b"ab"]),  # the rest, which is missing, is not read
+    ],
+)
+def test_heads_of_records(content, heads, tmp_path):
+    path = tmp_path / "heads.rec"
+    path.write_bytes(content)
+    assert list(stream.record_heads(str(path), 2)) == heads
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (GOOD + b"ABCD" + GOOD, "the magic number 0a 23 d7 ce of a record at byte 12; got 41 42 43 44"),
+        (GOOD + MAGIC, "the 8 bytes that begin a record at byte 12; got 4 until the end"),
+        (GOOD + part(b"", 1), "more parts of the record that begins at byte 12 at byte 20; got the end"),
+        (GOOD + part(b"", 3), "a part of kind 0 or 1 at byte 12; got kind 3"),
+    ],
+)
+def test_heads_of_broken_records(content, says, tmp_path):
+    path = tmp_path / "broken.rec"
+    path.write_bytes(content)
+    heads = stream.record_heads(str(path), 4)
+    assert next(heads) == b"abcd"
+    with pytest.raises(FormatError, match=f"broken.rec' must have {says}"):
+        next(heads)
+
+
+def test_heads_and_records_in_turn(tmp_path):
+    path = tmp_path / "both.rec"
+    path.write_bytes(part(b"abcd") + part(b"efg", 1) + part(b"hi", 3) + part(b"j"))
+    reader = RecordReader(str(path))
+    assert (reader.read(), reader.read_head(1), reader.read()) == (b"abcd", b"e", b"j")
+    reader.position = 12
+    assert (reader.read_head(9), reader.read_head(9), reader.read_head(9)) == (b"efg", b"j", None)
+    reader.close()
+
+
 def test_a_file_that_grows_or_shrinks_while_it_is_read(tmp_path):
     path = tmp_path / "grows.rec"
     path.write_bytes(GOOD)

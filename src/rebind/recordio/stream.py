@@ -133,6 +133,8 @@ class RecordReader:
     ----------
     path
         The file.
+    buffering
+        How many bytes are read at once; by default a few small records.
 
     Attributes
     ----------
@@ -140,9 +142,9 @@ class RecordReader:
         Where the next record begins. It stays where it is when a record is broken.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, buffering: int | None = None) -> None:
         self.path = path
-        self._file = io.BufferedReader(io.FileIO(path), _BUFFERING)
+        self._file = io.BufferedReader(io.FileIO(path), buffering or _BUFFERING)
         self._size = 0
         self.position = 0
         # Where the file itself stands: asking it would be a call of the system for every record.
@@ -156,26 +158,40 @@ class RecordReader:
         FormatError
             When there is no whole record. The message has the file and the position.
         """
-        begin = self.position
-        if self._stands_at != begin:
-            if begin > self._length():  # the system has its own limit for positions
-                return None
-            self._file.seek(begin)
-            self._stands_at = begin
-        kind, part = self._part((_WHOLE, _FIRST))
-        if part is None:
+        begun = self._begun()
+        if begun is None:
             return None
+        kind, length = begun
+        part = self._payload(length)
         if kind == _WHOLE:
             self.position = self._stands_at
             return part
         parts = [part]
         while kind != _LAST:
-            kind, part = self._part((_MIDDLE, _LAST))
-            if part is None:
-                raise self._broken("more parts of the record that begins at byte " + str(begin), "the end")
-            parts.append(part)
+            kind, length = self._continued()
+            parts.append(self._payload(length))
         self.position = self._stands_at
         return MAGIC.join(parts)
+
+    def read_head(self, count: int) -> bytes | None:
+        """Return the first bytes of the record at `position` without reading the rest; else as `read`.
+
+        Parameters
+        ----------
+        count
+            How many bytes; fewer of a record that is shorter, or whose first part is.
+        """
+        begun = self._begun()
+        if begun is None:
+            return None
+        kind, length = begun
+        head = self._file.read(min(length, count))
+        self._skip(length)
+        while kind not in (_WHOLE, _LAST):
+            kind, length = self._continued()
+            self._skip(length)
+        self.position = self._stands_at
+        return head
 
     def next_begin(self, position: int) -> int:
         """Return where the next record begins at or after a position; the size of the file where there is none."""
@@ -199,30 +215,54 @@ class RecordReader:
             at += len(window) - keep
             rest = window[-keep:]
 
-    def _part(self, kinds: tuple[int, int]) -> tuple[int, bytes | None]:
-        """Return the kind of the part that the file stands at, and its payload; None at the end of the file."""
-        at = self._stands_at
+    def _begun(self) -> tuple[int, int] | None:
+        """Return the kind and the length of the first part of the record at `position`; None at the end."""
+        if self._stands_at != self.position:
+            if self.position > self._length():  # the system has its own limit for positions
+                return None
+            self._file.seek(self.position)
+            self._stands_at = self.position
+        return self._head(_WHOLE, _FIRST)
+
+    def _continued(self) -> tuple[int, int]:
+        """Return the kind and the length of the next part of the record at `position`."""
+        found = self._head(_MIDDLE, _LAST)
+        if found is None:
+            raise self._broken(f"more parts of the record that begins at byte {self.position}", "the end")
+        return found
+
+    def _head(self, *kinds: int) -> tuple[int, int] | None:
+        """Return the kind and the length of the part that the file stands at; None at the end of the file."""
         head = self._file.read(_HEAD.size)
         if len(head) < _HEAD.size:
             if not head:
-                return _LAST, None
+                return None
             raise self._broken(f"the {_HEAD.size} bytes that begin a record", f"{len(head)} until the end")
         magic, word = _HEAD.unpack(head)
-        kind, length = word >> 29, word & LONGEST
+        kind = word >> 29
         if magic != 0xCED7230A:
             raise self._broken(f"the magic number {MAGIC.hex(' ')} of a record", head[:4].hex(" "))
         if kind not in kinds:
             raise self._broken(f"a part of kind {kinds[0]} or {kinds[1]}", f"kind {kind}")
+        return kind, word & LONGEST
+
+    def _payload(self, length: int) -> bytes:
+        """Return the payload of the part whose head was read."""
         padding = -length % 4
-        end = at + _HEAD.size + length + padding
+        end = self._stands_at + _HEAD.size + length + padding
         if end > self._size and end > self._length():
-            left = max(self._size - at - _HEAD.size, 0)
+            left = max(self._size - self._stands_at - _HEAD.size, 0)
             raise self._broken(f"a record of {length} bytes", f"{left} until the end of the file")
         payload = self._file.read(length)
         if len(payload) + len(self._file.read(padding)) < length + padding:  # cut off since its size was read
             raise self._broken(f"a record of {length} bytes", f"{len(payload)} until the end of the file")
         self._stands_at = end
-        return kind, payload
+        return payload
+
+    def _skip(self, length: int) -> None:
+        """Go to the end of the part whose head was read."""
+        self._stands_at += _HEAD.size + length + -length % 4
+        self._file.seek(self._stands_at)
 
     def _length(self) -> int:
         """Return the size of the file, which may have grown."""
@@ -250,17 +290,12 @@ def record_heads(path: str, count: int) -> Iterator[bytes]:
     path
         The file.
     count
-        How many bytes of each record; fewer of one that is shorter, or whose first part is.
+        How many bytes of each record, as `RecordReader.read_head` has it.
     """
-    with io.FileIO(path) as file:
-        size, at = os.fstat(file.fileno()).st_size, 0
-        while at < size:
-            file.seek(at)
-            content = file.read(_HEAD.size + count)
-            if len(content) < _HEAD.size or content[:4] != MAGIC:
-                raise FormatError(f"{path!r} must have a record at byte {at}; got {content[:8].hex(' ')}")
-            word = _HEAD.unpack_from(content)[1]
-            kind, length = word >> 29, word & LONGEST
-            if kind in (_WHOLE, _FIRST):
-                yield content[_HEAD.size : _HEAD.size + min(length, count)]
-            at += _HEAD.size + length + -length % 4
+    # A buffer for the head alone: the next one is far behind it.
+    reader = RecordReader(path, buffering=_HEAD.size + count)
+    try:
+        while (head := reader.read_head(count)) is not None:
+            yield head
+    finally:
+        reader.close()
