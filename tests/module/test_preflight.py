@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch import Tensor
 
 import rebind as mx
 from rebind.errors import (
@@ -18,6 +19,8 @@ from rebind.errors import (
     ParameterError,
     StateError,
 )
+from rebind.ops import OPERATORS, Asked, Labels, operator
+from rebind.symbol.composition import compose
 
 from .classifier import batches, fit, network
 
@@ -290,6 +293,20 @@ def test_before_the_first_batch(
     with pytest.raises(error) as caught:
         call(module)
     assert text in str(caught.value) and not trained
+
+
+def test_labels_of_a_loss_of_ones_own() -> None:
+    @operator("example_far", labels=Labels(lambda p, scores, label, others: Asked(scores[-1]), "classes"))
+    def far(data: Tensor, classes: Tensor) -> Tensor:
+        return data.sum(1, keepdim=True)
+
+    try:
+        inputs = [network(loss=False), mx.sym.var("softmax_label")]
+        loss = compose(far, "own", inputs, {"name": "own"})
+        with pytest.raises(ParameterError, match="fit: labels of 'own' must be classes from 0 to 2; got 3"):
+            fit(mx.mod.Module(mx.sym.MakeLoss(loss)), batches(labels=FROM_ONE), eval_metric="loss")
+    finally:
+        del OPERATORS["example_far"]
 
 
 def test_a_loss_of_another_name_with_the_default_label_names() -> None:

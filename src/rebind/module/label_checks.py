@@ -8,9 +8,8 @@ and go on with a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from math import prod
-from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -22,6 +21,7 @@ from ..graph.inference import infer_shapes
 from ..metric import CompositeEvalMetric, CrossEntropy, EvalMetric
 from ..ndarray import NDArray
 from ..ndarray.reading import read_numbers
+from ..ops import Asked, Labels
 from ..shapes import Shape
 from .descs import read_descs
 from .steps import Steps
@@ -32,31 +32,6 @@ __all__ = ["check_classes"]
 _ARRANGING = frozenset(
     ("BlockGrad", "Cast", "Flatten", "Reshape", "SwapAxis", "_copy", "expand_dims", "squeeze", "transpose")
 )
-
-
-class Asked(NamedTuple):
-    """What a loss asks of its labels.
-
-    Attributes
-    ----------
-    classes
-        How many classes there are.
-    counted
-        Which labels are read; None for all.
-    first
-        The first class.
-    padding
-        Where programs mark padding by negative labels, what is to be said of these; None where they are an error.
-    """
-
-    classes: int
-    counted: Tensor | None = None
-    first: int = 0
-    padding: str | None = None
-
-
-#: From a loss, the shape of its scores, and labels by the names of variables to what is asked; None for nothing.
-Rule: TypeAlias = Callable[[Application, Shape, Tensor, Mapping[str, Tensor]], Asked | None]
 
 
 def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) -> None:
@@ -75,10 +50,15 @@ def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) 
     descs = read_descs(module.label_shapes, "label_shapes")
     sizes = {desc.name: prod(desc.shape) for desc in descs}
     values = {desc.name: _numbers(label) for desc, label in zip(descs, labels, strict=False)}
-    for node, name, shape in _losses(module, values):
+    for node, asks, name, shape in _losses(module, values):
         # As many numbers as scores: probabilities of all classes.
         if sizes[name] != prod(shape):
-            asked = _RULES[node.operator.name](node, shape, values[name], values)
+            given = {
+                each: values[variable]
+                for each, entry in zip(node.input_names, node.inputs, strict=True)
+                if (variable := _variable(entry.node)) in values
+            }
+            asked = asks.rule(node.params, shape, values[name], given)
             if asked is not None:
                 _check(repr(node.name), asked, name, values[name])
     outputs = dict(module.output_shapes)
@@ -94,35 +74,43 @@ def _numbers(label: NDArray) -> Tensor:
     return label.tensor.detach() if isinstance(label, NDArray) else read_numbers(label, "fit: labels")
 
 
-def _losses(module: Steps, known: Mapping[str, Tensor]) -> Iterator[tuple[Application, str, Shape]]:
-    """Yield the losses that read a known label: the node, the label's name, the shape of the scores."""
+def _losses(module: Steps, known: Container[str]) -> Iterator[tuple[Application, Labels, str, Shape]]:
+    """Yield the losses that read a known label: the node, its labels, their variable, the shape of the scores."""
     assert module.symbol is not None and module.output_shapes is not None  # `check_classes` has looked
     graph = module.symbol.graph
     found = [
-        (node, name)
+        (node, labels, name)
         for node in graph.nodes
         if isinstance(node, Application)
-        and node.operator.name in _RULES
-        and (name := _variable(node.inputs[1].node, arranged=node.operator.name != "CTCLoss")) in known
+        and (labels := node.operator.labels) is not None
+        and (name := _label(node, labels)) in known
     ]
     # Those at the end, the usual ones, have the shape of their scores. For others the network is walked through.
     ends = {
         entry.node: tuple(shape)
         for entry, (_, shape) in zip(graph.outputs, module.output_shapes, strict=False)
-        if entry.node.operator is not None and entry.node.operator.name in ("SoftmaxOutput", "SVMOutput")
+        if isinstance(entry.node, Application)
+        and entry.node.operator.labels is not None
+        and entry.node.operator.labels.scores_out
     }
-    if any(node not in ends for node, _ in found):
+    if any(node not in ends for node, _, _ in found):
         descs = [*read_descs(module.data_shapes, "data"), *read_descs(module.label_shapes, "label")]
         inferred = infer_shapes(graph, {desc.name: tuple(desc.shape) for desc in descs})
-    for node, name in found:
+    for node, labels, name in found:
         shape = ends[node] if node in ends else inferred.of(node.inputs[0])
         if shape is not None:
-            yield node, name, shape
+            yield node, labels, name, shape
 
 
-def _variable(node: Node, *, arranged: bool) -> str:
-    """Return the name of the variable that a label comes from; an empty one where something is computed."""
-    while arranged and node.operator is not None and node.operator.name in _ARRANGING:
+def _label(node: Application, labels: Labels) -> str:
+    """Return the name of the variable that a loss has its labels from; an empty one where something is computed."""
+    source = node.inputs[node.input_names.index(labels.input_name)].node
+    return _variable(source) if source.is_variable or not labels.placed else ""
+
+
+def _variable(node: Node) -> str:
+    """Return the name of the variable whose numbers a node passes on; an empty one where something is computed."""
+    while node.operator is not None and node.operator.name in _ARRANGING:
         node = node.inputs[0].node
     return node.name if node.is_variable else ""
 
@@ -153,43 +141,3 @@ def _check(who: str, asked: Asked, name: str, values: Tensor) -> None:
     from_one = "Do they count from 1, or has" if asked.first == 0 else "Has"
     hint = f"{from_one} the layer before it too few outputs?" if above else "A negative label is no class."
     raise ParameterError(f"{text}. {hint}")
-
-
-# What each loss asks.
-
-
-def _softmax_output(node: Application, shape: Shape, values: Tensor, _: Mapping[str, Tensor]) -> Asked:
-    p = node.params
-    classes = shape[1] if p.multi_output else shape[-1] if p.preserve_shape else prod(shape[1:])
-    counted = values != p.ignore_label if p.use_ignore else None
-    return Asked(
-        classes,
-        counted,
-        padding="If negative labels are to be ignored, give use_ignore=True and ignore_label.",
-    )
-
-
-def _last_axis(node: Application, shape: Shape, values: Tensor, _: Mapping[str, Tensor]) -> Asked:
-    return Asked(shape[-1], padding="They count as no class: all scores of their samples are lowered.")
-
-
-def _ctc(node: Application, shape: Shape, values: Tensor, known: Mapping[str, Tensor]) -> Asked | None:
-    """Ask it of the labels before the padding, or within the lengths that are given."""
-    p, columns = node.params, values.shape[1]
-    if p.use_label_lengths:
-        entry = dict(zip(node.input_names, node.inputs, strict=True))["label_lengths"]
-        lengths = known.get(_variable(entry.node, arranged=True))
-        if lengths is None:  # computed in the network
-            return None
-        counted = torch.arange(columns, device=values.device) < lengths.to(values.device).reshape(-1, 1)
-        return Asked(shape[2], counted)
-    padding = values == (0 if p.blank_label == "first" else -1)
-    return Asked(shape[2], padding.cumsum(1) == 0, int(p.blank_label == "first"))
-
-
-_RULES: dict[str, Rule] = {
-    "SoftmaxOutput": _softmax_output,
-    "SVMOutput": _last_axis,
-    "softmax_cross_entropy": _last_axis,
-    "CTCLoss": _ctc,
-}

@@ -44,10 +44,12 @@ from . import (
 from .failures import explain, misfit
 from .spec import (
     OPERATORS,
+    Asked,
     Function,
     Inference,
     Input,
     Kernels,
+    Labels,
     Operator,
     Record,
     Shapes,
@@ -62,10 +64,12 @@ from .spec import (
 
 __all__ = [
     "OPERATORS",
+    "Asked",
     "Function",
     "Inference",
     "Input",
     "Kernels",
+    "Labels",
     "Operator",
     "Record",
     "Shapes",

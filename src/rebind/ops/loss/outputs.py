@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
-from ..spec import Shapes, operator
-from ._common import Normalization, like_first_output
+from ..spec import Labels, Shapes, operator
+from ._common import Normalization, classes_of_last_axis, like_first_output
 
 __all__ = ["make_loss", "svm_output"]
 
@@ -60,7 +60,7 @@ def _(
     return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
 
 
-@operator("SVMOutput", head_gradient=False)
+@operator("SVMOutput", head_gradient=False, labels=Labels(classes_of_last_axis, scores_out=True))
 def svm_output(
     data: Tensor,
     label: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -11,8 +11,8 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from ...shapes import size as number_of_elements
-from ..spec import Operator, Shapes, operator
-from ._common import Normalization, like_first_output
+from ..spec import Asked, Labels, Operator, Shapes, operator
+from ._common import Normalization, classes_of_last_axis, like_first_output
 
 __all__ = ["softmax_cross_entropy", "softmax_output"]
 
@@ -176,8 +176,20 @@ def _agree(first: Shape, second: Shape) -> bool:
     )
 
 
+def _classes(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
+    classes = (
+        scores[1] if p.multi_output else scores[-1] if p.preserve_shape else number_of_elements(scores[1:])
+    )
+    return Asked(
+        classes,
+        label != p.ignore_label if p.use_ignore else None,
+        padding="If negative labels are to be ignored, give use_ignore=True and ignore_label.",
+    )
+
+
 def _declare_softmax_output(name: str, *aliases: str) -> Operator:
-    op = operator(name, *aliases, head_gradient=lambda p: p.out_grad)(_softmax_output)
+    labels = Labels(_classes, scores_out=True)
+    op = operator(name, *aliases, head_gradient=lambda p: p.out_grad, labels=labels)(_softmax_output)
     op.gradient(_softmax_output_gradient)
     op.fill_shapes(_softmax_output_shapes)
     op.half_known(lambda shapes, p: [shapes["data"]])
@@ -188,7 +200,7 @@ def _declare_softmax_output(name: str, *aliases: str) -> Operator:
 softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
 
 
-@operator("softmax_cross_entropy")
+@operator("softmax_cross_entropy", labels=Labels(classes_of_last_axis))
 def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
 

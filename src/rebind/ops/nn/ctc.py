@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -12,7 +13,7 @@ from ...errors import DTypeError, ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._derivative import differentiable_twice
-from ..spec import Shapes, operator
+from ..spec import Asked, Labels, Shapes, operator
 
 __all__ = ["ctc_loss"]
 
@@ -20,6 +21,17 @@ __all__ = ["ctc_loss"]
 def _skipped(name: str, p: Params) -> bool:
     """Return whether a length is not taken: its flag is off."""
     return name.endswith("_lengths") and not p[f"use_{name}"]
+
+
+def _classes(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked | None:
+    """Ask it of the labels before the padding, or within the lengths that are given."""
+    if not p.use_label_lengths:
+        padding = label == (0 if p.blank_label == "first" else -1)
+        return Asked(scores[2], padding.cumsum(1) == 0, int(p.blank_label == "first"))
+    if "label_lengths" not in others:  # computed in the network
+        return None
+    lengths = others["label_lengths"].to(label.device).reshape(-1, 1)
+    return Asked(scores[2], torch.arange(label.shape[1], device=label.device) < lengths)
 
 
 @operator(
@@ -31,6 +43,7 @@ def _skipped(name: str, p: Params) -> bool:
     outputs=("output0",),
     counted=2,  # MXNet stores the gradient in a second output
     types=dict.fromkeys(("label", "data_lengths", "label_lengths"), "any"),
+    labels=Labels(_classes, placed=True),
 )
 def ctc_loss(
     data: Tensor,

@@ -45,6 +45,7 @@ from .inference import (
     TypeSlots,
 )
 from .kernels import Function, InPlace, InPlaceAll, Kernels
+from .labels import Labels
 from .record import Record
 from .signature import Signature, read_signature
 
@@ -75,6 +76,8 @@ class Operator:
         What shapes and types say of each other.
     record
         What symbols and files say of it.
+    labels
+        Of a loss, what it asks of labels that are classes.
     resolve
         From a call's parameters to the operator to use: for `Custom`, whose parameters name it.
     subgraphs
@@ -94,8 +97,8 @@ class Operator:
 
     # A name that is misspelt in a declaration is an error.
     __slots__ = (
-        "_parsed", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "name", "record",
-        "returned_aux", "shared", "signature", "subgraphs",
+        "_parsed", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "labels", "name",
+        "record", "returned_aux", "shared", "signature", "subgraphs",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +110,7 @@ class Operator:
         record: Record | None = None,
         *,
         aliases: Sequence[str] = (),
+        labels: Labels | None = None,
         resolve: Callable[[Mapping[str, object]], Operator] | None = None,
         subgraphs: tuple[Any, ...] = (),
         shared: bool = False,
@@ -117,6 +121,7 @@ class Operator:
         self.kernels = kernels
         self.inference = inference or Inference()
         self.record = record or Record()
+        self.labels = labels
         self.subgraphs = subgraphs
         # By the parameters as given: most calls of a program repeat those of earlier ones.
         self.shared = shared
@@ -385,6 +390,7 @@ def operator(
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
     takes_any: bool | None = None,
     listed: Mapping[str, str | None] | None = None,
+    labels: Labels | None = None,
 ) -> Callable[[Function], Operator]:
     """Make a function on tensors the operator `name`, and register it.
 
@@ -411,7 +417,7 @@ def operator(
         Initializers of variables that are made for inputs.
     owns_output, writes_aux, constants
         See `Kernels`.
-    resolve
+    resolve, labels
         See `Operator`.
     takes_any
         See `Signature`.
@@ -450,6 +456,7 @@ def operator(
             Inference(same_shape=same_shape, types=types, size=size),
             Record(outputs, visible, counted, dict(inits or {}), dict(listed or {})),
             aliases=aliases,
+            labels=labels,
             resolve=resolve,
             shared=True,
         )
