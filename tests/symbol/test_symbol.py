@@ -222,6 +222,29 @@ def test_operators_without_inputs_ignore_symbols(compose, key) -> None:
 
 
 @pytest.mark.parametrize(
+    ("compose", "kind", "says"),
+    [
+        (
+            lambda x: S.zeros((2, 3), foo=S.Group([x, x * 2])),
+            TypeError,
+            "_zeros '_zeros0': foo: must be a symbol with one output; .* has 2",
+        ),
+        (lambda x: S.zeros(shape=x), TypeError, "_zeros '_zeros0': shape must be"),
+        (
+            lambda x: S.zeros_like(x, dat=x),
+            ValueError,
+            "zeros_like 'zeros_like0': no input 'dat'; did you mean 'data'\\? Inputs: data.",
+        ),
+        (lambda x: S.exp(x, __weight__=x), ValueError, "exp 'exp0': no input '__weight__'. Inputs: data."),
+        (lambda x: S.clip(x, 0, 1, a=x), ValueError, "clip 'clip0': no input 'a'. Inputs: data."),
+    ],
+)
+def test_other_symbols_among_the_keywords_are_refused(compose, kind, says) -> None:
+    with mx.name.NameManager(), pytest.raises(kind, match=says):
+        compose(S.var("x"))
+
+
+@pytest.mark.parametrize(
     ("mistake", "kind", "says"),
     [
         (

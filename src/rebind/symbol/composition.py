@@ -10,7 +10,7 @@ from .. import dtypes, graph
 from ..checks import check_instance, warn_user
 from ..device import Device
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError, MXNetError, ParameterError
+from ..errors import ArgumentError, MXNetError, ParameterError, near_names
 from ..graph import Application, Entry, input_variable, symbol_json
 from ..graph.passes import cast_inputs
 from ..graph.same_names import warn_of_joined_names, warn_of_shared_names
@@ -90,9 +90,8 @@ def _apply(
     # A device is text in a symbol.
     if "ctx" in op.signature.parameters and isinstance(kwargs.get("ctx"), Device):
         kwargs["ctx"] = str(kwargs["ctx"])
-    if not (op.signature.inputs or op.signature.variadic):
-        _drop_symbols(op, kwargs, called_as)
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
+    _drop_symbols(op, given, called_as)
     for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):
             raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
@@ -120,12 +119,18 @@ def _apply(
     return node
 
 
-def _drop_symbols(op: Operator, kwargs: dict[str, Any], called_as: str) -> None:
-    """Leave out symbols that were given to an operator without inputs: MXNet ignores them, and programs give them."""
-    for key in [key for key, value in kwargs.items() if isinstance(value, SymbolBase)]:
-        if key not in op.signature.parameters:
-            del kwargs[key]
-            warn_user(f"{called_as}: takes no symbols; {key} is ignored, as in MXNet")
+def _drop_symbols(op: Operator, given: dict[str, Any], called_as: str) -> None:
+    """Refuse symbols that are no inputs; but an operator without any ignores them, as in MXNet: programs give them."""
+    for key in [key for key, value in given.items() if isinstance(value, SymbolBase)]:
+        if key in op.signature.parameters:  # which refuses them, and knows what it takes
+            continue
+        if op.signature.inputs:
+            names = op.signature.input_names
+            raise ParameterError(
+                f"no input {key!r}{near_names(key, names)} Inputs: {', '.join(names)}.", argument=key
+            )
+        single_entry(given.pop(key), key)  # MXNet looks at what it ignores, too
+        warn_user(f"{called_as}: takes no symbols; {key} is ignored, as in MXNet")
 
 
 def _entries(
