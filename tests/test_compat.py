@@ -581,8 +581,17 @@ def test_notebooks_show_pictures_and_tables() -> None:
     assert "<td>fc</td><td>FullyConnected</td><td>4×2</td><td>8</td>" in after
 
 
-@pytest.mark.parametrize(("before", "frozen"), [("", False), ("import torch; gc.freeze(); ", True)])
-def test_the_garbage_collector_is_as_before_the_import(before: str, frozen: bool) -> None:
-    program = f"import gc; {before}import rebind; print(gc.get_freeze_count() > 0, gc.isenabled())"
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [
+        ("pass", "False True (700, 10, 10)"),
+        ("import torch; gc.freeze()", "True True (700, 10, 10)"),
+        ("gc.disable(); gc.set_threshold(9, 8, 7)", "False False (9, 8, 7)"),
+        ("gc.set_threshold(0, 8, 7)", "False True (0, 8, 7)"),
+    ],
+)
+def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str) -> None:
+    asked = "print(gc.get_freeze_count() > 0, gc.isenabled(), gc.get_threshold())"
+    program = f"import gc; gc.set_threshold(700, 10, 10); {before}; import rebind; {asked}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(frozen), "True"]
+    assert done.stdout.strip() == wanted

@@ -6,7 +6,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ._collector import take_back  # before all that makes many objects
+from ._collector import collect_again  # before all that makes many objects
 
 # isort: split
 from . import (
@@ -79,7 +79,7 @@ def install_as_mxnet() -> None:
 
 unquote(__name__)
 OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
-take_back()
+collect_again()
 
 if TYPE_CHECKING:
     from . import contrib as contrib

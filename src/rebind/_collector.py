@@ -1,27 +1,33 @@
-"""Keeps Python's garbage collector from walking over all of PyTorch while rebind is imported.
+"""Keeps Python's garbage collector from running while rebind is imported.
 
-An import makes many objects, so that the collector runs; each full run looks at the hundreds of thousands of objects
-that PyTorch's own import made, which was a third of the time that rebind's took. Set aside, they are not looked at.
+An import makes tens of thousands of objects that last. The collector looks for garbage among them a hundred times, and
+once or twice among all of PyTorch's, hundreds of thousands: a third of the time of the import.
 """
 
 from __future__ import annotations
 
 import gc
 
-import torch  # noqa: F401  # first: its objects are those to set aside
+import torch  # noqa: F401  # first: its import is not ours to hasten
 
-__all__ = ["take_back"]
+__all__ = ["collect_again"]
 
-# A program that has set objects aside itself keeps them there. After an import that failed they stay, which is
-# harmless: only what is garbage at this moment would be kept.
-_ours = gc.get_freeze_count() == 0
+#: After how many new objects it runs, while rebind is imported. It is not switched off: an import that fails leaves
+#: this behind, which is no harm to a program that goes on.
+_RARELY = 1_000_000
+
+_threshold = gc.get_threshold()
 
 
-def take_back() -> None:
-    """Give the collector back what was set aside, at the end of the import."""
-    if _ours:
+def collect_again() -> None:
+    """Let the collector run as before, at the end of the import."""
+    gc.set_threshold(*_threshold)
+    # What was made counts as old, as if the collector had seen it; otherwise its next run would look through all of it.
+    # A program that keeps objects out of the collector's sight itself keeps them there.
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
         gc.unfreeze()
 
 
-if _ours:
-    gc.freeze()
+if _threshold[0]:  # 0 is never
+    gc.set_threshold(max(_RARELY, _threshold[0]), *_threshold[1:])

@@ -37,10 +37,15 @@ def unquote(package: str) -> None:
             for function in _functions(module):
                 # The dict itself: `inspect.signature` reads it whenever it is asked.
                 given = function.__annotations__
-                given.update({key: Unquoted(text) for key, text in given.items() if type(text) is str})
+                for key, text in given.items():
+                    if type(text) is str:
+                        given[key] = _shown.get(text) or _shown.setdefault(text, Unquoted(text))
 
 
 _done: set[str] = set()
+
+#: By what is quoted: most types stand in many functions, and this runs while rebind is imported.
+_shown: dict[str, Unquoted] = {}
 
 
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
