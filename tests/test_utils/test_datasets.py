@@ -98,6 +98,27 @@ def test_models_and_other_sets(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("there", "wanted"),
+    [
+        ((), {"train.rec": "new", "test.rec": "new", "train.lst": "new", "test.lst": "new"}),
+        (("train.rec", "test.rec"), {"train.lst": "new", "test.lst": "new"}),
+        (("train.rec", "test.rec", "train.lst", "test.lst"), {"train.rec": "old", "test.lst": "old"}),
+    ],
+)
+def test_cifar10_is_extracted_where_a_file_is_missing(there, wanted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "data" / "cifar"
+    folder.mkdir(parents=True)
+    for name in there:
+        (folder / name).write_text("old")
+    with zipfile.ZipFile(tmp_path / "data" / "cifar10.zip", "w") as archive:
+        for name in ("train.rec", "test.rec", "train.lst", "test.lst"):
+            archive.writestr(f"cifar/{name}", "new")
+    test_utils.get_cifar10()
+    assert {name: (folder / name).read_text() for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda: test_utils.get_mnist(), "MNIST: nothing is downloaded; the file train-images-idx3-ubyte or"),

@@ -225,12 +225,24 @@ def get_mnist_iterator(
 
 
 def get_cifar10() -> None:
-    """See to it that the record files of CIFAR-10 are in ``data/cifar``, from ``data/cifar10.zip`` if need be."""
+    """See to it that CIFAR-10 is in ``data/cifar``: ``train.rec`` and ``test.rec``, and their lists.
+
+    What is missing is extracted from ``data/cifar10.zip``. MXNet downloads that file where one of ``train.rec``,
+    ``test.rec``, ``train.lst`` and ``test.lst`` is missing; here the record files alone will do.
+
+    Raises
+    ------
+    MissingFileError
+        When there is neither a record file nor an archive that has it.
+    """
     archive = os.path.join("data", "cifar10.zip")
-    files = [os.path.join("data", "cifar", f"{kind}.rec") for kind in ("train", "test")]
-    if not all(map(os.path.exists, files)) and os.path.exists(archive):
+    records, lists = (
+        [os.path.join("data", "cifar", f"{part}.{kind}") for part in ("train", "test")]
+        for kind in ("rec", "lst")
+    )
+    if not all(map(os.path.exists, records + lists)) and os.path.exists(archive):
         get_zip_data("data", archive, "cifar10.zip")
-    for path in files:
+    for path in records:
         if not os.path.exists(path):
             raise MissingFileError(
                 f"get_cifar10: nothing is downloaded; {path} must be there, or {archive} with it. "
