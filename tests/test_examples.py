@@ -83,6 +83,7 @@ def test_digits_says_what_is_wrong(arguments: tuple[str, ...], sentence: str, tm
 @pytest.mark.parametrize(
     ("example", "line", "least"),
     [
+        ("augmented.py", r"Held-out accuracy: 0\.\d+ \((\d+) of 359 digits\)", 345),
         ("records.py", r"Held-out accuracy: 0\.\d+ \((\d+) of 360 digits\)", 335),
         ("detector.py", r"Found: (\d+) of 60 digits", 54),
     ],
