@@ -38,7 +38,7 @@ lint: $(READY) ## ruff: rules and formatting
 types: $(READY) ## mypy
 	$(BIN)/mypy
 
-layers: $(READY) ## imports go down, never up (import-linter)
+layers: $(READY) ## imports go down, never up nor in a circle (import-linter)
 	$(BIN)/lint-imports --no-logo
 
 format: $(READY) ## rewrite the code in ruff's format, with sorted imports

@@ -41,6 +41,9 @@ symbol = mx.sym.Activation(symbol, act_type="relu").sum(axis=1)
 symbol = mx.sym.SoftmaxOutput(mx.sym.Flatten(symbol), name="softmax")
 symbol = mx.sym.random.normal(0, 1, shape=(2, 2))
 symbol = mx.sym.op.tanh(mx.sym._internal._plus_scalar(symbol, scalar=1))
+symbol = -symbol + 2 * symbol.reshape(-1)[0] ** data
+symbol = abs(mx.sym.Group([symbol, data]).get_internals().get_optimized_symbol())
+pieces: list[Symbol] = list(symbol)
 symbol = mx.sym.Custom(data, op_type="mine", factor=3)
 states, outs = mx.sym.contrib.foreach(lambda step, state: (step + state, state), data, symbol)
 

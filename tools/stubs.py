@@ -159,7 +159,7 @@ def stub(front: Front, what: str, body: str) -> str:
     known = {
         "from collections.abc import": ("Mapping", "Sequence"),
         "from typing import": ("Any", "Literal", "TypedDict"),
-        "from typing_extensions import": ("Unpack",),
+        "from typing_extensions import": ("Self", "Unpack"),
         "from ..device import": ("Device",),
         "from ..dtypes import": ("DTypeLike",),
         "from .base import": ("ArrayBase", "SymbolBase"),
@@ -228,8 +228,11 @@ def methods(front: Front) -> str:
         if name.startswith("_") or getattr(front.kind, name) is not vars(own)[name]:
             continue
         op = OPERATORS[name]
-        arguments = operator_arguments(op, front, method=True)
-        text += definition(name, arguments, front.returned(op), description(op), "    ") + "\n"
+        # Their class is below the one that users hold, which it does not import.
+        named = operator_arguments(op, front, method=True)
+        arguments = [argument.replace(front.name, "Self") for argument in named]
+        returned = front.returned(op).replace(front.name, "Self")
+        text += definition(name, arguments, returned, description(op), "    ") + "\n"
     return stub(front, f"Operators as methods of {front.name}.", text)
 
 

@@ -130,9 +130,11 @@ class _Scopes(Generic[T]):
         entered = self._entered.get()
         if entered:
             return entered
-        if not hasattr(self._outermost, "scope"):
+        try:
+            return (self._outermost.scope,)
+        except AttributeError:  # the first use in this thread
             self._outermost.scope = self._make()
-        return (self._outermost.scope,)
+            return (self._outermost.scope,)
 
     def enter(self, scope: T) -> None:
         self._entered.set((*self._all(), scope))

@@ -5,9 +5,9 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 
 from collections.abc import Sequence
 from typing import Any, Literal
+from typing_extensions import Self
 from ..dtypes import DTypeLike
 from .base import ArrayBase
-from .ndarray import NDArray
 
 class OperatorMethods(ArrayBase):
     """A method for each operator of `FLUENT_METHODS`."""
@@ -15,57 +15,57 @@ class OperatorMethods(ArrayBase):
     def abs(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Absolute value; its gradient at 0 is 0."""
 
     def arccos(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse cosine, in radians."""
 
     def arccosh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse hyperbolic cosine."""
 
     def arcsin(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse sine, in radians."""
 
     def arcsinh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse hyperbolic sine."""
 
     def arctan(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse tangent, in radians."""
 
     def arctanh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Inverse hyperbolic tangent."""
 
     def argmax(
@@ -73,17 +73,17 @@ class OperatorMethods(ArrayBase):
         axis: int | None = None,
         keepdims: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
 
     def argmax_channel(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Position of the largest element along axis 1, in data's type.
 
         Shapes
@@ -97,9 +97,9 @@ class OperatorMethods(ArrayBase):
         axis: int | None = None,
         keepdims: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
 
     def argsort(
@@ -108,9 +108,9 @@ class OperatorMethods(ArrayBase):
         is_ascend: bool = True,
         dtype: DTypeLike = ...,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Positions that sort `data` along an axis, the flattened array without one."""
 
     def broadcast_axes(
@@ -118,36 +118,36 @@ class OperatorMethods(ArrayBase):
         axis: int | Sequence[int] = (),
         size: int | Sequence[int] = (),
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` repeated along some axes of size 1, up to the sizes given for them."""
 
     def broadcast_like(
         self,
-        rhs: NDArray,
+        rhs: Self,
         lhs_axes: int | Sequence[int] | None = None,
         rhs_axes: int | Sequence[int] | None = None,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
 
     def cbrt(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Cube root, of negative numbers too."""
 
     def ceil(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Smallest integer not below."""
 
     def clip(
@@ -155,42 +155,42 @@ class OperatorMethods(ArrayBase):
         a_min: float,
         a_max: float,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` cut to [a_min, a_max]; at both ends the gradient is 1."""
 
     def cos(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Cosine of radians."""
 
     def cosh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Hyperbolic cosine."""
 
     def degrees(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Radians as degrees."""
 
     def depth_to_space(
         self,
         block_size: int,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Channels rearranged into blocks of space.
 
         Shapes
@@ -205,82 +205,82 @@ class OperatorMethods(ArrayBase):
         axis1: int = 0,
         axis2: int = 1,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
 
     def exp(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``e ** data``."""
 
     def expm1(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``e ** data - 1``, exact near 0."""
 
     def fix(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Integer part: rounded towards 0."""
 
     def flip(
         self,
         axis: int | Sequence[int],
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` with the order along some axes reversed."""
 
     def floor(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Largest integer not above."""
 
     def log(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Natural logarithm."""
 
     def log10(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Logarithm to base 10."""
 
     def log1p(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``log(1 + data)``, exact near 0."""
 
     def log2(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Logarithm to base 2."""
 
     def log_softmax(
@@ -290,9 +290,9 @@ class OperatorMethods(ArrayBase):
         dtype: DTypeLike | None = None,
         use_length: bool | None = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Logarithm of `softmax`, computed without its rounding.
 
         Shapes
@@ -306,9 +306,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Largest element along axes; each of several largest gets the full gradient."""
 
     def mean(
@@ -317,9 +317,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Mean along axes; of integers, rounded towards 0."""
 
     def min(
@@ -328,9 +328,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Smallest element along axes; each of several smallest gets the full gradient."""
 
     def nanprod(
@@ -339,9 +339,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Product along axes, nan counting as 1."""
 
     def nansum(
@@ -350,9 +350,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Sum along axes, nan counting as 0."""
 
     def norm(
@@ -362,9 +362,9 @@ class OperatorMethods(ArrayBase):
         out_dtype: DTypeLike | None = None,
         keepdims: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares."""
 
     def one_hot(
@@ -374,17 +374,17 @@ class OperatorMethods(ArrayBase):
         off_value: float = 0.0,
         dtype: DTypeLike = ...,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
 
     def ones_like(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Ones of data's shape."""
 
     def pad(
@@ -393,21 +393,21 @@ class OperatorMethods(ArrayBase):
         pad_width: int | Sequence[int],
         constant_value: float = 0.0,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` with a border: of a constant, of the nearest element, or of a mirror image."""
 
     def pick(
         self,
-        index: NDArray,
+        index: Self,
         axis: int | None = -1,
         keepdims: bool = False,
         mode: Literal['clip', 'wrap'] = 'clip',
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """One element along an axis for each position on the others.
 
         Shapes
@@ -423,41 +423,41 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Product along axes."""
 
     def radians(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Degrees as radians."""
 
     def rcbrt(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``1 / cbrt(data)``."""
 
     def reciprocal(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``1 / data``."""
 
     def relu(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``max(data, 0)``."""
 
     def repeat(
@@ -465,94 +465,94 @@ class OperatorMethods(ArrayBase):
         repeats: int,
         axis: int | None = None,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Each element, or each slice along `axis`, repeated; without an axis, of the flattened array."""
 
     def reshape_like(
         self,
-        rhs: NDArray,
+        rhs: Self,
         lhs_begin: int | None = None,
         lhs_end: int | None = None,
         rhs_begin: int | None = None,
         rhs_end: int | None = None,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
 
     def rint(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Nearest integer; halves go down."""
 
     def round(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Nearest integer; halves go away from 0."""
 
     def rsqrt(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``1 / sqrt(data)``."""
 
     def shape_array(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Shape of `data`, as an int64 array."""
 
     def sigmoid(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``1 / (1 + exp(-data))``."""
 
     def sign(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """-1, 0 or 1, as the sign is."""
 
     def sin(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Sine of radians."""
 
     def sinh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Hyperbolic sine."""
 
     def size_array(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Number of elements of `data`, as an int64 array of one element."""
 
     def slice_axis(
@@ -561,32 +561,32 @@ class OperatorMethods(ArrayBase):
         begin: int,
         end: int | None,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Slice of `data` from `begin` up to `end` along one axis; both may count from the end."""
 
     def slice_like(
         self,
-        shape_like: NDArray,
+        shape_like: Self,
         axes: int | Sequence[int] = (),
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
 
     def softmax(
         self,
-        length: NDArray | None = None,
+        length: Self | None = None,
         axis: int = -1,
         temperature: float | None = None,
         dtype: DTypeLike | None = None,
         use_length: bool | None = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
 
         Shapes
@@ -602,9 +602,9 @@ class OperatorMethods(ArrayBase):
         dtype: DTypeLike | None = None,
         use_length: bool | None = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
 
         Shapes
@@ -617,18 +617,18 @@ class OperatorMethods(ArrayBase):
         axis: int | None = -1,
         is_ascend: bool = True,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` sorted along an axis, flattened without one."""
 
     def space_to_depth(
         self,
         block_size: int,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Blocks of space rearranged into channels; undoes `depth_to_space`.
 
         Shapes
@@ -643,25 +643,25 @@ class OperatorMethods(ArrayBase):
         axis: int = 1,
         squeeze_axis: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray | Any:
+    ) -> Self | Any:
         """`data` split along an axis into equal sections."""
 
     def sqrt(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Square root."""
 
     def square(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """``data ** 2``."""
 
     def sum(
@@ -670,9 +670,9 @@ class OperatorMethods(ArrayBase):
         keepdims: bool = False,
         exclude: bool = False,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Sum along axes."""
 
     def swapaxes(
@@ -680,45 +680,45 @@ class OperatorMethods(ArrayBase):
         dim1: int = 0,
         dim2: int = 0,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` with two axes exchanged."""
 
     def take(
         self,
-        indices: NDArray,
+        indices: Self,
         axis: int = 0,
         mode: Literal['clip', 'raise', 'wrap'] = 'clip',
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
 
     def tan(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Tangent of radians."""
 
     def tanh(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Hyperbolic tangent."""
 
     def tile(
         self,
         reps: int | Sequence[int],
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` laid side by side, ``reps`` times along each axis."""
 
     def topk(
@@ -729,32 +729,32 @@ class OperatorMethods(ArrayBase):
         is_ascend: bool = False,
         dtype: DTypeLike = ...,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray | Any:
+    ) -> Self | Any:
         """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
 
     def transpose(
         self,
         axes: int | Sequence[int] = (),
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """`data` with its axes in the order `axes`, by default reversed."""
 
     def trunc(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Integer part: rounded towards 0."""
 
     def zeros_like(
         self,
         *,
-        out: NDArray | Sequence[NDArray] | None = None,
+        out: Self | Sequence[Self] | None = None,
         name: str | None = None,
-    ) -> NDArray:
+    ) -> Self:
         """Zeros of data's shape."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from types import NotImplementedType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from ..errors import ArgumentError
 from ..ops import find
 from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from .base import SymbolBase
-from .composition import compose
+from .composition import apply
 
 if TYPE_CHECKING:
-    from .symbol import Symbol
+    from typing_extensions import Self
 
 __all__ = ["BINARY", "Arithmetic", "Operand", "combine"]
 
+#: What the operators return: `Symbol`, which modules below it cannot name.
+Result = TypeVar("Result", bound=SymbolBase)
 #: What can be on either side of a binary operator.
 Operand: TypeAlias = "SymbolBase | float | np.number | np.bool_ | np.ndarray"
 
@@ -27,7 +29,7 @@ Operand: TypeAlias = "SymbolBase | float | np.number | np.bool_ | np.ndarray"
 BINARY = {name: names.symbols for name, names in PYTHON_OPERATORS.items()}
 
 
-def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotImplementedType:
+def combine(names: BinaryNames, left: Operand, right: Operand) -> SymbolBase | NotImplementedType:
     """Apply a binary operator to two symbols, or to a symbol and a number; NotImplemented for anything else.
 
     >>> import rebind as mx
@@ -35,7 +37,7 @@ def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotIm
     ['x']
     """
     if isinstance(left, SymbolBase) and isinstance(right, SymbolBase):
-        return compose(find(names.pair), names.pair.lower(), (left, right), {})
+        return left.symbol_class(apply(find(names.pair), names.pair.lower(), (left, right), {}))
     name = names.scalar if isinstance(left, SymbolBase) else names.reverse
     symbol, number = (left, right) if isinstance(left, SymbolBase) else (right, left)
     if isinstance(number, np.ndarray):
@@ -50,17 +52,17 @@ def combine(names: BinaryNames, left: Operand, right: Operand) -> Symbol | NotIm
         or name is None
     ):
         return NotImplemented
-    return compose(find(name), name.lower(), (symbol,), {"scalar": number})
+    return symbol.symbol_class(apply(find(name), name.lower(), (symbol,), {"scalar": number}))
 
 
-class Arithmetic(SymbolBase, BinaryMethods["Operand", "Symbol"], combine=combine, operators=BINARY):
+class Arithmetic(SymbolBase, BinaryMethods["Operand", Result], combine=combine, operators=BINARY):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``."""
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves arithmetic with symbols to this class
 
-    def __neg__(self) -> Symbol:
+    def __neg__(self) -> Result:
         return self * -1.0
 
-    def __abs__(self) -> Symbol:
-        return compose(find("abs"), "abs", (self,), {})
+    def __abs__(self) -> Self:
+        return self.symbol_class(apply(find("abs"), "abs", (self,), {}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ..errors import (
@@ -16,9 +16,9 @@ from ..errors import (
 from ..graph import Entry, Graph
 
 if TYPE_CHECKING:
-    from .symbol import Symbol
+    from typing_extensions import Self
 
-__all__ = ["SymbolBase", "named_values", "no_such_argument", "single_entry", "symbol_of"]
+__all__ = ["SymbolBase", "named_values", "no_such_argument", "single_entry"]
 
 T = TypeVar("T")
 
@@ -29,25 +29,23 @@ class SymbolBase:
     Parameters
     ----------
     outputs
-        The symbol's outputs; the graph is these and all that they need.
+        A graph, or the symbol's outputs; the graph is these and all that they need.
     """
 
     __slots__ = ("__weakref__", "_graph")
     #: The class of symbols that operators and methods return, set where that class is defined.
-    symbol_class: ClassVar[type[Symbol]]
+    symbol_class: ClassVar[type[Self]]
 
-    #: Draws a symbol for a notebook; set where drawing is.
-    draw: ClassVar[Callable[[Symbol], str]]
-
-    def __init__(self, outputs: Sequence[Entry] | None) -> None:
-        self._graph = Graph(outputs or ())  # None in MXNet's pickles: `__setstate__` brings the graph
+    def __init__(self, outputs: Graph | Sequence[Entry] | None) -> None:
+        # None in MXNet's pickles: `__setstate__` brings the graph.
+        self._graph = outputs if isinstance(outputs, Graph) else Graph(outputs or ())
 
     @property
     def graph(self) -> Graph:
         """The graph that the symbol is a handle of."""
         return self._graph
 
-    def with_graph(self, graph: Graph) -> Symbol:
+    def with_graph(self, graph: Graph) -> Self:
         """Return a symbol on another graph.
 
         >>> import rebind as mx
@@ -55,7 +53,7 @@ class SymbolBase:
         >>> x.with_graph(mx.sym.exp(x, name="e").graph)
         <Symbol e>
         """
-        return symbol_of(graph)
+        return self.symbol_class(graph)
 
     @property
     def name(self) -> str | None:
@@ -67,9 +65,6 @@ class SymbolBase:
         if self.name is None:
             return f"<Symbol group [{', '.join(entry.node.name for entry in self._graph.outputs)}]>"
         return f"<Symbol {self.name}>"
-
-    def _repr_html_(self) -> str:
-        return type(self).draw(self)  # type: ignore[arg-type]  # a Symbol
 
     def list_arguments(self) -> list[str]:
         """Return the names of the arguments: inputs, labels and parameters.
@@ -115,7 +110,7 @@ class SymbolBase:
     def __len__(self) -> int:
         return len(self._graph.outputs)
 
-    def __iter__(self) -> Iterator[Symbol]:
+    def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
@@ -123,18 +118,18 @@ class SymbolBase:
             "Symbol: has no truth value, since it has no value before it is bound. Ask whether it is None instead."
         )
 
-    def __getitem__(self, index: int | str | slice) -> Symbol:
+    def __getitem__(self, index: int | str | slice) -> Self:
         """Return one output, by number or by name, or several by a slice."""
         outputs = self._graph.outputs
         if isinstance(index, str):
-            return symbol_of([outputs[self._number_of(index)]])
+            return self.symbol_class([outputs[self._number_of(index)]])
         if isinstance(index, slice):
-            return symbol_of(outputs[index])
+            return self.symbol_class(outputs[index])
         if not hasattr(index, "__index__"):
             raise ArgumentError(f"Symbol: an output is chosen by a number, a name or a slice; got {index!r}")
         if not -len(outputs) <= index < len(outputs):
             raise BoundsError(f"Symbol: an output's number must be below {len(outputs)}; got {index}")
-        return symbol_of([outputs[index]])
+        return self.symbol_class([outputs[index]])
 
     def _number_of(self, name: str) -> int:
         """Return the number of an output, by its full name, or by that of its node when it is the only one."""
@@ -146,20 +141,6 @@ class SymbolBase:
         if len(found) > 1:
             raise NameLookupError(f"Symbol: {len(found)} outputs are named {name!r}; use a number")
         return found[0]
-
-
-def symbol_of(graph: Graph | Sequence[Entry]) -> Symbol:
-    """Return the symbol on a graph, or on the graph of some outputs.
-
-    >>> import rebind as mx
-    >>> from rebind.symbol.base import symbol_of
-    >>> symbol_of(mx.sym.var("x").graph)
-    <Symbol x>
-    """
-    # A graph or entries are known to be right: `__init__`, which users call, checks them.
-    symbol = object.__new__(SymbolBase.symbol_class)
-    symbol._graph = graph if isinstance(graph, Graph) else Graph(graph)
-    return symbol
 
 
 def single_entry(symbol: SymbolBase, who: str) -> Entry:

@@ -15,11 +15,11 @@ from ..graph.passes import optimize, optimize_without_shapes
 from ..ndarray import NDArray
 from ..ndarray.storage import storage_kind
 from ..shapes import Shape
-from .base import named_values, symbol_of
+from .base import named_values
 from .inspection import Inspection
 
 if TYPE_CHECKING:
-    from .symbol import Symbol
+    from typing_extensions import Self
 
 __all__ = ["Binding"]
 
@@ -165,7 +165,7 @@ class Binding(Inspection):
         """
         return self.bind(as_device(ctx, "Symbol.eval: ctx"), kwargs, grad_req="null").forward()
 
-    def get_backend_symbol(self, backend: str) -> Symbol:
+    def get_backend_symbol(self, backend: str) -> Self:
         """Return the symbol after the passes of a backend, as `optimize_for` without arrays.
 
         >>> import rebind as mx
@@ -174,7 +174,7 @@ class Binding(Inspection):
         """
         return self.optimize_for(backend)
 
-    def get_optimized_symbol(self) -> Symbol:
+    def get_optimized_symbol(self) -> Self:
         """Return the symbol as it is run in training mode, as far as that does not depend on shapes."""
         return self.optimize_for("default", training=True)
 
@@ -189,7 +189,7 @@ class Binding(Inspection):
         *,
         training: bool = False,
         **kwargs: str | float,
-    ) -> Symbol:
+    ) -> Self:
         """Return the symbol after the passes of a backend.
 
         Parameters
@@ -233,4 +233,4 @@ class Binding(Inspection):
         target = Target.at(as_device(ctx, "Symbol.optimize_for: ctx"), training, backend=backend)
         # What shapes decide is left for `bind` where none are given.
         run = optimize if shapes else optimize_without_shapes
-        return symbol_of(run(self._graph, facts, target)[0])
+        return self.symbol_class(run(self._graph, facts, target)[0])

@@ -1,45 +1,31 @@
-"""Making symbols: variables, applications of operators, groups."""
+"""Applying operators to symbols: the node, and variables for inputs that are missing."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from .. import dtypes, graph
-from ..checks import check_instance, warn_user
+from ..checks import warn_user
 from ..device import Device
-from ..dtypes import DTypeLike
-from ..errors import ArgumentError, MXNetError, ParameterError, near_names
+from ..errors import MXNetError, ParameterError, near_names
 from ..graph import Application, Entry, input_variable, symbol_json
 from ..graph.passes import cast_inputs
-from ..graph.same_names import warn_of_joined_names, warn_of_shared_names
+from ..graph.same_names import warn_of_shared_names
 from ..ops import Operator
 from ..ops.frontend import bind_arguments
-from ..ops.storage_types import storage_number
 from ..params import NULL, Params, format_value
 from ..precision import active_rules
 from ..scope import AttrScope, NameManager
-from .base import SymbolBase, single_entry, symbol_of
+from .base import SymbolBase, single_entry
 
-if TYPE_CHECKING:
-    from .symbol import Symbol
-
-__all__ = ["Group", "Variable", "compose", "var"]
+__all__ = ["apply"]
 
 
-class Dumped(Protocol):
-    """What has a text for files, as an initializer does."""
-
-    def dumps(self) -> str:
-        """Return the text."""
-        ...
-
-
-def compose(
+def apply(
     op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None
-) -> Symbol:
-    """Apply an operator to symbols; what is missing among its inputs becomes a variable.
+) -> list[Entry]:
+    """Apply an operator to symbols, and return its outputs; what is missing among its inputs becomes a variable.
 
     Parameters
     ----------
@@ -56,24 +42,25 @@ def compose(
     --------
     >>> import rebind as mx
     >>> from rebind.ops import find
-    >>> compose(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"}).list_outputs()
-    ['e_output']
+    >>> [output] = apply(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"})
+    >>> output.node.name, output.node.input_names
+    ('e', ('data',))
     """
     # The name comes first, so that an error names the node, an automatic name too; as in MXNet, a call that fails uses
     # it up.
     name = NameManager.current.get(kwargs.pop("name", None), hint)
     try:
-        node = _apply(op, name, args, kwargs, called_as or op.name)
+        node = _node(op, name, args, kwargs, called_as or op.name)
     except MXNetError as error:
         error.locate(op.name, called_as=called_as, node=name)
         raise
     rules = active_rules()
     if rules is not None:
         node = node.with_inputs(cast_inputs(rules, node, lambda kind: NameManager.current.get(None, kind)))
-    return symbol_of([Entry(node, i) for i in range(node.visible_outputs)])
+    return [Entry(node, i) for i in range(node.visible_outputs)]
 
 
-def _apply(
+def _node(
     op: Operator, name: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
 ) -> Application:
     attr = kwargs.pop("attr", None) or {}
@@ -134,7 +121,7 @@ def _drop_symbols(op: Operator, given: dict[str, Any], called_as: str) -> None:
 
 
 def _entries(
-    op: Operator, name: str, inputs: Sequence[Symbol | None], p: Params, texts: Mapping[str, str]
+    op: Operator, name: str, inputs: Sequence[SymbolBase | None], p: Params, texts: Mapping[str, str]
 ) -> tuple[Entry, ...]:
     """Return a node's inputs: what was given, and a variable for each that was not."""
     if op.signature.variadic:
@@ -148,87 +135,3 @@ def _entries(
         for input_name, symbol in zip(op.signature.input_names, inputs, strict=True)
         if input_name in wanted
     )
-
-
-def var(
-    name: str,
-    attr: Mapping[str, str] | None = None,
-    shape: int | Sequence[int] | None = None,
-    lr_mult: float | None = None,
-    wd_mult: float | None = None,
-    dtype: DTypeLike | None = None,
-    init: str | Dumped | None = None,
-    stype: str | None = None,
-    **kwargs: str | float,
-) -> Symbol:
-    """Return a variable: an input, a label or a parameter.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    attr
-        Attributes.
-    shape, dtype
-        What is known of it; a size may be 0.
-    lr_mult, wd_mult
-        Factors of the learning rate and of weight decay.
-    init
-        An initializer, or its text, which wins over the module's.
-    stype
-        The kind of storage.
-    **kwargs
-        Further attributes; their names begin and end with two underscores.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
-    '0.5'
-    """
-    if not isinstance(name, str):
-        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
-    # As files hold them: all values are text, and types and storages are MXNet's numbers.
-    texts: dict[str, str] = {}
-    for key, text in AttrScope.current.get(attr).items():
-        if not isinstance(text, str):
-            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
-        texts[symbol_json.hide(key)] = text
-    if shape is not None:
-        texts["__shape__"] = format_value(shape)
-    if lr_mult is not None:
-        texts["__lr_mult__"] = str(lr_mult)
-    if wd_mult is not None:
-        texts["__wd_mult__"] = str(wd_mult)
-    if dtype is not None:
-        texts["__dtype__"] = str(dtypes.flag(dtype))
-    if init is not None:
-        check_instance(init, f"sym.var: init of {name!r}")
-        texts["__init__"] = init if isinstance(init, str) else init.dumps()
-    if stype is not None:
-        texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
-    for key, value in kwargs.items():
-        if not symbol_json.is_attribute(key):
-            raise ParameterError(
-                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
-            )
-        texts[key] = str(value)
-    return symbol_of([Entry(graph.Variable(name, texts))])
-
-
-Variable = var
-
-
-def Group(symbols: Sequence[Symbol]) -> Symbol:
-    """Return one symbol with the outputs of several.
-
-    >>> import rebind as mx
-    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
-    ['a', 'b']
-    """
-    symbols = list(symbols)
-    if len(symbols) > 1 and all(isinstance(symbol, SymbolBase) for symbol in symbols):
-        warn_of_joined_names([symbol.graph.outputs for symbol in symbols])
-    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
-        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
-    return symbol_of([entry for symbol in symbols for entry in symbol.graph.outputs])

@@ -14,8 +14,7 @@ from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.python_operators import BinaryNames
 from .arithmetic import Operand, combine
-from .composition import compose
-from .symbol import Symbol
+from .symbol import Symbol, compose
 
 __all__ = [
     "arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power",

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, ParameterError
 from ..graph import Node, symbol_json
-from .base import SymbolBase, symbol_of
+from .base import SymbolBase
 
 if TYPE_CHECKING:
-    from .symbol import Symbol
+    from typing_extensions import Self
 
 __all__ = ["Inspection"]
 
@@ -19,7 +19,7 @@ class Inspection(SymbolBase):
 
     __slots__ = ()
 
-    def get_internals(self) -> Symbol:
+    def get_internals(self) -> Self:
         """Return a symbol whose outputs are all outputs of all nodes.
 
         >>> import rebind as mx
@@ -27,9 +27,9 @@ class Inspection(SymbolBase):
         >>> net.get_internals()["e_output"]
         <Symbol e>
         """
-        return symbol_of(self._graph.internals)
+        return self.symbol_class(self._graph.internals)
 
-    def get_children(self) -> Symbol | None:
+    def get_children(self) -> Self | None:
         """Return the inputs of the outputs' nodes; None for a variable.
 
         >>> import rebind as mx
@@ -39,7 +39,7 @@ class Inspection(SymbolBase):
         # A node with several outputs in the group gives its inputs once.
         nodes = dict.fromkeys(entry.node for entry in self._graph.outputs)
         children = [entry for node in nodes for entry in node.inputs]
-        return symbol_of(children) if children else None
+        return self.symbol_class(children) if children else None
 
     def attr(self, key: str) -> str | None:
         """Return an attribute or parameter as text; None when it is not set.

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
 from .base import SymbolBase
-from .composition import compose
-
-if TYPE_CHECKING:
-    from .symbol import Symbol
+from .composition import apply
 
 __all__ = ["OperatorMethods"]
 
@@ -26,11 +22,11 @@ class OperatorMethods(SymbolBase):
     __slots__ = ()
 
 
-def _method(op: Operator, name: str) -> Callable[..., Symbol]:
+def _method(op: Operator, name: str) -> Callable[..., SymbolBase]:
     hint = name.lower()
 
-    def method(self: SymbolBase, *args: object, **kwargs: object) -> Symbol:
-        return compose(op, hint, (self, *args), kwargs, name)
+    def method(self: SymbolBase, *args: object, **kwargs: object) -> SymbolBase:
+        return self.symbol_class(apply(op, hint, (self, *args), kwargs, name))
 
     functools.update_wrapper(method, op.kernels.function)
     method.__name__, method.__qualname__ = name, f"Symbol.{name}"

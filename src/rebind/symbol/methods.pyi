@@ -5,10 +5,9 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
-from typing_extensions import Unpack
+from typing_extensions import Self, Unpack
 from ..dtypes import DTypeLike
 from .base import SymbolBase
-from .symbol import Symbol
 
 class _Attributes(TypedDict, total=False):
     """Attributes of a node that need no underscores."""
@@ -28,7 +27,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Absolute value; its gradient at 0 is 0."""
 
     def arccos(
@@ -37,7 +36,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse cosine, in radians."""
 
     def arccosh(
@@ -46,7 +45,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse hyperbolic cosine."""
 
     def arcsin(
@@ -55,7 +54,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse sine, in radians."""
 
     def arcsinh(
@@ -64,7 +63,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse hyperbolic sine."""
 
     def arctan(
@@ -73,7 +72,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse tangent, in radians."""
 
     def arctanh(
@@ -82,7 +81,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Inverse hyperbolic tangent."""
 
     def argmax(
@@ -93,7 +92,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Position of the first of the largest elements along an axis, in data's type; of the flattened array without."""
 
     def argmax_channel(
@@ -102,7 +101,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Position of the largest element along axis 1, in data's type.
 
         Shapes
@@ -119,7 +118,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Position of the first of the smallest elements along an axis, in data's type; of the flattened array without."""
 
     def argsort(
@@ -131,7 +130,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Positions that sort `data` along an axis, the flattened array without one."""
 
     def broadcast_axes(
@@ -142,19 +141,19 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` repeated along some axes of size 1, up to the sizes given for them."""
 
     def broadcast_like(
         self,
-        rhs: Symbol | None = None,
+        rhs: Self | None = None,
         lhs_axes: int | Sequence[int] | None = None,
         rhs_axes: int | Sequence[int] | None = None,
         *,
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`lhs` repeated along axes of size 1 up to the shape of `rhs`; with axes given, up to those of `rhs` only."""
 
     def broadcast_to(
@@ -164,7 +163,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` repeated along axes of size 1 up to `shape`, in which 0 leaves a size as it is."""
 
     def cbrt(
@@ -173,7 +172,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Cube root, of negative numbers too."""
 
     def ceil(
@@ -182,7 +181,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Smallest integer not below."""
 
     def clip(
@@ -193,7 +192,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` cut to [a_min, a_max]; at both ends the gradient is 1."""
 
     def cos(
@@ -202,7 +201,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Cosine of radians."""
 
     def cosh(
@@ -211,7 +210,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Hyperbolic cosine."""
 
     def degrees(
@@ -220,7 +219,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Radians as degrees."""
 
     def depth_to_space(
@@ -230,7 +229,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Channels rearranged into blocks of space.
 
         Shapes
@@ -248,7 +247,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Diagonals of `data`, or the matrix with a one-dimensional `data` on its diagonal `k`."""
 
     def exp(
@@ -257,7 +256,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``e ** data``."""
 
     def expand_dims(
@@ -267,7 +266,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` with a new axis of size 1 before position `axis`."""
 
     def expm1(
@@ -276,7 +275,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``e ** data - 1``, exact near 0."""
 
     def fix(
@@ -285,7 +284,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Integer part: rounded towards 0."""
 
     def flatten(
@@ -294,7 +293,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` as a matrix: all axes but the first become one.
 
         Shapes
@@ -310,7 +309,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` with the order along some axes reversed."""
 
     def floor(
@@ -319,7 +318,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Largest integer not above."""
 
     def log(
@@ -328,7 +327,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Natural logarithm."""
 
     def log10(
@@ -337,7 +336,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Logarithm to base 10."""
 
     def log1p(
@@ -346,7 +345,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``log(1 + data)``, exact near 0."""
 
     def log2(
@@ -355,7 +354,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Logarithm to base 2."""
 
     def log_softmax(
@@ -368,7 +367,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Logarithm of `softmax`, computed without its rounding.
 
         Shapes
@@ -385,7 +384,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Largest element along axes; each of several largest gets the full gradient."""
 
     def mean(
@@ -397,7 +396,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Mean along axes; of integers, rounded towards 0."""
 
     def min(
@@ -409,7 +408,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Smallest element along axes; each of several smallest gets the full gradient."""
 
     def nanprod(
@@ -421,7 +420,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Product along axes, nan counting as 1."""
 
     def nansum(
@@ -433,7 +432,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Sum along axes, nan counting as 0."""
 
     def norm(
@@ -446,7 +445,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares."""
 
     def one_hot(
@@ -459,7 +458,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
 
     def ones_like(
@@ -468,7 +467,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Ones of data's shape."""
 
     def pad(
@@ -480,12 +479,12 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` with a border: of a constant, of the nearest element, or of a mirror image."""
 
     def pick(
         self,
-        index: Symbol | None = None,
+        index: Self | None = None,
         axis: int | None = -1,
         keepdims: bool = False,
         mode: Literal['clip', 'wrap'] = 'clip',
@@ -493,7 +492,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """One element along an axis for each position on the others.
 
         Shapes
@@ -512,7 +511,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Product along axes."""
 
     def radians(
@@ -521,7 +520,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Degrees as radians."""
 
     def rcbrt(
@@ -530,7 +529,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``1 / cbrt(data)``."""
 
     def reciprocal(
@@ -539,7 +538,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``1 / data``."""
 
     def relu(
@@ -548,7 +547,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``max(data, 0)``."""
 
     def repeat(
@@ -559,12 +558,12 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Each element, or each slice along `axis`, repeated; without an axis, of the flattened array."""
 
     def reshape_like(
         self,
-        rhs: Symbol | None = None,
+        rhs: Self | None = None,
         lhs_begin: int | None = None,
         lhs_end: int | None = None,
         rhs_begin: int | None = None,
@@ -573,7 +572,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`lhs` in the shape of `rhs`, or with some of its axes replaced by some of those of `rhs`."""
 
     def rint(
@@ -582,7 +581,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Nearest integer; halves go down."""
 
     def round(
@@ -591,7 +590,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Nearest integer; halves go away from 0."""
 
     def rsqrt(
@@ -600,7 +599,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``1 / sqrt(data)``."""
 
     def shape_array(
@@ -609,7 +608,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Shape of `data`, as an int64 array."""
 
     def sigmoid(
@@ -618,7 +617,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``1 / (1 + exp(-data))``."""
 
     def sign(
@@ -627,7 +626,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """-1, 0 or 1, as the sign is."""
 
     def sin(
@@ -636,7 +635,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Sine of radians."""
 
     def sinh(
@@ -645,7 +644,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Hyperbolic sine."""
 
     def size_array(
@@ -654,7 +653,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Number of elements of `data`, as an int64 array of one element."""
 
     def slice(
@@ -666,7 +665,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Slice of `data` from `begin` up to `end`, as Python slices of its first axes; None is "all the way"."""
 
     def slice_axis(
@@ -678,23 +677,23 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Slice of `data` from `begin` up to `end` along one axis; both may count from the end."""
 
     def slice_like(
         self,
-        shape_like: Symbol | None = None,
+        shape_like: Self | None = None,
         axes: int | Sequence[int] = (),
         *,
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """The beginning of `data`, as large as `shape_like`, on all axes or on those of `axes`."""
 
     def softmax(
         self,
-        length: Symbol | None = None,
+        length: Self | None = None,
         axis: int = -1,
         temperature: float | None = None,
         dtype: DTypeLike | None = None,
@@ -703,7 +702,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``exp(x / temperature)``, scaled so that it sums to 1 along an axis.
 
         Shapes
@@ -722,7 +721,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``exp(-x / temperature)``, scaled so that it sums to 1 along an axis.
 
         Shapes
@@ -738,7 +737,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` sorted along an axis, flattened without one."""
 
     def space_to_depth(
@@ -748,7 +747,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Blocks of space rearranged into channels; undoes `depth_to_space`.
 
         Shapes
@@ -766,7 +765,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` split along an axis into equal sections."""
 
     def sqrt(
@@ -775,7 +774,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Square root."""
 
     def square(
@@ -784,7 +783,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """``data ** 2``."""
 
     def squeeze(
@@ -794,7 +793,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left."""
 
     def sum(
@@ -806,7 +805,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Sum along axes."""
 
     def swapaxes(
@@ -817,19 +816,19 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` with two axes exchanged."""
 
     def take(
         self,
-        indices: Symbol | None = None,
+        indices: Self | None = None,
         axis: int = 0,
         mode: Literal['clip', 'raise', 'wrap'] = 'clip',
         *,
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
 
     def tan(
@@ -838,7 +837,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Tangent of radians."""
 
     def tanh(
@@ -847,7 +846,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Hyperbolic tangent."""
 
     def tile(
@@ -857,7 +856,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` laid side by side, ``reps`` times along each axis."""
 
     def topk(
@@ -871,7 +870,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
 
     def transpose(
@@ -881,7 +880,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """`data` with its axes in the order `axes`, by default reversed."""
 
     def trunc(
@@ -890,7 +889,7 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Integer part: rounded towards 0."""
 
     def zeros_like(
@@ -899,5 +898,5 @@ class OperatorMethods(SymbolBase):
         name: str | None = None,
         attr: Mapping[str, str] | None = None,
         **attributes: Unpack[_Attributes],
-    ) -> Symbol:
+    ) -> Self:
         """Zeros of data's shape."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from .. import files
-from ..errors import ArgumentError, FormatError
+from ..errors import FormatError
 from ..graph import Graph, symbol_json
 from ..graph.passes import without_casts
 from ..ndarray.mode import mode
-from .base import SymbolBase, symbol_of
+from .base import SymbolBase
 
-if TYPE_CHECKING:
-    from .symbol import Symbol
-
-__all__ = ["Serialization", "fromjson", "load", "load_json"]
+__all__ = ["Serialization", "read_graph"]
 
 
 class Serialization(SymbolBase):
@@ -69,39 +65,20 @@ class Serialization(SymbolBase):
         text = state["handle"]
         self._graph = Graph(()) if text is None else symbol_json.loads(text)
 
-    def __reduce__(self) -> tuple[Callable[[str], Symbol], tuple[str]]:
-        # With the casts: a copy in another process computes the same.
-        return load_json, (self.tojson(remove_amp_cast=False),)
 
-
-def load_json(json_str: str) -> Symbol:
-    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote.
-
-    >>> import rebind as mx
-    >>> mx.sym.load_json(mx.sym.exp(mx.sym.var("x"), name="e").tojson())
-    <Symbol e>
-    """
-    if not isinstance(json_str, str):
-        raise ArgumentError(f"sym.load_json: must be a string; got {type(json_str).__name__}")
-    return symbol_of(symbol_json.loads(json_str))
-
-
-fromjson = load_json
-
-
-def load(fname: str | os.PathLike) -> Symbol:
-    """Return the symbol in a JSON file.
+def read_graph(fname: str | os.PathLike) -> Graph:
+    """Return the graph in a JSON file.
 
     >>> import pathlib, tempfile, rebind as mx
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = str(pathlib.Path(folder, "net-symbol.json"))
+    ...     path = pathlib.Path(folder, "net-symbol.json")
     ...     mx.sym.exp(mx.sym.var("x"), name="e").save(path)
-    ...     load(path).list_outputs()
-    ['e_output']
+    ...     read_graph(path).output_names
+    ('e_output',)
     """
     with open(fname, encoding="utf-8") as file:
         try:
             text = file.read()
         except UnicodeDecodeError as error:
             raise FormatError(f"{os.fspath(fname)}: a symbol must be UTF-8 text; {error}") from None
-    return symbol_of(symbol_json.loads(text, os.fspath(fname)))
+    return symbol_json.loads(text, os.fspath(fname))

@@ -1,32 +1,41 @@
-"""`Symbol`: the user's handle on a graph. Its methods come by idea from the modules beside this one."""
+"""`Symbol`: the user's handle on a graph, and the functions that make one.
+
+Its methods come by idea from the modules beside this one, none of which knows of it.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Sequence
-from typing import NoReturn
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, Protocol
 
+from .. import dtypes, graph
 from ..absent import absent_function
+from ..checks import check_instance
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError
-from ..graph import Entry, Node, rewrite
-from ..ops import find
+from ..errors import ArgumentError, ParameterError
+from ..graph import Entry, Node, rewrite, symbol_json
+from ..graph.same_names import warn_of_joined_names
+from ..ops import Operator, find
 from ..ops.frontend import split_parameters
-from .arithmetic import Arithmetic, combine
+from ..ops.storage_types import storage_number
+from ..params import format_value
+from ..scope import AttrScope
+from .arithmetic import Arithmetic
 from .array_methods import ArrayMethods
-from .base import SymbolBase, no_such_argument, single_entry, symbol_of
+from .base import SymbolBase, no_such_argument, single_entry
 from .binding import Binding
-from .composition import Group, Variable, compose, var
+from .composition import apply
 from .inference import Inference
 from .methods import OperatorMethods
-from .serialization import Serialization, fromjson, load, load_json
+from .serialization import Serialization, read_graph
 
 __all__ = [
     "Group",
     "Symbol",
     "Variable",
-    "combine",
     "compose",
     "fromjson",
     "load",
@@ -35,7 +44,7 @@ __all__ = [
 ]
 
 
-class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, OperatorMethods):
+class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMethods, OperatorMethods):
     """A network, or a part of one: outputs of a graph.
 
     Symbols are made by `var` and by operators, and are not changed by use. ``symbol(data=other)`` is the network with
@@ -53,6 +62,8 @@ class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, Operat
     """
 
     __slots__ = ()
+    #: Draws a symbol for a notebook; set where drawing is.
+    draw: ClassVar[Callable[[Symbol], str]]
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """Return a copy with other symbols as its arguments.
@@ -83,7 +94,7 @@ class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, Operat
                 return _outputs(dataclasses.replace(node, name=name, inputs=inputs))
             return None
 
-        return symbol_of(rewrite(self._graph, replace))
+        return Symbol(rewrite(self._graph, replace))
 
     def _entries_by_argument(self, args: Sequence[Symbol], kwargs: dict[str, Symbol]) -> dict[str, Entry]:
         arguments = self.list_arguments()
@@ -99,10 +110,17 @@ class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, Operat
         return entries
 
     def __copy__(self) -> Symbol:
-        return symbol_of(rewrite(self._graph, lambda node, inputs: _outputs(node.with_inputs(inputs))))
+        return Symbol(rewrite(self._graph, lambda node, inputs: _outputs(node.with_inputs(inputs))))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Symbol:
         return self.__copy__()
+
+    def __reduce__(self) -> tuple[Callable[[str], Symbol], tuple[str]]:
+        # With the casts: a copy in another process computes the same.
+        return load_json, (self.tojson(remove_amp_cast=False),)
+
+    def _repr_html_(self) -> str:
+        return type(self).draw(self)
 
     def as_nd_ndarray(self) -> Symbol:
         """Return the symbol itself."""
@@ -153,8 +171,140 @@ class Symbol(Binding, Inference, Serialization, Arithmetic, ArrayMethods, Operat
         return compose(find("_split_v2"), "_split_v2", (self,), given)
 
 
+SymbolBase.symbol_class = Symbol
+
+
+def compose(
+    op: Operator, hint: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None
+) -> Symbol:
+    """Apply an operator to symbols; for the arguments see `composition.apply`.
+
+    >>> import rebind as mx
+    >>> compose(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"}).list_outputs()
+    ['e_output']
+    """
+    return Symbol(apply(op, hint, args, kwargs, called_as))
+
+
+class Dumped(Protocol):
+    """What has a text for files, as an initializer does."""
+
+    def dumps(self) -> str:
+        """Return the text."""
+        ...
+
+
+def var(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: int | Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike | None = None,
+    init: str | Dumped | None = None,
+    stype: str | None = None,
+    **kwargs: str | float,
+) -> Symbol:
+    """Return a variable: an input, a label or a parameter.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    attr
+        Attributes.
+    shape, dtype
+        What is known of it; a size may be 0.
+    lr_mult, wd_mult
+        Factors of the learning rate and of weight decay.
+    init
+        An initializer, or its text, which wins over the module's.
+    stype
+        The kind of storage.
+    **kwargs
+        Further attributes; their names begin and end with two underscores.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
+    '0.5'
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
+    # As files hold them: all values are text, and types and storages are MXNet's numbers.
+    texts: dict[str, str] = {}
+    for key, text in AttrScope.current.get(attr).items():
+        if not isinstance(text, str):
+            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
+        texts[symbol_json.hide(key)] = text
+    if shape is not None:
+        texts["__shape__"] = format_value(shape)
+    if lr_mult is not None:
+        texts["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        texts["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        texts["__dtype__"] = str(dtypes.flag(dtype))
+    if init is not None:
+        check_instance(init, f"sym.var: init of {name!r}")
+        texts["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
+    for key, value in kwargs.items():
+        if not symbol_json.is_attribute(key):
+            raise ParameterError(
+                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
+            )
+        texts[key] = str(value)
+    return Symbol([Entry(graph.Variable(name, texts))])
+
+
+Variable = var
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """Return one symbol with the outputs of several.
+
+    >>> import rebind as mx
+    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
+    ['a', 'b']
+    """
+    symbols = list(symbols)
+    if len(symbols) > 1 and all(isinstance(symbol, SymbolBase) for symbol in symbols):
+        warn_of_joined_names([symbol.graph.outputs for symbol in symbols])
+    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
+        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
+    return Symbol([entry for symbol in symbols for entry in symbol.graph.outputs])
+
+
+def load_json(json_str: str) -> Symbol:
+    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote.
+
+    >>> import rebind as mx
+    >>> mx.sym.load_json(mx.sym.exp(mx.sym.var("x"), name="e").tojson())
+    <Symbol e>
+    """
+    if not isinstance(json_str, str):
+        raise ArgumentError(f"sym.load_json: must be a string; got {type(json_str).__name__}")
+    return Symbol(symbol_json.loads(json_str))
+
+
+fromjson = load_json
+
+
+def load(fname: str | os.PathLike) -> Symbol:
+    """Return the symbol in a JSON file.
+
+    >>> import pathlib, tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = str(pathlib.Path(folder, "net-symbol.json"))
+    ...     mx.sym.exp(mx.sym.var("x"), name="e").save(path)
+    ...     load(path).list_outputs()
+    ['e_output']
+    """
+    return Symbol(read_graph(fname))
+
+
 def _outputs(node: Node) -> list[Entry]:
     return [Entry(node, i) for i in range(len(node.output_names))]
-
-
-SymbolBase.symbol_class = Symbol

@@ -18,7 +18,7 @@ from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature
 from ..params import Params, format_value
 from ..scope import AttrScope, NameManager
 from ..shapes import Shape
-from .base import SymbolBase, single_entry, symbol_of
+from .base import SymbolBase, single_entry
 from .symbol import Symbol
 
 __all__ = ["torch_module", "value_in_module"]
@@ -84,7 +84,7 @@ def torch_module(
     ]
     texts = {"module": str(module), "num_outputs": str(num_outputs)}
     node = Application(operator, name, (*given, *variables), Params(), texts, scope, TORCH_MODULE)
-    return symbol_of([Entry(node, i) for i in range(num_outputs)])
+    return Symbol([Entry(node, i) for i in range(num_outputs)])
 
 
 def value_in_module(token: str, path: str) -> Tensor:

@@ -14,7 +14,6 @@ import rebind as mx
 from rebind.graph import Graph, check
 from rebind.graph.passes import mixed_precision, without_casts
 from rebind.precision import Rules
-from rebind.symbol.base import symbol_of
 
 RULES = Rules(
     torch.bfloat16,
@@ -85,7 +84,7 @@ NETWORKS: dict[str, tuple[Callable[[], Any], set[str]]] = {
 
 
 def bound(graph: Graph) -> Any:
-    symbol = symbol_of(graph)
+    symbol = mx.sym.Symbol(graph)
     shapes = {"data": (2, 3), "other": (1, 3), "state": (3,)}
     executor = symbol.simple_bind(
         mx.cpu(), **{name: shape for name, shape in shapes.items() if name in symbol.list_arguments()}
@@ -128,7 +127,7 @@ def test_values_and_gradients_stay(name: str) -> None:
 def test_casts_can_be_taken_out(name: str) -> None:
     graph = NETWORKS[name][0]()._graph
     back = without_casts(mixed_precision(graph, RULES))
-    assert symbol_of(back).tojson() == symbol_of(graph).tojson()
+    assert mx.sym.Symbol(back).tojson() == mx.sym.Symbol(graph).tojson()
 
 
 def test_casts_are_taken_out_of_loops() -> None:
@@ -151,7 +150,7 @@ def test_an_input_decides_what_is_unknown(dtype: type) -> None:
     """Bound as float16, an input makes the sum float16; as float32, the other side is brought up."""
     rules = Rules(torch.float16, RULES.low, RULES.full, RULES.widest)
     graph = mixed_precision(NETWORKS["unknown"][0]()._graph, rules)
-    symbol = symbol_of(graph).get_internals()["sum_output"]
+    symbol = mx.sym.Symbol(graph).get_internals()["sum_output"]
     executor = symbol.simple_bind(mx.cpu(), data=(2, 3), other=(1, 3), type_dict={"other": dtype})
     assert executor.forward()[0].dtype is dtype
 
