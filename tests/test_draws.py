@@ -16,7 +16,7 @@ COUNT = 20_000
 DRAWS: dict[str, tuple[Callable[[draws.Source], Tensor], stats.rv_continuous]] = {
     "uniform": (lambda source: draws.uniform((COUNT,), source, low=-1.0, high=3.0), stats.uniform(-1, 4)),
     "uniform64": (lambda source: draws.uniform((COUNT,), source, dtype=torch.float64), stats.uniform(0, 1)),
-    "normal": (lambda source: draws.normal((COUNT,), source, mean=1.0, std=2.0), stats.norm(1, 2)),
+    "normal": (lambda source: draws.normal((COUNT,), source, loc=1.0, scale=2.0), stats.norm(1, 2)),
     "normal64": (lambda source: draws.normal((COUNT,), source, dtype=torch.float64), stats.norm(0, 1)),
     "exponential": (lambda source: draws.exponential((COUNT,), source), stats.expon()),
     "gamma": (lambda source: draws.gamma(torch.full((COUNT,), 2.5), source), stats.gamma(2.5)),
@@ -53,14 +53,14 @@ def test_uses_of_one_seed_are_independent() -> None:
 
 @pytest.mark.parametrize("probability", [0.0, 0.3, 1.0])
 def test_bernoulli(probability: float) -> None:
-    drawn = draws.bernoulli((COUNT,), probability, seeded(1), dtype=torch.float16)
+    drawn = draws.bernoulli((COUNT,), seeded(1), probability, dtype=torch.float16)
     assert drawn.dtype is torch.float16 and set(drawn.unique().tolist()) <= {0.0, 1.0}
     assert abs(drawn.float().mean().item() - probability) < 0.02
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 6), (-3, 3), (5, 6)])
 def test_integers(low: int, high: int) -> None:
-    drawn = draws.integers(low, high, (COUNT,), seeded(1), dtype=torch.int32)
+    drawn = draws.integers((COUNT,), seeded(1), low, high, dtype=torch.int32)
     counts = torch.bincount(drawn - low, minlength=high - low)
     assert drawn.dtype is torch.int32 and len(counts) == high - low
     assert high - low == 1 or stats.chisquare(counts.numpy()).pvalue > 1e-3
@@ -85,8 +85,8 @@ def test_a_compiler_draws_the_same() -> None:
             draws.uniform((5,), sources[0], low=-1.0, high=3.0),
             draws.normal((5,), sources[1], dtype=torch.float64),
             draws.exponential((5,), sources[2]),
-            draws.bernoulli((5,), 0.5, sources[3], dtype=torch.float16),
-            draws.integers(-3, 3, (5,), sources[4], dtype=torch.int32),
+            draws.bernoulli((5,), sources[3], 0.5, dtype=torch.float16),
+            draws.integers((5,), sources[4], -3, 3, dtype=torch.int32),
             draws.gamma(torch.ones(5), sources[5]),
             draws.multinomial(torch.ones(2, 3), 5, sources[6]),
             draws.permutation(5, draws.derive(sources[7], 1)),

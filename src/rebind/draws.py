@@ -49,6 +49,7 @@ class Seed(NamedTuple):
 #: Where random numbers come from: a generator; the seed of a step, an int64 tensor without axes; or the `Seed` that
 #: `derive` makes from it for one use. None is torch's own generator.
 Source: TypeAlias = torch.Generator | Seed | Tensor
+_SEEDS = (Seed, Tensor)
 
 
 def derive(source: Source | None, number: int) -> Source | None:
@@ -82,24 +83,30 @@ def uniform(
     >>> torch.equal(uniform((4,), derive(torch.tensor(1), 0)), uniform((4,), derive(torch.tensor(1), 0)))
     True
     """
-    return _fill("uniform", source, shape, dtype, device, [low, high])
+    if isinstance(source, _SEEDS):
+        return _from_seed("uniform", source, shape, dtype, device, low, high)
+    if low == 0 and high == 1:  # torch draws the same numbers in one call
+        return torch.rand(shape, generator=source, dtype=dtype, device=device)
+    return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high, generator=source)
 
 
 def normal(
     shape: Sequence[int],
     source: Source | None,
-    mean: float = 0.0,
-    std: float = 1.0,
+    loc: float = 0.0,
+    scale: float = 1.0,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Return numbers of a normal distribution.
+    """Return numbers of the normal distribution with mean `loc` and standard deviation `scale`.
 
-    >>> round(normal((1000,), derive(torch.tensor(1), 0), mean=5.0, std=0.1).mean().item(), 1)
+    >>> round(normal((1000,), derive(torch.tensor(1), 0), loc=5.0, scale=0.1).mean().item(), 1)
     5.0
     """
-    return _fill("normal", source, shape, dtype, device, [mean, std])
+    if isinstance(source, _SEEDS):
+        return _from_seed("normal", source, shape, dtype, device, loc, scale)
+    return torch.normal(loc, scale, shape, generator=source, dtype=dtype, device=device)
 
 
 def exponential(
@@ -114,40 +121,46 @@ def exponential(
     >>> round(exponential((10_000,), derive(torch.tensor(1), 0)).mean().item(), 1)
     1.0
     """
-    return _fill("exponential", source, shape, dtype, device)
+    if isinstance(source, _SEEDS):
+        return _from_seed("exponential", source, shape, dtype, device)
+    return torch.empty(shape, dtype=dtype, device=device).exponential_(generator=source)
 
 
 def bernoulli(
     shape: Sequence[int],
-    probability: float,
     source: Source | None,
+    probability: float,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> Tensor:
     """Return ones with a probability, and zeros.
 
-    >>> bernoulli((4,), 1.0, derive(torch.tensor(1), 0))
+    >>> bernoulli((4,), derive(torch.tensor(1), 0), 1.0)
     tensor([1., 1., 1., 1.])
     """
-    return _fill("bernoulli", source, shape, dtype, device, [probability])
+    if isinstance(source, _SEEDS):
+        return _from_seed("bernoulli", source, shape, dtype, device, probability)
+    return torch.empty(shape, dtype=dtype, device=device).bernoulli_(probability, generator=source)
 
 
 def integers(
-    low: int,
-    high: int,
     shape: Sequence[int],
     source: Source | None,
+    low: int,
+    high: int,
     *,
     dtype: torch.dtype = torch.int64,
     device: torch.device | str = "cpu",
 ) -> Tensor:
     """Return integers from ``[low, high)``.
 
-    >>> integers(3, 4, (2,), derive(torch.tensor(1), 0))
+    >>> integers((2,), derive(torch.tensor(1), 0), 3, 4)
     tensor([3, 3])
     """
-    return _fill("integers", source, shape, dtype, device, [low, high])
+    if isinstance(source, _SEEDS):
+        return _from_seed("integers", source, shape, dtype, device, low, high)
+    return torch.empty(shape, dtype=dtype, device=device).random_(int(low), int(high), generator=source)
 
 
 def gamma(alpha: Tensor, source: Source | None) -> Tensor:
@@ -183,19 +196,14 @@ def permutation(count: int, source: Source | None, *, device: torch.device | str
     >>> permutation(3, derive(torch.tensor(1), 0)).sort().values
     tensor([0, 1, 2])
     """
-    if isinstance(source, Seed):  # the order of `count` events at random times
+    if isinstance(source, _SEEDS):  # the order of `count` events at random times
         return uniform((count,), source, dtype=torch.float64, device=device).argsort()
-    return torch.randperm(count, generator=_generator(source), device=device)
+    return torch.randperm(count, generator=source, device=device)
 
 
-def _whole(out: Tensor, low: float, high: float, generator: torch.Generator | None) -> Tensor:
-    return out.random_(int(low), int(high), generator=generator)
-
-
-# The functions that draw with a generator. Some distributions fill an array, others draw for each element of one.
+# The functions above that fill an array, and torch's that draw for each element of one.
 _FILLS: dict[str, Callable[..., Tensor]] = {
-    "uniform": Tensor.uniform_, "normal": Tensor.normal_, "bernoulli": Tensor.bernoulli_,
-    "exponential": Tensor.exponential_, "integers": _whole,
+    "uniform": uniform, "normal": normal, "exponential": exponential, "bernoulli": bernoulli, "integers": integers,
 }  # fmt: skip
 _DRAWS: dict[str, Callable[..., Tensor]] = {
     "gamma": torch._standard_gamma,
@@ -204,33 +212,30 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def _fill(
+def _from_seed(
     kind: str,
-    source: Source | None,
+    source: Seed | Tensor,
     shape: Sequence[int],
     dtype: torch.dtype,
     device: torch.device | str,
-    numbers: Sequence[float] = (),
+    *numbers: float,
 ) -> Tensor:
-    """Return an array of numbers of one distribution."""
-    if isinstance(source, Seed):
-        return _seeded_fill(source.path, kind, list(shape), dtype, torch.device(device), list(numbers))
-    out = torch.empty(tuple(shape), dtype=dtype, device=device)
-    return _FILLS[kind](out, *numbers, generator=_generator(source))
+    """Return an array of numbers of one distribution, drawn by one opaque operator."""
+    return _seeded_fill(_path(source), kind, list(shape), dtype, torch.device(device), list(numbers))
 
 
 def _each(kind: str, source: Source | None, given: Tensor, *counts: int) -> Tensor:
     """Return numbers whose distributions have the elements of an array as parameters."""
-    if isinstance(source, Seed):
-        return _seeded_each(source.path, kind, given.detach(), list(counts))
-    return _DRAWS[kind](given, *counts, generator=_generator(source))
+    if isinstance(source, _SEEDS):
+        return _seeded_each(_path(source), kind, given.detach(), list(counts))
+    return _DRAWS[kind](given, *counts, generator=source)
 
 
-def _generator(source: torch.Generator | Tensor | None) -> torch.Generator | None:
+def _path(source: Seed | Tensor) -> Tensor:
     if isinstance(source, Tensor):
         # A mistake of ours, hence no MXNetError.
         raise TypeError("a seed is used through derive(), so that no two operators draw the same numbers")
-    return source
+    return source.path
 
 
 def _seeded(path: Tensor, device: torch.device) -> torch.Generator:
@@ -244,7 +249,7 @@ def _seeded(path: Tensor, device: torch.device) -> torch.Generator:
 def _seeded_fill(
     path: Tensor, kind: str, shape: list[int], dtype: torch.dtype, device: torch.device, numbers: list[float]
 ) -> Tensor:
-    return _fill(kind, _seeded(path, device), shape, dtype, device, numbers)
+    return _FILLS[kind](shape, _seeded(path, device), *numbers, dtype=dtype, device=device)
 
 
 @_seeded_fill.register_fake

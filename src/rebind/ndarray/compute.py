@@ -5,7 +5,7 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -74,7 +74,7 @@ def compute(
     signature = op.signature
     keywords: dict[str, Any] = signature.keywords(p) if signature.count else p
     if signature.modes:
-        keywords = {**keywords, **_modes(signature.modes, device)}
+        keywords = _with_modes(keywords, signature.modes, device)
     before = is_grad_enabled()
     try:
         if before is not recording:  # as `grad_mode` does, at a third of its cost
@@ -134,7 +134,7 @@ def _compute_non_dense(
     recorded = recording and any(array.is_recorded for array in present)
     if choice.kernel is not None and kernel_over is None and not recorded:
         storages = [None if array is None else array.storage for array in arrays]
-        keywords = {**op.signature.keywords(p), **_modes(op.signature.modes, device)}
+        keywords = _with_modes(op.signature.keywords(p), op.signature.modes, device)
         with grad_mode(False):
             found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
@@ -170,14 +170,15 @@ def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | Non
     return tensors
 
 
-def _modes(names: Iterable[str], device: Device) -> dict[str, Any]:
-    """Return the keywords of a function that are no parameters: mode, generator and device."""
-    found: dict[str, Any] = {}
-    for name in names:
-        if name == "training":
-            found[name] = mode.training
-        else:
-            found[name] = generators.generator(device) if name == "generator" else device.torch
+def _with_modes(keywords: dict[str, Any], names: Collection[str], device: Device) -> dict[str, Any]:
+    """Return the keywords of a function with those that are no parameters: mode, generator and device."""
+    found = dict(keywords)
+    if "training" in names:
+        found["training"] = mode.training
+    if "generator" in names:
+        found["generator"] = generators.generator(device)
+    if "device" in names:
+        found["device"] = device.torch
     return found
 
 

@@ -17,10 +17,16 @@ __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
 def _draw(
-    kind: str, inputs: Sequence[NDArray], parameters: dict[str, float], given: dict[str, Any], called_as: str
+    kind: str,
+    inputs: Sequence[NDArray],
+    parameters: dict[str, float],
+    called_as: str,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Device | None = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
-    shape, dtype, ctx, out = (given.get(name) for name in ("shape", "dtype", "ctx", "out"))
     if inputs:
         # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
@@ -32,8 +38,9 @@ def _draw(
         keywords = {**parameters, "shape": shape, "ctx": device}
     if dtype is not None:
         keywords["dtype"] = dtype
-    op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
-    drawn = call(op, inputs, {**keywords, "out": out}, called_as)
+    if out is not None:
+        keywords["out"] = out
+    drawn = call(find(f"_sample_{kind}" if inputs else f"_random_{kind}"), inputs, keywords, called_as)
     # The operator has no shape without axes: files write () for one number in an array of shape (1,).
     without_axes = mode.numpy_shapes and not inputs and out is None and keywords["shape"] == ()
     return drawn.reshape(()) if without_axes else drawn

@@ -92,7 +92,7 @@ class Distribution:
     check
         What must hold between the parameters as numbers.
     fill
-        A form for numbers that is quicker than `draw`: ``(shape, generator, *parameters, dtype=, device=)``.
+        A form for numbers that is quicker than `draw`: ``(shape, generator, dtype=, device=, **parameters)``.
     aliases
         Further names of the first operator.
     """
@@ -187,11 +187,10 @@ def _declare_random(d: Distribution) -> None:
         device: torch.device | None = None,
         **settings: float,
     ) -> Tensor:
-        numbers = d.numbers(settings)
         # A fill draws straight into the result; else parameters are broadcast to arrays first.
         if d.fill is None:
-            return _draw(d.draw, shape or (1,), dtype, device, generator, numbers)
-        out = d.fill(shape or (1,), generator, *numbers, dtype=_compute_type(dtype), device=device or "cpu")
+            return _draw(d.draw, shape or (1,), dtype, device, generator, d.numbers(settings))
+        out = d.fill(shape or (1,), generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
         return out.to(dtype) if dtype else out
 
     name = f"random_{d.kind}"

@@ -38,7 +38,7 @@ def bind_arguments(
     names, order = signature.input_names, signature.order
     count = len(names)
     inputs = list(args[:count])
-    if kwargs:
+    if args and kwargs:
         for name in order[: len(args)]:
             if name in kwargs:
                 raise ArgumentError(f"{name} is given twice", argument=name)

@@ -39,7 +39,7 @@ class RandomFunction:
     kind: str
     parameters: Mapping[str, Any]
     doc: str
-    translate: Callable[..., dict[str, Any]] = dict
+    translate: Callable[..., dict[str, Any]] | None = None
     number: type = float
 
 
@@ -111,7 +111,7 @@ class Front(Generic[T]):
     apply
         Applies an operator: ``(operator, hint for the name, inputs, keywords, name in errors)``.
     draw
-        Draws from a distribution: ``(kind, inputs, parameters, keywords, name in errors)``; inputs or parameters are
+        Draws from a distribution: ``(kind, inputs, parameters, name in errors, **keywords)``; inputs or parameters are
         empty.
     """
 
@@ -122,7 +122,7 @@ class Front(Generic[T]):
     extra: Sequence[inspect.Parameter]
     extra_like: Sequence[str]
     apply: Callable[[Operator, str, Sequence[T], dict[str, Any], str], T]
-    draw: Callable[[str, Sequence[T], dict[str, Any], dict[str, Any], str], T]
+    draw: Callable[..., T]
 
 
 def make_random_functions(front: Front[T]) -> dict[str, Callable[..., T]]:
@@ -149,25 +149,27 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
         )
     ]
     interface = inspect.Signature([*own, *front.extra], return_annotation=front.inputs)
-    by_position = [p.name for p in interface.parameters.values() if p.kind is plain]
-    defaults = {key: default for key, default in row.parameters.items() if default is not REQUIRED}
     # Computed once, so that a call pays for set comparisons only.
-    required = row.parameters.keys() - defaults.keys()
+    by_position = [p.name for p in interface.parameters.values() if p.kind is plain]
+    known = frozenset(by_position)
+    required = {key for key, default in row.parameters.items() if default is REQUIRED}
 
     called_as = f"random.{name}"
 
     def function(*args: Any, **kwargs: Any) -> T:
         given = {**dict(zip(by_position, args, strict=False)), **kwargs}
         # `bind` takes as long as the draw: only where something is odd.
-        if len(given) < len(args) + len(kwargs) or not required <= given.keys() <= set(by_position):
+        if len(given) < len(args) + len(kwargs) or not required <= given.keys() <= known:
             try:
                 interface.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{front.module}.{name}: {error}") from None
-        parameters = row.translate(**{key: given.pop(key, defaults.get(key)) for key in row.parameters})
+        parameters = {key: given.pop(key, default) for key, default in row.parameters.items()}
+        if row.translate is not None:
+            parameters = row.translate(**parameters)
         # Arrays of parameters are inputs of `_sample_X`; numbers are parameters of `_random_X`.
         inputs = _as_inputs(name, parameters, front)
-        return front.draw(row.kind, inputs, {} if inputs else parameters, given, called_as)
+        return front.draw(row.kind, inputs, {} if inputs else parameters, called_as, **given)
 
     function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
     return _named(function, row.kind, row.doc, front)
@@ -175,13 +177,12 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
 
 def _as_inputs(name: str, parameters: dict[str, Any], front: Front[T]) -> tuple[T, ...]:
     """Return the parameters if they are arrays (or symbols), () if they are numbers."""
-    values = tuple(parameters.values())
-    are_inputs = [isinstance(value, front.inputs) for value in values]
-    if any(are_inputs) and not all(are_inputs):
+    inputs = [value for value in parameters.values() if isinstance(value, front.inputs)]
+    if inputs and len(inputs) < len(parameters):
         raise ArgumentError(
             f"{front.module}.{name}: parameters must be all numbers or all {front.inputs_word}; got {parameters}"
         )
-    return values if any(are_inputs) else ()
+    return tuple(inputs)
 
 
 def _drawing_like(kind: str, doc: str, front: Front[T]) -> Callable[..., T]:

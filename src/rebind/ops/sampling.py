@@ -43,7 +43,7 @@ def random_randint(
     tensor([7, 7, 7], dtype=torch.int32)
     """
     return draws.integers(
-        low, high, shape or (1,), generator, dtype=dtype or torch.int32, device=device or "cpu"
+        shape or (1,), generator, low, high, dtype=dtype or torch.int32, device=device or "cpu"
     )
 
 

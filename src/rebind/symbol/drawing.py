@@ -16,7 +16,7 @@ __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
 def _draw(
-    kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], given: dict[str, Any], called_as: str
+    kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], called_as: str, **given: Any
 ) -> Symbol:
     """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
     name = f"_sample_{kind}" if inputs else f"_random_{kind}"

@@ -69,7 +69,7 @@ def dropout(
         # The mask has size 1 along these axes, and broadcasts.
         shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
     # Scaled in training, so that inference is the identity.
-    mask = draws.bernoulli(shape, 1.0 - p, generator, dtype=data.dtype, device=data.device)
+    mask = draws.bernoulli(shape, generator, 1.0 - p, dtype=data.dtype, device=data.device)
     if p < 1.0:
         mask.div_(1.0 - p)
     return data * mask, mask

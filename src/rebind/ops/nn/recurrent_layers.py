@@ -154,7 +154,7 @@ def _stack(
         if first and drop:
             # Not left to torch's kernels: they draw from the global generator. Each layer has a mask of its own.
             mask = draws.bernoulli(
-                data.shape, 1.0 - drop, derive(generator, first), dtype=data.dtype, device=data.device
+                data.shape, derive(generator, first), 1.0 - drop, dtype=data.dtype, device=data.device
             )
             data = data * mask.div_(1.0 - drop)
         layers = slice(first, first + step)
