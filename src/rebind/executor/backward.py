@@ -157,7 +157,8 @@ def _accumulated(
     ``x + y`` is the head gradient itself, twice), and nothing else.
     """
     for leaf, gradient in zip(leaves, before, strict=True):
-        leaf.grad = gradient
+        if gradient is not None:
+            leaf.grad = gradient
     try:
         if roots:
             _run_engine(roots, gradients)

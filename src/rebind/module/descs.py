@@ -59,7 +59,8 @@ def have_shapes(arrays: Sequence[HasShape], descs: Sequence[DataDesc] | None) ->
     """
     if descs is None:
         return False
-    return all(tuple(value.shape) == desc.shape for value, desc in zip(arrays, descs, strict=False))
+    # A list inside: a generator costs twice as much, and each batch comes through here.
+    return all([tuple(value.shape) == desc.shape for value, desc in zip(arrays, descs, strict=False)])
 
 
 def described(arrays: Sequence[HasShape], like: Sequence[DataDesc], own: Shapes | None) -> list[DataDesc]:

@@ -12,7 +12,7 @@ from ..device import Device
 from ..draws import Source
 from ..generators import generator
 from ..ops.update import lists
-from ..ops.update.lists import Number
+from ..ops.update.lists import Number, Tensors
 from .group import Group, InnerState
 from .schedule import Schedule
 
@@ -129,8 +129,8 @@ class Algorithm(Schedule, Generic[State]):
     def _apply(
         self,
         index: Sequence[Hashable],
-        weights: Sequence[Tensor],
-        grads: Sequence[Tensor],
+        weights: Tensors,
+        grads: Tensors,
         states: Sequence[InnerState | None],
     ) -> None:
         """Put together what has one rate, decay, count, type and device, and update each group."""
@@ -143,7 +143,7 @@ class Algorithm(Schedule, Generic[State]):
             groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
         for (lr, wd, t, _, _), members in groups.items():
             whole = Group(
-                index, list(weights), list(grads), states, lr, wd, t,
+                index, weights, grads, states, lr, wd, t,
                 self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,
             )  # fmt: skip
             self.update_group(whole.subset(members))

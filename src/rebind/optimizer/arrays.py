@@ -21,21 +21,20 @@ def in_lists(
     weight: NDArray | Sequence[NDArray],
     grad: NDArray | Sequence[NDArray],
     state: StoredState | Sequence[StoredState],
-) -> tuple[list[Hashable], list[NDArray], list[NDArray], list[StoredState]]:
-    """Return what an update takes as lists, new ones; one weight makes lists of one.
+) -> tuple[Sequence[Hashable], Sequence[NDArray], Sequence[NDArray], Sequence[StoredState]]:
+    """Return what an update takes as lists; one weight makes lists of one.
 
     >>> in_lists("w", "weight", "grad", None)
     (['w'], ['weight'], ['grad'], [None])
     >>> in_lists(["a", "b"], ("wa", "wb"), ("ga", "gb"), [None, None])
-    (['a', 'b'], ['wa', 'wb'], ['ga', 'gb'], [None, None])
+    (['a', 'b'], ('wa', 'wb'), ('ga', 'gb'), [None, None])
     """
     if isinstance(index, (list, tuple)):
-        several = cast("Sequence[StoredState]", state)
         return (
-            list(index),
-            list(cast("Sequence[NDArray]", weight)),
-            list(cast("Sequence[NDArray]", grad)),
-            list(several),
+            index,
+            cast("Sequence[NDArray]", weight),
+            cast("Sequence[NDArray]", grad),
+            cast("Sequence[StoredState]", state),
         )
     return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..checks import warn_user
 from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..generators import step_seed
+from ..grad_mode import grad_mode
 from ..ndarray import NDArray
 from ..ndarray.base import as_dense
 from ..registry import Registry
@@ -161,7 +162,7 @@ class Optimizer(Algorithm[State]):
                     f"{tuple(one_weight.shape)}; got {tuple(one_grad.shape)}"
                 )
         self._update_count(index)
-        with torch.no_grad():
+        with grad_mode(False):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
             self._apply(index, weights, clipped, list(map(inner_tensors, state)))
 
@@ -191,6 +192,7 @@ class Optimizer(Algorithm[State]):
             self.update(index, weight, grad, state)
             return
         rounded = [weights[k] for k in low]
+        weights, grads, states = list(weights), list(grads), list(states)  # the caller's stay as they are
         for k in low:
             pair = cast("tuple[StoredState, StoredState]", states[k])
             master, states[k] = pair if self.master_first else pair[::-1]

@@ -215,7 +215,7 @@ def copies_of(
     >>> copies[0][0] is arrays[0]["x"], copies[0][1]
     (True, tensor([7., 8., 9.]))
     """
-    several = isinstance(batch, Sequence) and not hasattr(batch, "data")  # a namedtuple may be a batch
+    several = not hasattr(batch, "data") and isinstance(batch, Sequence)  # a namedtuple may be a batch
     batches: Sequence[Batch] = batch if several else [batch]  # type: ignore[assignment,list-item]
     if several and len(batches) != len(devices):
         raise ShapeError(f"forward: a list must hold a batch for each of {list(devices)}; got {len(batches)}")

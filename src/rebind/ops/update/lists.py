@@ -327,10 +327,10 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     dtype = weights[0].dtype
     sizes = [tensor.numel() for tensor in weights]
     for group in (weights, *others):
-        for tensor, size in zip(group, sizes, strict=True):
-            if tensor.numel() != size or tensor.dtype is not dtype:
-                return False
+        if [tensor.numel() for tensor in group] != sizes:
+            return False
+        for tensor in group:
             # Contiguous: the kernel walks memory, and not by strides.
-            if not (tensor.is_cpu and tensor.is_contiguous()):
+            if tensor.dtype is not dtype or not tensor.is_cpu or not tensor.is_contiguous():
                 return False
     return True
