@@ -123,6 +123,18 @@ class Ready(KVStore):
         self.pushed.append(key)
         super().push(key, value, priority)
 
+    def begin_push(self, keys: Any) -> None:
+        """Remember in which order they are expected."""
+        self.pushed.append(tuple(keys))
+
+    def push_ready(self, key: Any, value: Any) -> None:
+        """Push at once."""
+        self.push(key, value)
+
+    def end_push(self) -> None:
+        """Remember that all were pushed."""
+        self.pushed.append("end")
+
 
 @pytest.mark.parametrize(
     "make",
@@ -135,13 +147,17 @@ def test_a_gradient_that_is_ready_is_pushed_at_once(make: Any) -> None:
     policy.start_from(weights)
     for step in range(4):
         trained = weights.trained(step)
-        assert policy.gradient_ready(trained[1], priority=-1)
+        ready = policy.start_sending(trained)
+        ready("b")
+        ready("data")  # an input, whose gradient is none of the store's
+        if step == 3:
+            ready("w")
         policy.update(trained)
     assert weights.numbers() == [[arrays[0]] * 2 for arrays in EXPECTED]
-    assert store.pushed == ["b", ["w"]] * 4
+    assert store.pushed == [("b", "w"), "b", ["w"]] * 3 + [("b", "w"), "b", "w", "end"]
 
 
 @pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 def test_other_stores_take_gradients_together(make: Any) -> None:
     policy, weights = started(make, 2)
-    assert not policy.gradient_ready(weights.trained(0)[0])
+    assert policy.start_sending(weights.trained(0)) is None

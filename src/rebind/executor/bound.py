@@ -6,7 +6,7 @@ Here arrays become the tensors that a plan runs on, and gradients that backward 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -256,28 +256,44 @@ class BoundArrays:
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
 
-    def watch_gradients(self, on_gradient: Callable[[str], None], early: set[int]) -> list[RemovableHandle]:
-        """Let the next backward put each gradient into its array as soon as it is computed, and call `on_gradient`.
+    def take_gradients(
+        self,
+        backward: Callable[..., Sequence[Tensor | None]],
+        on_gradient: Callable[[str], None] | None = None,
+    ) -> None:
+        """Put the gradients that ``backward(leaves, added_to=...)`` computes into their arrays.
 
-        Parameters
-        ----------
-        on_gradient
-            Called with the name of the argument.
-        early
-            Gets the `id` of each slot whose gradient was put there.
+        With `on_gradient`, those that replace older ones are put there as soon as they are computed, and it is called
+        with the name of each.
         """
-        watched = [
-            (n, slot) for n, slot in self.slots.items() if slot.grad is not None and slot.request == "write"
-        ]
+        wanted = self.wanted
+        gradients: Sequence[Tensor | None] = [None] * len(wanted)
+        added_to = [slot.prepare_gradient() for slot in wanted]
+        leaves = [slot.tensor() for slot in wanted]
+        taken: set[int] = set()
+        hooks = [] if on_gradient is None else self._watch_gradients(on_gradient, taken)
+        try:
+            gradients = backward(leaves, added_to=added_to)
+        finally:
+            for hook in hooks:
+                hook.remove()
+            # After an error too: the old gradients were freed above.
+            for slot, gradient in zip(wanted, gradients, strict=True):
+                if id(slot) not in taken:
+                    slot.take_gradient(gradient)
+
+    def _watch_gradients(self, on_gradient: Callable[[str], None], taken: set[int]) -> list[RemovableHandle]:
+        """Let the next backward put gradients into their arrays one by one; `taken` gets the `id` of each slot."""
 
         def take(name: str, slot: Slot, leaf: Tensor) -> None:
             slot.take_gradient(leaf.grad)
-            early.add(id(slot))
+            taken.add(id(slot))
             on_gradient(name)
 
         return [
             slot.tensor().register_post_accumulate_grad_hook(functools.partial(take, name, slot))
-            for name, slot in watched
+            for name, slot in self.slots.items()
+            if slot.grad is not None and slot.request == "write"
         ]
 
     def clear_whole_gradients(self) -> None:

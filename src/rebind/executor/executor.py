@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -325,31 +326,16 @@ class Executor(Unpicklable):
         last = self._last
         assert last is not None
         head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
-        wanted = self._arrays.wanted
         self._arrays.clear_whole_gradients()
-        if not wanted:
+        if not self._arrays.wanted:
             return
         # Freed by an earlier backward, or never made in an inference pass.
         if last.record is None:
             last = self._replay(last)
         record, last.record = last.record, None
         assert record is not None
-        gradients: Sequence[Tensor | None] = [None] * len(wanted)
-        added_to = [slot.prepare_gradient() for slot in wanted]
-        leaves = [slot.tensor() for slot in wanted]
-        early: set[int] = (
-            set()
-        )  # the slots whose gradients are in their arrays before the others are computed
-        hooks = [] if on_gradient is None else self._arrays.watch_gradients(on_gradient, early)
-        try:
-            gradients = Backward.of(last.plan)(record, leaves, head_grads, added_to)
-        finally:
-            for hook in hooks:
-                hook.remove()
-            # After an error too: the old gradients were freed above.
-            for slot, gradient in zip(wanted, gradients, strict=True):
-                if id(slot) not in early:
-                    slot.take_gradient(gradient)
+        run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
+        self._arrays.take_gradients(run, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):
