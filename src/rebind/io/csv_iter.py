@@ -17,9 +17,11 @@ from ..params import AtLeast
 from .batch import DataDesc
 from .chunked_rows import ChunkedRows, FilesInStep
 from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals
+from .json_numbers import read_table
 from .read_ahead import ReadAheadIter
 from .rounding import RoundedBatches
 from .settings import settings
+from .short_numbers import read_short_numbers
 from .text_chunks import TextChunk, TextChunks
 
 __all__ = ["CSVIter"]
@@ -150,6 +152,19 @@ def parse_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float3
     >>> parse_table(TextChunk(b"1,2\n\n 3, 4,\n", "some.csv", 0), 2)
     array([[1., 2.],
            [3., 4.]], dtype=float32)
+    """
+    for read in (read_short_numbers, read_table):  # the quickest first
+        if (numbers := read(chunk.text, width, dtype)) is not None:
+            return numbers
+    return parse_any_table(chunk, width, dtype)
+
+
+def parse_any_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float32) -> np.ndarray:
+    r"""Return the numbers of a chunk, `width` in each line, or raise the error that says what is wrong with it.
+
+    >>> parse_any_table(TextChunk(b"+1,.2\n\n 3, 4,\n", "some.csv", 0), 2)
+    array([[1. , 0.2],
+           [3. , 4. ]], dtype=float32)
     """
     buffer = padded(chunk.text)
     kinds = _KINDS.take(buffer)

@@ -18,6 +18,7 @@ from ..params import AtLeast
 from .batch import DataDesc
 from .chunked_rows import ChunkedRows, FilesInStep
 from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals, parse_digits
+from .json_numbers import read_lines
 from .read_ahead import ReadAheadIter
 from .rounding import RoundedBatches
 from .settings import settings
@@ -176,6 +177,16 @@ def parse_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarray]:
     >>> rows.dense(), labels
     (array([[5., 0., 6.],
            [0., 1., 0.]], dtype=float32), array([ 1., -1.], dtype=float32))
+    """
+    return read_lines(chunk.text, width) or parse_any_lines(chunk, width)
+
+
+def parse_any_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarray]:
+    r"""Return the rows and labels of a chunk, or raise the error that says what is wrong with it.
+
+    >>> rows, labels = parse_any_lines(TextChunk(b"+1 2:.5\n", "some.t", 0), 3)
+    >>> rows.dense(), labels
+    (array([[0. , 0. , 0.5]], dtype=float32), array([1.], dtype=float32))
     """
     text = chunk.text
     if b"#" in text or b"qid:" in text:

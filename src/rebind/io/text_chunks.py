@@ -110,7 +110,7 @@ class TextChunks:
 
     def _read(self, path: str, offset: int, stop: int) -> bytes:
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", buffering=0) as file:
                 file.seek(offset)
                 text = file.read(min(_SIZE, stop - offset))
                 while text and offset + len(text) < stop and b"\n" not in text[-_SIZE:]:
