@@ -154,9 +154,7 @@ def _has_no_whole_minus_zero(text: np.ndarray) -> bool:
 def _entries_with_commas(letters: np.ndarray) -> bytes | None:
     """Return a text with commas for blanks and colons if digits and a colon follow each blank, and no others do."""
     blanks, colons = letters == ord(" "), letters == ord(":")
-    begins, ends, digits = _bits(blanks), _bits(colons), _bits(letters - np.uint8(ord("0")) < 10)
-    # All at once, as bits of long numbers: adding a bit where digits begin carries it to where they end.
-    if ((begins << 1) + digits) & ~digits != ends:
+    if not _are_columns(_bits(blanks), _bits(letters - np.uint8(ord("0")) < 10), _bits(colons)):
         return None
     # By arithmetic, which is several times as fast as a table of letters.
     blanks, colons = blanks.view(np.uint8), colons.view(np.uint8)
@@ -165,5 +163,19 @@ def _entries_with_commas(letters: np.ndarray) -> bytes | None:
     ).tobytes()
 
 
-def _bits(flags: np.ndarray) -> int:
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+def _are_columns(blanks: np.ndarray, digits: np.ndarray, colons: np.ndarray) -> bool:
+    """Return, from bits of 64 letters each, whether digits and a colon follow each blank, and no other colons are."""
+    begins = blanks << np.uint64(1)
+    begins[1:] |= blanks[:-1] >> np.uint64(63)
+    # Adding a bit where digits begin carries it to where they end, which may be in the next word: a column has less
+    # than 64 digits, or it is refused for its size.
+    ends = begins + digits
+    ends[1:] += (ends < digits)[:-1]
+    ends &= ~digits
+    return bool((ends == colons).all())
+
+
+def _bits(flags: np.ndarray) -> np.ndarray:
+    words = np.zeros(flags.size // 64 + 1, "<u8")
+    words.view(np.uint8)[: -(-flags.size // 8)] = np.packbits(flags, bitorder="little")
+    return words
