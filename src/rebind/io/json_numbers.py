@@ -118,11 +118,12 @@ def _new_parser() -> simdjson.Parser:
 
 def _numbers(text: bytes, *, whole: bool = False) -> np.ndarray | None:
     """Return the numbers of an array of JSON but the last, as doubles or, if they are to be whole, as int64."""
-    if (
-        text.find(b"[", 1) > 0
-    ):  # of an array within the array, the elements would count as if they were in this one
+    if text.find(b"[", 1) > 0:  # the elements of an array within the array would count as its own
         return None
-    parser = _idle.pop() if _idle else _new_parser()
+    try:
+        parser = _idle.pop()
+    except IndexError:  # not asked before, since another thread may take the last one
+        parser = _new_parser()
     try:
         numbers = parser.parse(text).as_buffer(of_type="i" if whole else "d")  # type: ignore[union-attr]
     except (ValueError, TypeError, RuntimeError):  # no JSON, no numbers, more than an array
@@ -131,9 +132,9 @@ def _numbers(text: bytes, *, whole: bool = False) -> np.ndarray | None:
         _idle.append(parser)
     found = np.frombuffer(numbers, np.int64 if whole else np.float64)
     letters = np.frombuffer(text, np.uint8)
-    if _may_have_long_pieces(letters) or not (
-        whole or (found != 0).all() or _has_no_whole_minus_zero(letters)
-    ):
+    if _may_have_long_pieces(letters):
+        return None
+    if not whole and (found == 0).any() and _has_whole_minus_zero(letters):
         return None
     return found[:-1]
 
@@ -145,10 +146,10 @@ def _may_have_long_pieces(text: np.ndarray) -> bool:
     return not (blocks[:, :64] == ord(",")).any(axis=1).all()
 
 
-def _has_no_whole_minus_zero(text: np.ndarray) -> bool:
-    """Return whether there is no ``-0``, which is read as a whole number, without its sign; ``-0.0`` has it."""
+def _has_whole_minus_zero(text: np.ndarray) -> bool:
+    """Return whether there is a ``-0``, which is read as a whole number, without its sign; ``-0.0`` keeps it."""
     # What may follow it is less than a point: a comma, a blank.
-    return not ((text[:-2] == ord("-")) & (text[1:-1] == ord("0")) & (text[2:] < ord("."))).any()
+    return bool(((text[:-2] == ord("-")) & (text[1:-1] == ord("0")) & (text[2:] < ord("."))).any())
 
 
 def _entries_with_commas(letters: np.ndarray) -> bytes | None:
