@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import ClassVar, TypeAlias, TypeVar
 
 from .. import files
@@ -12,6 +12,8 @@ from ..absent import absent_function
 from ..errors import ArgumentError, NameLookupError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
+from ..optimizer.arrays import StoredState
+from ..optimizer.states import write_states
 from ..registry import Registry
 from .capabilities import UNAVAILABLE, Capabilities
 
@@ -274,14 +276,62 @@ class KVStoreBase:
 
     set_updater = _set_updater  # MXNet's scripts use either name
 
+    def optimizer_states(self) -> dict[Hashable, StoredState]:
+        """Return the optimizer's states by key; over processes, worker 0 gets those of all, and the others none.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.set_optimizer(mx.optimizer.create("sgd", momentum=0.9, learning_rate=0.5))
+        >>> store.push("w", mx.nd.array([2]))
+        >>> store.optimizer_states()["w"].item()
+        -1.0
+        """
+        return dict(self._need_updater("optimizer_states").states)
+
+    def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
+        """Continue with what `optimizer_states` returned; over processes, those of worker 0 count.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.set_optimizer(mx.optimizer.create("sgd", momentum=0.5, learning_rate=0.5))
+        >>> store.set_optimizer_states({"w": mx.nd.array([-1])})
+        >>> store.push("w", mx.nd.array([2]))
+        >>> store.optimizer_states()["w"].item()
+        -1.5
+        """
+        updater = self._need_updater("set_optimizer_states")
+        updater.states, updater.states_synced = dict(states), {}
+
     def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states to a file, which appears whole or not at all."""
-        states = self._need_updater("save_optimizer_states").get_states(dump_optimizer)
-        with files.atomic_write(fname) as file:
-            file.write(states)
+        """Write the optimizer's states to a file, which appears whole or not at all.
+
+        Over processes all workers must call it, and worker 0 writes the states of all.
+
+        Parameters
+        ----------
+        fname
+            The file.
+        dump_optimizer
+            Whether to put the optimizer's settings and counts in too.
+        """
+        optimizer = self._need_updater("save_optimizer_states").optimizer
+        states = self.optimizer_states()
+        self._first_does(
+            "KVStore.save_optimizer_states",
+            lambda: _write_states(fname, states, optimizer if dump_optimizer else None),
+        )
+
+    def _first_does(self, who: str, action: Callable[[], object]) -> None:
+        """Let worker 0 do something for all; here the only one."""
+        action()
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Read the optimizer's states from a file.
+
+        Over processes all workers must call it; worker 0 reads the file, and gives each the states of its share. The
+        file may be of another number of workers.
 
         >>> import tempfile, rebind as mx
         >>> first, second = create("local"), create("local")
@@ -338,6 +388,14 @@ def _arrays(who: str, key: Key, value: object) -> list[NDArray]:
             f"KVStore.{who}: the value of {key!r} must be an NDArray or a list of them; got {value!r}"
         )
     return arrays
+
+
+def _write_states(
+    path: str | os.PathLike[str], states: Mapping[Hashable, StoredState], optimizer: Optimizer | None
+) -> None:
+    content = write_states(states, optimizer)
+    with files.atomic_write(path) as file:
+        file.write(content)
 
 
 def _make_registered(klass: Callable[[], KVStoreBase], kind: str) -> KVStoreBase:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from ..distributed import JSON, current_job
+from ..distributed import JSON, current_job, first_does, from_first
 from ..errors import StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater, UpdateScope
+from ..optimizer.arrays import StoredState
+from ..optimizer.states import read_states, write_states
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
+from .divided_states import divide_states, gather_states
 from .local import KVStore
 from .sharding import Sharding
 
@@ -23,6 +27,10 @@ __all__ = ["DistSyncStore"]
 
 #: The kinds, and whether values are on the device that pushes; otherwise on the CPU.
 _ON_DEVICE = {"dist": False, "dist_sync": False, "dist_device_sync": True, "dist_sync_device": True}
+
+
+#: Said in errors, since programs often save on worker 0 only.
+_BY_ALL = " (to be called on all workers, of which worker 0 reads and writes)"
 
 
 class DistSyncStore(KVStore):
@@ -59,6 +67,8 @@ class DistSyncStore(KVStore):
         self._sums_on_device = _ON_DEVICE.get(self.type, False)
         self._numbers: dict[Key, int] = {}  # of the keys, in the order of `init`; the same on all workers
         self._sharding: Sharding[Key] | None = None  # made at the first push
+        self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
+        self._unplaced: dict[Hashable, StoredState] = {}  # whole states to divide, on worker 0
         self._buckets: dict[
             tuple[Key, ...], list[Bucket[Key]]
         ] = {}  # for each combination of keys that was pushed
@@ -225,6 +235,11 @@ class DistSyncStore(KVStore):
         self._job.agree("KVStore.set_optimizer", "optimizer", _description(updater))
         super()._set_updater(updater)
         self._forget_sharding()
+        self._placed, self._unplaced = None, {}
+        if isinstance(updater, Updater) and self.num_workers > 1:
+            # It may come with states, of whole weights.
+            self._unplaced = dict(updater.states) if self.rank == 0 else {}
+            updater.states, updater.states_synced = {}, {}
 
     def _forget_sharding(self) -> None:
         # What is divided how depends on the keys, and on what the updater must see at once.
@@ -237,9 +252,7 @@ class DistSyncStore(KVStore):
         if found is not None:
             return found
         self._job.agree("KVStore.push", "keys", list(keys))
-        if self._sharding is None:
-            sizes = {key: self._values[key].size for key in self._numbers}
-            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater))
+        sharding = self._divided()
         flat = {key: self._values[key].tensor.view(-1) for key in keys}
         kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
         made = []
@@ -247,9 +260,79 @@ class DistSyncStore(KVStore):
             tag = 2 * self._next_tag
             self._next_tag += 1
             values = {key: flat[key] for key in members}
-            made.append(Bucket(self._job, self._sharding, values, tag, self._tag_of_key))
+            made.append(Bucket(self._job, sharding, values, tag, self._tag_of_key))
         self._buckets[keys] = made
         return made
+
+    def _divided(self) -> Sharding[Key]:
+        """Return who updates what, after what the optimizer remembers has gone to those."""
+        if self._sharding is None:
+            sizes = {key: self._values[key].size for key in self._numbers}
+            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater))
+            self._place_states(self._sharding)
+        return self._sharding
+
+    # The optimizer's states.
+
+    def optimizer_states(self) -> dict[Hashable, StoredState]:
+        """Return the optimizer's states by key: on worker 0 the whole ones of all workers, on the others none."""
+        updater = self._need_updater("optimizer_states")
+        if self.num_workers == 1:
+            return super().optimizer_states()
+        sharding = self._divided()
+        return {**self._unplaced, **self._gathered(updater, sharding, "KVStore.optimizer_states" + _BY_ALL)}
+
+    def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
+        """Give each worker its part of the states that worker 0 has; what the others give does not count."""
+        updater = self._need_updater("set_optimizer_states")
+        if self.num_workers == 1:
+            super().set_optimizer_states(states)
+            return
+        updater.states, updater.states_synced = {}, {}
+        self._unplaced = dict(states) if self.rank == 0 else {}
+        if self._sharding is None:
+            self._divided()
+        else:
+            self._place_states(self._sharding)
+
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
+        """Read the optimizer's states from a file: worker 0 reads it, and gives each worker the states of its share."""
+        updater = self._need_updater("load_optimizer_states")
+        loaded, content = Updater(updater.optimizer), b""
+        self._first_does("KVStore.load_optimizer_states", lambda: loaded.load_states(fname))
+        if loaded.optimizer is not updater.optimizer:  # the file has one
+            content = write_states({}, loaded.optimizer)
+        if content := from_first(self._job, "KVStore.load_optimizer_states", content):
+            updater.optimizer = read_states(content)[1] or updater.optimizer
+            self._forget_sharding()  # it may be of a kind that must see more at once
+        updater.path = os.fspath(fname)
+        self.set_optimizer_states(loaded.states)
+
+    def _first_does(self, who: str, action: Callable[[], object]) -> None:
+        first_does(self._job, who + _BY_ALL, action)
+
+    def _place_states(self, sharding: Sharding[Key]) -> None:
+        """Bring states to the workers that update the keys: those that were loaded, and those of keys that move."""
+        updater, before = self._updater, self._placed
+        self._placed = sharding
+        if not isinstance(updater, Updater) or self.num_workers == 1:
+            return
+        if before is not None and any(each != sharding.bounds[key] for key, each in before.bounds.items()):
+            self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys anew")
+            updater.states, updater.states_synced = {}, {}
+        own = divide_states(self._job, "KVStore.push, to divide the states", sharding, self._unplaced)
+        self._unplaced = {key: each for key, each in self._unplaced.items() if key not in sharding.bounds}
+        updater.states.update(own)
+        for key in own:
+            updater.states_synced.pop(key, None)  # they are checked against the weights at their first use
+
+    def _gathered(self, updater: Updater, sharding: Sharding[Key], who: str) -> dict[Hashable, StoredState]:
+        """Return the states of all workers, on worker 0."""
+        shapes = {}
+        for key, bounds in sharding.bounds.items():
+            value = self._values[key]
+            shapes[key] = value.shape if value.size == bounds[-1] else bounds[-1:]
+        return gather_states(self._job, who, sharding, shapes, updater.states)
 
     def _tag_of_key(self, key: Key) -> int:
         # Above those of the buckets, which count from 0.

@@ -230,8 +230,7 @@ class UpdatePolicy(ABC):
         >>> policy.state_dict()["parameters"]["w"]["counts"]
         [1]
         """
-        updater = self.updater
-        states, counts = dict(updater.states), dict(getattr(self.optimizer, _COUNTS[0], {}))
+        states, counts = dict(self._states()), dict(getattr(self.optimizer, _COUNTS[0], {}))
         by_name: dict[str, SavedParameter] = {}
         # The parameter's name, as the index depends on the number of devices.
         for name in self.names:
@@ -250,6 +249,12 @@ class UpdatePolicy(ABC):
             "other states": states,
             "other counts": counts,
         }
+
+    def _states(self) -> Mapping[Hashable, StoredState]:
+        return self.updater.states
+
+    def _set_states(self, states: dict[Hashable, StoredState]) -> None:
+        self.updater.states, self.updater.states_synced = states, {}
 
     def load_state_dict(self, state: StateTree) -> None:
         """Continue from what `state_dict` returned, with an optimizer of the same kind.
@@ -272,8 +277,7 @@ class UpdatePolicy(ABC):
             own = saved["parameters"].get(name, SavedParameter(states=[], counts=[]))
             states.update(_for_each(self.keys(name), own["states"]))
             counts.update(_for_each(self.keys(name), own["counts"]))
-        updater = self.updater
-        updater.states, updater.states_synced = cast("dict[Hashable, StoredState]", states), {}
+        self._set_states(cast("dict[Hashable, StoredState]", states))
         in_use = getattr(self.optimizer, _COUNTS[0], None)
         if in_use is not None:  # the optimizer may hold this dict under two names
             in_use.clear()
@@ -406,6 +410,12 @@ class StoreUpdate(UpdatePolicy):
                 f"Module: a run can be saved only if an optimizer.Updater updates it; got {updater!r}"
             )
         return updater
+
+    def _states(self) -> Mapping[Hashable, StoredState]:
+        return self.store.optimizer_states()
+
+    def _set_states(self, states: dict[Hashable, StoredState]) -> None:
+        self.store.set_optimizer_states(states)
 
     def keys(self, name: str) -> list[Key]:
         return [name]

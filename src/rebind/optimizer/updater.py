@@ -48,7 +48,7 @@ class Updater:
         self.states: dict[Hashable, StoredState] = {}
         #: Which states were checked against their weights; those from a file were not.
         self.states_synced: dict[Hashable, bool] = {}
-        self._path = ""  # of the file that the states are from
+        self.path = ""  #: of the file that the states are from
 
     @property
     def aggregate_updates(self) -> bool:
@@ -115,7 +115,7 @@ class Updater:
                 _check_fits(self.states[index], new, index)
             except MXNetError as error:
                 kind = type(self.optimizer).__name__
-                origin = f" They are from {self._path}; the optimizer is {kind}." if self._path else ""
+                origin = f" They are from {self.path}; the optimizer is {kind}." if self.path else ""
                 raise type(error)(f"{error.message}{origin}") from None
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         else:
@@ -182,7 +182,7 @@ class Updater:
             # The path says more than "optimizer states".
             text = error.message.removeprefix("optimizer states: ")
             raise FormatError(f"{os.fspath(path)}: {text}") from None
-        self._path = os.fspath(path)
+        self.path = os.fspath(path)
 
     def set_states(self, states: bytes) -> None:
         """Take states, and the optimizer if it is there, from the content of a ``.states`` file.

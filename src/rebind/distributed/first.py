@@ -1,0 +1,76 @@
+"""What worker 0 does for all: it reads and writes the job's files, since machines need not share a file system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ..errors import WorkerError
+from .job import Job
+
+__all__ = ["first_does", "from_first"]
+
+
+def first_does(job: Job, what: str, action: Callable[[], object]) -> None:
+    """Let worker 0 do something, such as writing a file, while the others wait; all workers must call it.
+
+    Parameters
+    ----------
+    job
+        The workers.
+    what
+        What it is for, as errors say it.
+    action
+        Called on worker 0 only.
+
+    Raises
+    ------
+    WorkerError
+        On the others, when worker 0 fails; that has the error itself.
+
+    Examples
+    --------
+    >>> from rebind.distributed import current_job
+    >>> first_does(current_job(), "greeting", lambda: print("hello"))
+    hello
+    """
+    failed: Exception | None = None
+    if job.rank == 0:
+        try:
+            action()
+        except Exception as error:  # the others must hear of it before it ends this worker
+            failed = error
+    said = job.exchange(what, None if failed is None else f"{type(failed).__name__}: {failed}")[0]
+    if failed is not None:
+        raise failed
+    if said is not None:
+        raise WorkerError(f"{what}: worker 0 does it for all, and must succeed; it had {said}")
+
+
+def from_first(job: Job, what: str, content: bytes | None) -> bytes:
+    """Return the bytes that worker 0 gives, on all workers; all must call it.
+
+    Parameters
+    ----------
+    job, what
+        As in `first_does`.
+    content
+        On worker 0 the bytes; on the others nothing.
+
+    Examples
+    --------
+    >>> from rebind.distributed import current_job
+    >>> from_first(current_job(), "greeting", b"hello")
+    b'hello'
+    """
+    if job.size == 1:
+        return content or b""
+    length = job.exchange(what, len(content or b""))[0]
+    assert isinstance(length, int)  # it is this function's own
+    array = torch.empty(length, dtype=torch.uint8)
+    if job.rank == 0 and content:
+        array = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    if length:
+        job.broadcast(array)
+    return array.numpy().tobytes()

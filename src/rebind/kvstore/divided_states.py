@@ -1,0 +1,306 @@
+"""The states of an optimizer that is divided over workers: `gather_states` puts them together, `divide_states` apart.
+
+A state is a tree, such as ``(mean, variance)``. Its form goes to all workers as JSON, its arrays from process to
+process as they are; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import dtypes
+from ..distributed import JSON, Job
+from ..errors import StateError
+from ..ndarray import NDArray
+from ..optimizer.arrays import StoredState
+from ..shapes import Shape
+from .sharding import Sharding
+
+__all__ = ["divide_states", "gather_states"]
+
+Key: TypeAlias = "str | int"
+#: What a state looks like without its numbers: ``{'array': ['float32', [2, 3]]}``, or ``{'tuple': [...]}``.
+Form: TypeAlias = JSON
+
+#: Above those of buckets and keys.
+_TAG = 1 << 30
+#: How many bytes travel together: enough that messages cost little, and little beside the states themselves.
+_LIMIT = 64 * 1024 * 1024
+#: Arrays in a message begin at multiples of this many bytes, so that each can be viewed as its own type.
+_ALIGNMENT = 64
+
+
+def gather_states(
+    job: Job,
+    who: str,
+    sharding: Sharding[Key],
+    shapes: Mapping[Key, Shape],
+    states: Mapping[Hashable, StoredState],
+) -> dict[Hashable, StoredState]:
+    """Return the whole states of all keys, on worker 0; the others return nothing. All workers must call it.
+
+    Parameters
+    ----------
+    job
+        The workers.
+    who
+        What it is for, as errors say it.
+    sharding
+        Which worker has which part of a key; of the keys in it.
+    shapes
+        The shape of each key.
+    states
+        This worker's, by key.
+
+    Examples
+    --------
+    >>> from rebind.distributed import current_job
+    >>> sharding = Sharding.of({"w": 2}, 1, "element")
+    >>> found = gather_states(
+    ...     current_job(), "saving", sharding, {"w": (2,)}, {"w": (NDArray(torch.ones(2)), 0.5)}
+    ... )
+    >>> found["w"][0].asnumpy().tolist(), found["w"][1]
+    ([1.0, 1.0], 0.5)
+    """
+    keys = list(sharding.bounds)
+    own = {key: states[key] for key in keys if key in states and job.rank in sharding.owners(key)}
+    # By the number of the key, as JSON has no dicts by int.
+    given = job.exchange(who, {str(i): _form_of(own[key]) for i, key in enumerate(keys) if key in own})
+    forms = [{keys[int(i)]: form for i, form in cast(dict[str, Form], each).items()} for each in given]
+    found: dict[Hashable, StoredState] = {}
+    for together in _messages(keys, forms):
+        for key, trees in _collected(job, who, own, [_picked(form, together) for form in forms]).items():
+            found[key] = _joined(trees, shapes[key], key)
+    return found
+
+
+def divide_states(
+    job: Job, who: str, sharding: Sharding[Key], states: Mapping[Hashable, StoredState]
+) -> dict[Hashable, StoredState]:
+    """Return this worker's part of whole states, of the keys in `sharding`; worker 0's count. All must call it.
+
+    Parameters
+    ----------
+    job, who, sharding
+        As in `gather_states`.
+    states
+        By key.
+
+    Examples
+    --------
+    >>> from rebind.distributed import current_job
+    >>> sharding = Sharding.of({"w": 2}, 1, "element")
+    >>> divide_states(current_job(), "loading", sharding, {"w": NDArray(torch.ones(2))})[
+    ...     "w"
+    ... ].asnumpy().tolist()
+    [1.0, 1.0]
+    """
+    keys = list(sharding.bounds)
+    known = {key: states[key] for key in keys if key in states and job.rank == 0}
+    whole = job.exchange(who, {str(i): _form_of(known[key]) for i, key in enumerate(keys) if key in known})[0]
+    forms: list[dict[Key, Form]] = [{} for _ in range(job.size)]
+    for number, form in cast(dict[str, Form], whole).items():
+        key = keys[int(number)]
+        for rank in sharding.owners(key):
+            forms[rank][key] = _part_form(form, sharding, key, rank)
+    found: dict[Hashable, StoredState] = {}
+    for together in _messages(keys, forms):
+        parts = _given_out(job, who, sharding, known, [_picked(form, together) for form in forms])
+        found.update(parts.items())
+    return found
+
+
+# Arrays on their way.
+
+
+def _messages(keys: Sequence[Key], forms: Sequence[Mapping[Key, Form]]) -> Iterator[set[Key]]:
+    """Yield the keys whose states travel together; all workers come to the same."""
+    together: set[Key] = set()
+    size = 0
+    for key in keys:
+        lengths = [sum(map(_length, _arrays(form[key]))) for form in forms if key in form]
+        if not lengths:
+            continue
+        if together and size + sum(lengths) > _LIMIT:
+            yield together
+            together, size = set(), 0
+        together.add(key)
+        size += sum(lengths)
+    if together:
+        yield together
+
+
+def _collected(
+    job: Job, who: str, own: Mapping[Key, StoredState], forms: Sequence[Mapping[Key, Form]]
+) -> dict[Key, list[StoredState]]:
+    """Send the states of some keys to worker 0; there, return the parts of each key by rank."""
+    packed = _packed(array for key in forms[job.rank] for array in _tensors(own[key]))
+    nothing: list[Tensor | None] = [None] * job.size
+    if job.rank > 0:
+        job.transfer([packed, *nothing[1:]], nothing, _TAG).wait(who)
+        return {}
+    rows = [packed, *(packed.new_empty(_length_of_all(form)) for form in forms[1:])]
+    job.transfer(nothing, list(rows), _TAG).wait(who)
+    parts: dict[Key, list[StoredState]] = {}
+    for row, form in zip(rows, forms, strict=True):
+        for key, state in _unpacked(row, form).items():
+            parts.setdefault(key, []).append(state)
+    return parts
+
+
+def _given_out(
+    job: Job,
+    who: str,
+    sharding: Sharding[Key],
+    known: Mapping[Key, StoredState],
+    forms: Sequence[Mapping[Key, Form]],
+) -> dict[Key, StoredState]:
+    """Send each worker its parts of some keys from worker 0, and return this worker's."""
+    nothing: list[Tensor | None] = [None] * job.size
+    if job.rank > 0:
+        row = torch.empty(_length_of_all(forms[job.rank]), dtype=torch.uint8)
+        job.transfer(nothing, [row, *nothing[1:]], _TAG).wait(who)
+        return _unpacked(row, forms[job.rank])
+    rows = [
+        _packed(_part(array, sharding, key, rank) for key in form for array in _tensors(known[key]))
+        for rank, form in enumerate(forms)
+    ]
+    job.transfer(list(rows), nothing, _TAG).wait(who)
+    return _unpacked(rows[0], forms[0])
+
+
+def _packed(arrays: Iterable[Tensor]) -> Tensor:
+    """Return the bytes of arrays in one, on the CPU."""
+    pieces = [torch.empty(0, dtype=torch.uint8)]
+    for array in arrays:
+        content = array.detach().cpu().contiguous().view(-1).view(torch.uint8)
+        pieces += [content, content.new_zeros(-content.numel() % _ALIGNMENT)]
+    return torch.cat(pieces)
+
+
+def _unpacked(row: Tensor, forms: Mapping[Key, Form]) -> dict[Key, StoredState]:
+    """Return the states whose arrays `_packed` has put together."""
+    at = 0
+
+    def next_array(name: str, shape: Shape) -> NDArray:
+        nonlocal at
+        dtype = dtypes.torch_dtype(name)
+        begin, size = at, math.prod(shape) * dtype.itemsize
+        at += size + -size % _ALIGNMENT
+        return NDArray(row[begin : begin + size].view(dtype).view(shape))
+
+    def build(form: Form) -> StoredState:
+        match form:
+            case {"array": [name, shape]}:
+                return next_array(cast(str, name), tuple(cast(list[int], shape)))
+            case {"tuple": members}:
+                return tuple(build(each) for each in cast(list[Form], members))
+            case {"list": members}:
+                return [build(each) for each in cast(list[Form], members)]
+        return cast("float | None", form)
+
+    return {key: build(form) for key, form in forms.items()}
+
+
+# Forms of states.
+
+
+def _form_of(state: StoredState) -> Form:
+    if isinstance(state, NDArray):
+        return {"array": [dtypes.name(state.tensor.dtype), list(state.shape)]}
+    if isinstance(state, (tuple, list)):
+        return {"tuple" if isinstance(state, tuple) else "list": [_form_of(each) for each in state]}
+    return state.item() if isinstance(state, np.generic) else state
+
+
+def _arrays(form: Form) -> list[tuple[str, Shape]]:
+    """Return type and shape of the arrays of a state, in their order."""
+    match form:
+        case {"array": [name, shape]}:
+            return [(cast(str, name), tuple(cast(list[int], shape)))]
+        case {"tuple": members} | {"list": members}:
+            return [array for each in cast(list[Form], members) for array in _arrays(each)]
+    return []
+
+
+def _length(array: tuple[str, Shape]) -> int:
+    """Return how many bytes an array has in a message."""
+    name, shape = array
+    size = math.prod(shape) * dtypes.torch_dtype(name).itemsize
+    return size + -size % _ALIGNMENT
+
+
+def _length_of_all(forms: Mapping[Key, Form]) -> int:
+    return sum(_length(array) for form in forms.values() for array in _arrays(form))
+
+
+def _tensors(state: StoredState) -> list[Tensor]:
+    """Return the arrays of a state, in the order of `_arrays`."""
+    if isinstance(state, NDArray):
+        return [state.tensor]
+    if isinstance(state, (tuple, list)):
+        return [tensor for each in state for tensor in _tensors(each)]
+    return []
+
+
+def _picked(forms: Mapping[Key, Form], keys: set[Key]) -> dict[Key, Form]:
+    return {key: form for key, form in forms.items() if key in keys}
+
+
+# Parts of states. What a cut key's state has for each element is cut in the same way; all else is every part's.
+
+
+def _part_form(form: Form, sharding: Sharding[Key], key: Key, rank: int) -> Form:
+    match form:
+        case {"array": [name, shape]}:
+            begin, end = sharding.part(key, rank)
+            if _is_cut(math.prod(cast(list[int], shape)), sharding, key):
+                return {"array": [name, [end - begin]]}
+        case {"tuple": members}:
+            return {"tuple": [_part_form(each, sharding, key, rank) for each in cast(list[Form], members)]}
+        case {"list": members}:
+            return {"list": [_part_form(each, sharding, key, rank) for each in cast(list[Form], members)]}
+    return form
+
+
+def _part(array: Tensor, sharding: Sharding[Key], key: Key, rank: int) -> Tensor:
+    if not _is_cut(array.numel(), sharding, key):
+        return array
+    begin, end = sharding.part(key, rank)
+    return array.detach().reshape(-1)[begin:end]
+
+
+def _is_cut(size: int, sharding: Sharding[Key], key: Key) -> bool:
+    return len(sharding.owners(key)) > 1 and size == sharding.bounds[key][-1]
+
+
+def _joined(parts: Sequence[StoredState], shape: Shape, key: Key) -> StoredState:
+    """Return the state of a key from its parts, by rank."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if isinstance(first, NDArray):
+        tensors = [part.tensor for part in parts if isinstance(part, NDArray)]
+        if len(tensors) == len(parts) and sum(each.numel() for each in tensors) == math.prod(shape):
+            return NDArray(torch.cat([each.view(-1) for each in tensors]).view(shape))
+        alike = len(tensors) == len(parts) and all(torch.equal(each, tensors[0]) for each in tensors)
+    elif isinstance(first, (tuple, list)):
+        members = [part for part in parts if type(part) is type(first) and len(part) == len(first)]
+        alike = len(members) == len(parts)
+        if alike:
+            return type(first)(_joined(each, shape, key) for each in zip(*members, strict=True))
+    else:
+        alike = all(part == first for part in parts)
+    if not alike:
+        raise StateError(
+            f"KVStore.optimizer_states: each worker updates a part of {key!r}, so what the optimizer remembers of it "
+            "must be an array with an element for each of the weight's, or the same on all workers; it differs. An "
+            "optimizer for which that is not so has the update_scope 'weight'."
+        )
+    return first
