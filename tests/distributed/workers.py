@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 __all__ = ["Failed", "run_job"]
 
-# The server imports rebind once, and each worker is a fork of it: starting one takes milliseconds, not seconds.
+# The server imports rebind once, and what PyTorch imports when shapes are first inferred, and each worker is a fork of
+# it: starting one takes milliseconds, not seconds.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["rebind", __name__])
+_CONTEXT.set_forkserver_preload(["rebind", "torch._dynamo", __name__])
 
 
 class Failed(NamedTuple):

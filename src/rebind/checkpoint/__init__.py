@@ -15,8 +15,9 @@ from .network import (
     write_params,
 )
 from .run import Checkpoint, Position
+from .shared import SavedRun, SharedCheckpoint
 
 __all__ = [
-    "Checkpoint", "Position", "load_checkpoint", "load_params", "params_path", "read_params", "save_checkpoint",
-    "states_path", "symbol_path", "write_params",
+    "Checkpoint", "Position", "SavedRun", "SharedCheckpoint", "load_checkpoint", "load_params", "params_path",
+    "read_params", "save_checkpoint", "states_path", "symbol_path", "write_params",
 ]  # fmt: skip

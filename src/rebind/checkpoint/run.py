@@ -38,6 +38,11 @@ class Checkpoint:
     counts, the schedule, random generators, the position in the data, metric and history. A file appears whole or not
     at all; ``prefix-0003-000120.run`` is that after 3 epochs and 120 batches.
 
+    Over several workers one file is that of all; worker 0 writes it when all have come there, and reads it, so that the
+    machines of the others need not have the folder. As many workers resume exactly. Another number of workers resumes
+    from the newest file between two epochs (which `keep` leaves in any case), with the same results to rounding; each
+    worker's data are then those that it is given. Without such a file the epoch that was begun begins again.
+
     Parameters
     ----------
     prefix
@@ -151,8 +156,10 @@ class Checkpoint:
                 found.append(Position(int(match[1]), int(match[2])))
         return sorted(found)
 
-    def save(self, position: Position, state: StateTree) -> str:
+    def save(self, position: Position, state: StateTree, *, keep_epoch_start: bool = False) -> str:
         """Write the state of a run, then remove the oldest files beyond `keep`; return the file's name.
+
+        With `keep_epoch_start` the newest file that is between two epochs is left in any case.
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -166,14 +173,17 @@ class Checkpoint:
         with atomic_write(path) as file:
             write_tree(file, state)
         if self.keep is not None:  # only now that the new file is whole
-            for old in self.positions()[: -self.keep]:
-                os.unlink(self.path(old))
+            found = self.positions()
+            between = [each for each in found if not each.batch] if keep_epoch_start else []
+            for old in found[: -self.keep]:
+                if old not in between[-1:]:
+                    os.unlink(self.path(old))
         return path
 
-    def newest(self) -> tuple[Position, StateTree] | None:
+    def newest(self, *, between_epochs: bool = False) -> tuple[Position, StateTree] | None:
         """Return the newest position whose file is whole, and its state; None when there is none.
 
-        A damaged file is skipped with a warning in the log.
+        A damaged file is skipped with a warning in the log. With `between_epochs` those within an epoch do not count.
 
         Examples
         --------
@@ -185,6 +195,8 @@ class Checkpoint:
         (Position(epoch=3, batch=0), {'loss': 0.5})
         """
         for position in reversed(self.positions()):  # after a damaged file the one before will do
+            if between_epochs and position.batch:
+                continue
             try:
                 return position, read_tree(self.path(position))
             except FormatError as error:

@@ -65,8 +65,13 @@ def write_tree(file: IO[bytes], tree: object) -> None:
             archive.writestr(f"{i}.npy", buffer.getbuffer())
 
 
-def read_tree(path: str) -> Any:
+def read_tree(path: str | IO[bytes]) -> Any:
     """Return the tree in a file, arrays as NumPy arrays or, where they were, as NDArrays on the CPU.
+
+    Parameters
+    ----------
+    path
+        The file: its name, or opened.
 
     Raises
     ------

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
+from torch import Tensor
 
 from ..errors import WorkerError
 from .job import Job
 
-__all__ = ["first_does", "from_first"]
+__all__ = ["first_does", "from_first", "gather_bytes", "scatter_bytes"]
+
+#: Above those of stores.
+_TAG = (1 << 30) + 1
 
 
 def first_does(job: Job, what: str, action: Callable[[], object]) -> None:
@@ -68,9 +73,50 @@ def from_first(job: Job, what: str, content: bytes | None) -> bytes:
         return content or b""
     length = job.exchange(what, len(content or b""))[0]
     assert isinstance(length, int)  # it is this function's own
-    array = torch.empty(length, dtype=torch.uint8)
-    if job.rank == 0 and content:
-        array = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    array = _array(content or b"") if job.rank == 0 else torch.empty(length, dtype=torch.uint8)
     if length:
         job.broadcast(array)
     return array.numpy().tobytes()
+
+
+def gather_bytes(job: Job, what: str, content: bytes) -> list[bytes]:
+    """Return the bytes of all workers by rank, on worker 0; the others return nothing. All must call it.
+
+    >>> from rebind.distributed import current_job
+    >>> gather_bytes(current_job(), "greeting", b"hello")
+    [b'hello']
+    """
+    lengths = cast(list[int], job.exchange(what, len(content)))
+    nothing: list[Tensor | None] = [None] * job.size
+    if job.rank > 0:
+        job.transfer([_array(content), *nothing[1:]], nothing, _TAG).wait(what)
+        return []
+    rows = [torch.empty(length, dtype=torch.uint8) for length in lengths]
+    job.transfer(nothing, [None, *rows[1:]], _TAG).wait(what)
+    return [content, *(row.numpy().tobytes() for row in rows[1:])]
+
+
+def scatter_bytes(job: Job, what: str, contents: Sequence[bytes] | None) -> bytes:
+    """Return what worker 0 has for this worker, of bytes by rank; all must call it.
+
+    >>> from rebind.distributed import current_job
+    >>> scatter_bytes(current_job(), "greeting", [b"hello"])
+    b'hello'
+    """
+    said = job.exchange(what, None if job.rank > 0 else [len(each) for each in contents or ()])[0]
+    nothing: list[Tensor | None] = [None] * job.size
+    if job.rank > 0:
+        row = torch.empty(cast(list[int], said)[job.rank], dtype=torch.uint8)
+        job.transfer(nothing, [row, *nothing[1:]], _TAG).wait(what)
+        return row.numpy().tobytes()
+    given = list(contents or ())
+    job.transfer([None, *map(_array, given[1:])], nothing, _TAG).wait(what)
+    return given[0]
+
+
+def _array(content: bytes) -> Tensor:
+    return (
+        torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        if content
+        else torch.empty(0, dtype=torch.uint8)
+    )

@@ -14,6 +14,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import write_states
+from ..protocols import StateTree
 from ..registry import Registry
 from .capabilities import UNAVAILABLE, Capabilities
 
@@ -347,6 +348,19 @@ class KVStoreBase:
         """
         updater = self._need_updater("load_optimizer_states")
         updater.load_states(fname)
+
+    def state_dict(self) -> StateTree:
+        """Return what this worker's store remembers for itself, besides values and the optimizer's states.
+
+        A run that resumes gives it back to the worker of the same number.
+
+        >>> create("local").state_dict()
+        {}
+        """
+        return {}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
 
     def _need_updater(self, who: str) -> Updater:
         if not isinstance(self._updater, Updater):

@@ -9,6 +9,7 @@ from ..errors import StateError
 from ..executor import DataParallelExecutorGroup
 from ..initializer import Uniform
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -266,6 +267,9 @@ class CurrentBucket(OldNames, BaseModule):
 
     def unify_devices(self) -> None:
         self._all.default.unify_devices()
+
+    def stores(self) -> list[KVStoreBase]:
+        return self._all.default.stores()
 
     def optimizers(self) -> list[Optimizer]:
         return self._all.default.optimizers()

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ..checks import check_folder, warn_user
+from ..distributed import current_job, started_job
 from ..errors import ParameterError, StateError, near_names
 from ..executor import head_gradient_reaches
+from ..kvstore import Capabilities, capabilities_of
 from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -39,12 +41,23 @@ def check_settings(settings: FitSettings) -> None:
     """
     check_callbacks(settings.callbacks, has_validation=settings.eval_data is not None)
     if settings.checkpoint is not None:
-        check_folder(settings.checkpoint.prefix, "fit: checkpoint")
+        if _has_files(settings):
+            check_folder(settings.checkpoint.prefix, "fit: checkpoint")
     elif settings.begin_epoch >= settings.last_epoch:
         warn_user(
             "fit: nothing is trained: begin_epoch must be below num_epoch, the number of the epoch before which to "
             f"stop; got {settings.begin_epoch} and {settings.last_epoch}"
         )
+
+
+def _has_files(settings: FitSettings) -> bool:
+    """Return whether this process reads and writes the files of the run, for all workers of its job."""
+    store = settings.optimizer.kvstore
+    able = (
+        capabilities_of(store) if isinstance(store, str) else getattr(store, "capabilities", Capabilities())
+    )
+    job = current_job() if able.spans_processes else started_job()
+    return job is None or job.rank == 0
 
 
 def check_multipliers(optimizers: Sequence[Optimizer], module: Steps) -> None:

@@ -20,17 +20,19 @@ from .optimizer_setup import Given, Progress, given_settings
 from .steps import Steps
 
 __all__ = [
-    "DATA", "RUN", "Change", "Settings", "changes", "optimizers_of", "restore_given", "settings_of", "state_form",
-    "table",
+    "BATCH", "DATA", "RUN", "Change", "Settings", "changes", "optimizers_of", "restore_given", "settings_of",
+    "state_form", "table",
 ]  # fmt: skip
 
 #: By name, as a table shows them.
 Settings: TypeAlias = dict[str, "str | int | float | bool | None"]
 
 #: The settings that describe the training data; what is given counts always, there being no other data.
-DATA = ("train_data", "samples", "content")
+DATA = ("train_data", "samples", "content", "workers")
 #: Those of the run besides the optimizer; what is given counts always.
 RUN = (*DATA, "eval_metric", "accumulate", "num_epoch")
+#: Those from which the scale of the gradients follows.
+BATCH = ("train_data", "accumulate", "workers")
 #: Numbers of an optimizer that are progress, or follow from the batch size.
 _NO_SETTINGS = frozenset(("num_update", "begin_num_update"))
 
@@ -67,7 +69,13 @@ def optimizers_of(module: Steps) -> list[Optimizer]:
 
 
 def settings_of(
-    module: Steps, data: DataSource, metric: EvalMetric, *, num_epoch: int, accumulate: int = 1
+    module: Steps,
+    data: DataSource,
+    metric: EvalMetric,
+    *,
+    num_epoch: int,
+    accumulate: int = 1,
+    workers: int = 1,
 ) -> Settings:
     """Return the settings of a call of `fit`, before training changes any of them.
 
@@ -79,6 +87,7 @@ def settings_of(
     found = _optimizer_settings(module) | _data_settings(data)
     found["eval_metric"] = _metric_name(metric)
     found["accumulate"] = accumulate
+    found["workers"] = workers
     found["num_epoch"] = num_epoch
     return found
 
@@ -131,7 +140,7 @@ def changes(saved: Settings, given: Settings, *, use_new: bool) -> list[Change]:
         replaced = plain in ("learning_rate", "lr_scheduler") and _kind(saved.get(schedule)) != _kind(
             given.get(schedule)
         )
-        if plain == "rescale_grad" and {"train_data", "accumulate"} & set(differing):
+        if plain == "rescale_grad" and set(BATCH) & set(differing):
             continue  # it follows from the size of the batches
         new = use_new or name in RUN or replaced
         found.append(Change(name, saved[name], given[name], "given" if new else "saved"))

@@ -11,6 +11,7 @@ from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentE
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -280,6 +281,9 @@ class SequentialModule(BaseModule):
             module.unify_devices()
 
     # Optimizer.
+
+    def stores(self) -> list[KVStoreBase]:
+        return [store for module in self._modules for store in module.stores()]
 
     def init_optimizer(
         self,

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -249,6 +250,10 @@ class Steps:
         """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
     # Updates.
+
+    def stores(self) -> list[KVStoreBase]:
+        """Return the stores that gradients go through; none before `init_optimizer`."""
+        return []
 
     def init_optimizer(
         self,

@@ -20,6 +20,7 @@ from .preflight import check_losses, check_multipliers, check_settings, checked_
 from .run_settings import optimizers_of
 from .settings import FitSettings
 from .training_run import History, TrainingRun
+from .workers import job_of
 
 __all__ = ["TrainingLoop"]
 
@@ -226,6 +227,7 @@ class TrainingLoop:
             settings.callbacks.all(),
             settings.last_epoch,
             accumulate=settings.accumulate,
+            job=job_of(self.module.stores()),
         )
         found = self._saved.restore()
         if found is None:

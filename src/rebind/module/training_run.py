@@ -13,13 +13,25 @@ import numpy.typing as npt
 import torch
 
 from .. import generators
-from ..checkpoint import Checkpoint, Position
+from ..checkpoint import Checkpoint, Position, SharedCheckpoint
+from ..distributed import Job
 from ..errors import StateError
 from ..metric import EvalMetric
 from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
 from .batches import rewind
-from .run_settings import DATA, RUN, Change, Settings, changes, restore_given, settings_of, state_form, table
+from .run_settings import (
+    BATCH,
+    DATA,
+    RUN,
+    Change,
+    Settings,
+    changes,
+    restore_given,
+    settings_of,
+    state_form,
+    table,
+)
 from .steps import Steps
 
 __all__ = ["History", "TrainingRun"]
@@ -62,10 +74,13 @@ class RunState(TypedDict):
     stopped: bool
     settings: Settings  # not in files of before 0.2, as little as the next
     waiting: int
+    stores: list[StateTree]  # likewise
 
 
 class TrainingRun:
     """Everything that a run consists of, and the checkpoint that it is saved in.
+
+    Over several workers all make the same calls: what each has is in one file, which worker 0 writes and reads.
 
     Parameters
     ----------
@@ -85,6 +100,8 @@ class TrainingRun:
         The number of epochs of the whole run.
     accumulate
         How many batches' gradients are summed for an update.
+    job
+        The workers that train together; None for a run of one.
 
     Examples
     --------
@@ -110,8 +127,11 @@ class TrainingRun:
         callbacks: Sequence[object],
         last_epoch: int,
         accumulate: int = 1,
+        job: Job | None = None,
     ) -> None:
         self.checkpoint = checkpoint
+        self._shared = SharedCheckpoint(checkpoint, job)
+        self._speaks = job is None or job.rank == 0  # for all
         self.module = module
         self.train_data, self.eval_data = train_data, eval_data
         self.metric, self.history = metric, history
@@ -120,7 +140,14 @@ class TrainingRun:
         #: How many batches' gradients were summed but not used when the run was saved; and whether `accumulate` has
         #: changed since, so that they are to make an update of their own.
         self.waiting, self.regroups = 0, False
-        self._settings = settings_of(module, train_data, metric, num_epoch=last_epoch, accumulate=accumulate)
+        self._settings = settings_of(
+            module,
+            train_data,
+            metric,
+            num_epoch=last_epoch,
+            accumulate=accumulate,
+            workers=1 if job is None else job.size,
+        )
         self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
         # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
@@ -147,8 +174,9 @@ class TrainingRun:
         ['net-0002-000000.run', 'net-0003-000000.run']
         """
         if stopped or self.checkpoint.is_due(position, self.last_epoch):
-            path = self.checkpoint.save(position, self._state(stopped, waiting))
-            self.module.logger.info('Saved the run to "%s"', path)
+            path = self._shared.save(position, self._state(stopped, waiting))
+            if self._speaks:
+                self.module.logger.info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
         """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
@@ -181,6 +209,7 @@ class TrainingRun:
             "stopped": stopped,
             "settings": self._settings,
             "waiting": waiting,
+            "stores": [store.state_dict() for store in self.module.stores()],
         }
 
     def restore(self) -> tuple[Position, bool] | None:
@@ -213,10 +242,11 @@ class TrainingRun:
         >>> found, history
         ((Position(epoch=1, batch=0), False), {'train': {'mse': [0.5]}})
         """
-        found = self.checkpoint.newest()
+        self._shared.agree()
+        found = self._shared.newest()
         if found is None:
             return None
-        position, state = found[0], cast(RunState, found[1])
+        position, state = found.position, cast(RunState, found.state)
         path = self.checkpoint.path(position)
         if state["network"] != _networks(self.module.networks):
             raise StateError(
@@ -245,7 +275,15 @@ class TrainingRun:
             self._resume_data(state["train_data"], position.batch)
         if state["eval_data"] is not None and is_resumable(self.eval_data):
             self.eval_data.load_state_dict(state["eval_data"])
-        set_random_state(state["random"])  # last, because resuming the data may have drawn numbers
+        if found.is_own:  # another worker's would draw the very numbers that it draws
+            for store, saved in zip(self.module.stores(), state.get("stores", ()), strict=False):
+                store.load_state_dict(saved)
+            set_random_state(state["random"])  # last, because resuming the data may have drawn numbers
+        if self._speaks:
+            self._log_position(path, position)
+        return position, state["stopped"]
+
+    def _log_position(self, path: str, position: Position) -> None:
         self.module.logger.info('Resuming from "%s"', path)
         if position.epoch > self.last_epoch or (position.epoch == self.last_epoch and position.batch):
             self.module.logger.warning(
@@ -254,7 +292,6 @@ class TrainingRun:
                 position.epoch,
                 path,
             )
-        return position, state["stopped"]
 
     def _take_position(self, position: Position, state: RunState, found: Sequence[Change]) -> Position:
         """Return where the run resumes, with the gradients that wait there; other data have no such batch."""
@@ -262,7 +299,7 @@ class TrainingRun:
         per_update = self.module.batches_per_update if saved is None else cast(int, saved)
         self.waiting, self.regroups = state.get("waiting", position.batch % per_update), saved is not None
         if not position.batch or not {change.name for change in found} & set(DATA):
-            if self.waiting and self.regroups:
+            if self.waiting and self.regroups and self._speaks:
                 self.module.logger.warning(
                     "fit: accumulate has changed, so the gradients of %d batches that wait make an update of their own",
                     self.waiting,
@@ -271,10 +308,11 @@ class TrainingRun:
         if self.waiting:
             self.module.clear_gradients()  # sums of other batches
             self.waiting = 0
-        self.module.logger.warning(
-            "fit: epoch %d begins again with the given data; %d batches of it were done with others",
-            *position,
-        )
+        if self._speaks:
+            self.module.logger.warning(
+                "fit: epoch %d begins again with the given data; %d batches of it were done with others",
+                *position,
+            )
         return Position(position.epoch, 0)
 
     def _compare(self, path: str, saved: Settings | None) -> list[Change]:
@@ -297,7 +335,8 @@ class TrainingRun:
             )
         kept = any(change.used == "saved" for change in found)
         hint = "\nTo use the given ones: Checkpoint(..., on_change='use new')." if kept else ""
-        self.module.logger.warning("fit: %s%s", text, hint)
+        if self._speaks:
+            self.module.logger.warning("fit: %s%s", text, hint)
         return found
 
     def _load_module(self, path: str, state: StateTree, given: set[str]) -> None:
@@ -316,7 +355,7 @@ class TrainingRun:
         """Return the settings of optimizers that are those of this call."""
         names = {change.name for change in found if change.used == "given"}
         # The gradients' scale follows from the size of the batches, which are those of this call.
-        if changed & {"train_data", "accumulate"}:
+        if changed & set(BATCH):
             names |= {name for name in self._settings if name.endswith("rescale_grad")}
         return names
 
@@ -340,7 +379,7 @@ class TrainingRun:
             rewind(data)
         rest = iter(data)
         for _ in range(batches):
-            next(rest)
+            next(rest, None)  # one of several workers may have had fewer
         self._rest = rest
 
 
