@@ -349,8 +349,10 @@ def _scope_of(updater: UpdateFunction | None) -> UpdateScope:
         return "element"
     if not isinstance(updater, Updater):  # a function of a whole weight, as far as is known
         return "weight"
+    # One that stands for another, as that of SVRG does, updates the weights by that one.
+    optimizer = getattr(updater.optimizer, "default_opt", updater.optimizer)
     # Of the class itself: a subclass may have another rule.
-    return vars(type(updater.optimizer)).get("update_scope", "weight")
+    return vars(type(optimizer)).get("update_scope", "weight")
 
 
 def _description(updater: UpdateFunction) -> JSON:

@@ -25,6 +25,7 @@ from .descs import Shapes
 from .module import Module
 from .settings import OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
+from .workers import writes_files
 
 __all__ = ["BucketingModule"]
 
@@ -286,16 +287,18 @@ class BucketingModule(CurrentBucket):
         self._ready("save_checkpoint()")
         if save_optimizer_states:
             self._need_optimizer("save_checkpoint(save_optimizer_states=True)")
-        write_keys(f"{prefix}.buckets", list(self.buckets.modules))
-        for key, module in self.buckets.modules.items():
-            module.symbol.save(checkpoint.symbol_path(f"{prefix}-{key}"), remove_amp_cast=remove_amp_cast)
-        path = checkpoint.params_path(prefix, epoch)
-        self.save_params(path)
-        self.logger.info('Saved checkpoint to "%s"', path)
+        if writes := writes_files(self.stores()):
+            write_keys(f"{prefix}.buckets", list(self.buckets.modules))
+            for key, module in self.buckets.modules.items():
+                module.symbol.save(checkpoint.symbol_path(f"{prefix}-{key}"), remove_amp_cast=remove_amp_cast)
+            path = checkpoint.params_path(prefix, epoch)
+            self.save_params(path)
+            self.logger.info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
             path = checkpoint.states_path(prefix, epoch)
             self.save_optimizer_states(path)
-            self.logger.info('Saved optimizer state to "%s"', path)
+            if writes:
+                self.logger.info('Saved optimizer state to "%s"', path)
 
     @staticmethod
     def load(

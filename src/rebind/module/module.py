@@ -22,6 +22,7 @@ from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
 from .update import LocalUpdate, StoreUpdate, UpdatePolicy
+from .workers import job_in_step, writes_files
 
 __all__ = ["Module"]
 
@@ -224,6 +225,8 @@ class Module(Copies):
             policy.load_states(self._preload_opt_states)
         self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
         policy.start_from(self._parameters)
+        if self.loss_scaler is not None:
+            self.loss_scaler.agree_over(job_in_step(self.stores()))
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
         names, count = self._parameters.names, len(self._parameters.devices)
@@ -343,6 +346,8 @@ class Module(Copies):
     ) -> None:
         """Write the symbol and the parameters, and the optimizer's states if asked; each file whole or not at all.
 
+        Of several workers worker 0 writes; all may call it, and all must where the optimizer's states are asked for.
+
         >>> import os, tempfile, rebind as mx
         >>> module = Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1), label_names=None)
         >>> module.bind([("data", (2, 3))])
@@ -356,16 +361,18 @@ class Module(Copies):
             raise StateError("Module.save_checkpoint() needs init_params() first")
         if save_optimizer_states:
             self._need_policy("save_checkpoint(save_optimizer_states=True)")
-        path = checkpoint.symbol_path(prefix)
-        self._symbol.save(path, remove_amp_cast=remove_amp_cast)
-        self.logger.info('Saved symbol to "%s"', path)
-        path = checkpoint.params_path(prefix, epoch)
-        self.save_params(path)
-        self.logger.info('Saved checkpoint to "%s"', path)
+        if writes := writes_files(self.stores()):
+            path = checkpoint.symbol_path(prefix)
+            self._symbol.save(path, remove_amp_cast=remove_amp_cast)
+            self.logger.info('Saved symbol to "%s"', path)
+            path = checkpoint.params_path(prefix, epoch)
+            self.save_params(path)
+            self.logger.info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
             path = checkpoint.states_path(prefix, epoch)
             self.save_optimizer_states(path)
-            self.logger.info('Saved optimizer state to "%s"', path)
+            if writes:
+                self.logger.info('Saved optimizer state to "%s"', path)
 
     @classmethod
     def load(cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:

@@ -13,6 +13,7 @@ from typing import Protocol, TypedDict, TypeVar, cast
 from .. import files
 from .. import optimizer as opt
 from ..autograd import pause
+from ..distributed import Job
 from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
 from ..ndarray import NDArray
@@ -77,6 +78,9 @@ class LossScaling(Protocol):
         >>> scaler.has_overflow([mx.nd.array([float("inf")])]), scaler.loss_scale
         (True, 32768.0)
         """
+
+    def agree_over(self, job: Job | None) -> None:
+        """Let an overflow on one worker of a job be one on all."""
 
     def state_dict(self) -> StateTree:
         """Return the scale and the counts."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import torch
 
 from ... import kvstore
+from ...distributed import Job
 from ...errors import StateError
 from ...kvstore import KVStoreBase
 from ...module import Module
 from ...module.batches import padding
+from ...module.workers import job_of
 from ...ndarray import NDArray
 from ...protocols import ArrayDict, Batch
 
-__all__ = ["share_over_devices", "sum_gradients"]
+__all__ = ["batches_of_all", "share_over_devices", "sum_gradients"]
+
+_WHO = "SVRGModule.update_full_grads"
 
 
 def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
@@ -54,10 +59,25 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
     return totals, batches - pad / group.batch_size
 
 
+def batches_of_all(batches: float, store: KVStoreBase | None) -> float:
+    """Return the number of batches of the merged data, which have as many samples as all workers' batches together.
+
+    >>> batches_of_all(2.5, None)
+    2.5
+    """
+    job = None if store is None else job_of([store])
+    if job is None:
+        return batches
+    # All have computed their sums when all are here: until then no worker updates the weights of this snapshot.
+    return sum(cast(list[float], job.exchange(f"{_WHO} (number of batches)", batches))) / job.size
+
+
 def share_over_devices(
     fulls: Sequence[ArrayDict], keys: Mapping[str, str], store: KVStoreBase | None
 ) -> None:
-    """Give each device its share of the total over all devices, through the store if there is one.
+    """Give each device its share of the total over all devices, of all workers.
+
+    The workers of a job add up what they have themselves; otherwise the sum goes through the store, if there is one.
 
     Parameters
     ----------
@@ -79,6 +99,10 @@ def share_over_devices(
     names = list(fulls[0])
     if not names or (store is None and len(fulls) == 1):
         return
+    job = None if store is None else job_of([store])
+    if job is not None:
+        _share_over_workers(job, fulls)
+        return
     own_keys = [keys[name] for name in names]
     arrays = [[full[name] for full in fulls] for name in names]
     if store is None:
@@ -91,6 +115,22 @@ def share_over_devices(
     # by their number, the total is counted once.
     for full in fulls:
         torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+
+
+def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
+    """Give each device of all workers the same share of the total."""
+    # Not through the store: one that does not wait for all workers has no sums, and servers know weights only.
+    first = [each.tensor.detach() for each in fulls[0].values()]
+    sums = [each.clone() for each in first]
+    for full in fulls[1:]:
+        torch._foreach_add_(sums, [each.tensor.detach().to(first[0].device) for each in full.values()])
+    flat = torch.cat([each.to(torch.promote_types(each.dtype, torch.float32)).view(-1) for each in sums])
+    job.sum(flat)
+    flat /= len(fulls) * job.size
+    pieces = flat.split([each.numel() for each in sums])
+    for full in fulls:
+        for target, piece in zip(full.values(), pieces, strict=True):
+            target.tensor.detach().copy_(piece.view(target.shape))
 
 
 def _summed_in(grad: NDArray) -> torch.dtype:

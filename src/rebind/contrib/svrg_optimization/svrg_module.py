@@ -13,6 +13,7 @@ from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...executor import GradReqs
 from ...executor.group.replicas import GroupDevices
+from ...kvstore import KVStoreBase
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule
@@ -22,11 +23,12 @@ from ...module.settings import FitSettings, OptimizerSettings, RowIds
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update import UpdatePolicy
+from ...module.workers import job_of
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
-from .full_gradients import share_over_devices, sum_gradients
+from .full_gradients import batches_of_all, share_over_devices, sum_gradients
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -239,9 +241,9 @@ class SVRGModule(Module):
             self._mod_aux.set_states(states, value)
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
-        """Give the store a key ``<name>_full`` for each full gradient, too."""
+        """Give the store a key ``<name>_full`` for each full gradient, too; workers of a job add them up themselves."""
         policy = super()._make_policy(settings)
-        if policy.store is not None:
+        if policy.store is not None and job_of([policy.store]) is None:
             for name, full in (self._param_dict or [{}])[0].items():
                 policy.store.put(self._full_keys[name], full)
         return policy
@@ -260,7 +262,8 @@ class SVRGModule(Module):
 
         The full gradient is the sum over all batches, padding of the last one included, divided by
         ``batches − pad / batch_size``. With a store it goes through the keys ``<name>_full``. Each of k devices then
-        holds the total over the devices divided by k, so that the sum of their gradients has it once.
+        holds the total over the devices divided by k, so that the sum of their gradients has it once. Over several
+        workers, which all must call it, the total is that of all of them, and divided by the number of all devices.
 
         Parameters
         ----------
@@ -302,6 +305,9 @@ class SVRGModule(Module):
         """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
+        store = None if self.policy is None else self.policy.store
+        if self.policy is not None and store is not None and job_of([store]) is not None:
+            self._meet(self.policy, store)
         # The snapshot: w̃ becomes a copy of w.
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
         totals, divisor = sum_gradients(self._mod_aux, train_data)
@@ -314,12 +320,21 @@ class SVRGModule(Module):
                 break
             start_over()
             totals, divisor = sum_gradients(self._mod_aux, train_data)
+        divisor = batches_of_all(divisor, store)
         assert self._param_dict is not None  # made by bind(for_training=True)
         for each, fulls in zip(totals, self._param_dict, strict=True):
             for name, total in each.items():
                 NDArray(total / (divisor * scale)).copyto(fulls[name])
-        store = None if self.policy is None else self.policy.store
         share_over_devices(self._param_dict, self._full_keys, store)
+
+    def _meet(self, policy: UpdatePolicy, store: KVStoreBase) -> None:
+        """Wait until all workers are about to take the snapshot, so that all take it of the same weights."""
+        store.barrier()
+        if policy.on_store and not store.capabilities.is_synchronous:
+            weights = {
+                name: each for name, each in self.parameters.by_device().items() if name in policy.names
+            }
+            store.pull(list(weights), list(weights.values()))
 
     def run_state(self) -> StateTree:
         """Return the state from which training resumes, the snapshot included."""
@@ -383,6 +398,10 @@ class SVRGModule(Module):
                 "For outputs alone, give is_train=False."
             )
         return both
+
+    def _on_gradient(self) -> None:
+        # Nothing is sent during backward: the rule comes first.
+        return None
 
     def _after_backward(self) -> None:
         if self._both_ran:
