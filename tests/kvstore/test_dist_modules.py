@@ -238,6 +238,52 @@ def test_an_overflow_on_one_worker_skips_the_update_on_all():
     assert two != three
 
 
+def resume_all(folder: str, epochs: int) -> dict[str, dict[str, np.ndarray]]:
+    """Train kinds whose runs have more than weights, with checkpoints."""
+    store, fit = mx.kv.create("dist_sync"), mx.mod.BaseModule.fit
+    found = {}
+    for name in ("accumulating", "sequential", "buckets", "svrg_on_devices", "scaled"):
+
+        def fit_and_save(module: mx.mod.BaseModule, *args: object, **settings: object) -> object:
+            given = {**settings, "num_epoch": epochs, "checkpoint": f"{folder}/{name}"}  # noqa: B023
+            return fit(module, *args, **given)
+
+        mx.mod.BaseModule.fit = fit_and_save
+        found[name] = KINDS[name](store.rank, store.num_workers)
+    return found
+
+
+def test_every_kind_resumes_exactly(found, tmp_path):
+    run_job(resume_all, 3, str(tmp_path), 1)
+    for worker, wanted in zip(run_job(resume_all, 3, str(tmp_path), 2), found, strict=True):
+        for kind, weights in worker.items():
+            for name, array in weights.items():
+                assert array.tobytes() == wanted[kind][name].tobytes(), f"{kind}: {name}"
+
+
+def continue_from_one_device(path: str) -> list[bytes]:
+    """Load states that a single process without a store has saved; return those of two weights."""
+    store = mx.kv.create("dist_sync")
+    module = mx.mod.Module(network())
+    module.bind([("data", (4, 20))], [(LABELS, (4,))])
+    module.init_params(FromName())
+    module.preload_optimizer_states(path)
+    module.init_optimizer(store, optimizer_params=SGD)
+    states = store.optimizer_states()
+    return [states[name].asnumpy().tobytes() for name in ("one_weight", "two_bias")] if states else []
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_states_of_devices_that_update_themselves_become_those_of_the_store(devices, tmp_path):
+    module = mx.mod.Module(network(), context=[mx.cpu(k) for k in range(devices)])
+    by_fit(0, 1, module)  # without a store
+    path = str(tmp_path / "net.states")
+    module.save_optimizer_states(path)
+    states = module.policy.updater.states
+    wanted = [states[i * devices].asnumpy().tobytes() for i in (0, 3)]
+    assert run_job(continue_from_one_device, 2, path) == [wanted, []]
+
+
 def save_in_every_way(folder: str) -> list[str]:
     """Save a module as programs do, on all workers; return what a module that loads it has."""
     store = mx.kv.create("dist_sync")

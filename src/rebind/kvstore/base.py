@@ -348,6 +348,21 @@ class KVStoreBase:
         """
         updater = self._need_updater("load_optimizer_states")
         updater.load_states(fname)
+        updater.states = self._by_key(updater.states)
+
+    def _by_key(self, states: dict[Hashable, StoredState]) -> dict[Hashable, StoredState]:
+        """Return states of a file by this store's keys.
+
+        Where devices updated the weights themselves, a parameter has a number on each of them; it is known here by its
+        name.
+        """
+        names = self._need_updater("load_optimizer_states").optimizer.idx2name
+        if self._key_type is not str or not names or not all(isinstance(key, int) for key in states):
+            return states
+        copies = len(states) // len(names)
+        if not copies or set(states) != set(range(copies * len(names))):
+            return states
+        return {name: states[index * copies] for index, name in names.items()}
 
     def state_dict(self) -> StateTree:
         """Return what this worker's store remembers for itself, besides values and the optimizer's states.

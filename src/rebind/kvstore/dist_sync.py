@@ -306,7 +306,7 @@ class DistSyncStore(KVStore):
             updater.optimizer = read_states(content)[1] or updater.optimizer
             self._forget_sharding()  # it may be of a kind that must see more at once
         updater.path = os.fspath(fname)
-        self.set_optimizer_states(loaded.states)
+        self.set_optimizer_states(self._by_key(loaded.states))
 
     def _first_does(self, who: str, action: Callable[[], object]) -> None:
         first_does(self._job, who + _BY_ALL, action)

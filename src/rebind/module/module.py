@@ -221,10 +221,10 @@ class Module(Copies):
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
         policy = self._make_policy(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
+        policy.start_from(self._parameters)
         if self._preload_opt_states is not None:
             policy.load_states(self._preload_opt_states)
         self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
-        policy.start_from(self._parameters)
         if self.loss_scaler is not None:
             self.loss_scaler.agree_over(job_in_step(self.stores()))
 
