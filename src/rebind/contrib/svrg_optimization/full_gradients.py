@@ -17,7 +17,7 @@ from ...module.workers import job_of
 from ...ndarray import NDArray
 from ...protocols import ArrayDict, Batch
 
-__all__ = ["batches_of_all", "share_over_devices", "sum_gradients"]
+__all__ = ["batches_of_all", "meet_workers", "share_over_devices", "sum_gradients", "write_means"]
 
 _WHO = "SVRGModule.update_full_grads"
 
@@ -57,6 +57,65 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
     assert group is not None  # a module that has run forward is bound
     # The last batch counts as far as it is not padding.
     return totals, batches - pad / group.batch_size
+
+
+def meet_workers(module: Module) -> None:
+    """Wait until all workers of a module's job are about to take a snapshot, so that all take it of the same weights.
+
+    >>> import rebind as mx
+    >>> meet_workers(mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None))  # it is alone
+    """
+    policy, stores = module.policy, module.stores()
+    if policy is None or job_of(stores) is None:
+        return
+    for store in stores:
+        store.barrier()
+        if policy.on_store and not store.capabilities.is_synchronous:  # the newest ones are in the store
+            weights = {
+                name: each for name, each in module.parameters.by_device().items() if name in policy.names
+            }
+            store.pull(list(weights), list(weights.values()))
+
+
+def write_means(
+    fulls: Sequence[ArrayDict],
+    totals: Sequence[Mapping[str, torch.Tensor]],
+    batches: float,
+    scale: float,
+    keys: Mapping[str, str],
+    stores: Sequence[KVStoreBase],
+) -> None:
+    """Write the full gradients, of which each device of each worker gets an equal share.
+
+    Parameters
+    ----------
+    fulls
+        Where they go: for each device, arrays by name.
+    totals
+        For each device, the sums of this worker's gradients.
+    batches
+        The number of this worker's batches.
+    scale
+        What the losses were multiplied by.
+    keys
+        The store's key for each of them.
+    stores
+        The store of the run, if there is one.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> fulls = [{"w": mx.nd.zeros((1,))}]
+    >>> write_means(fulls, [{"w": torch.tensor([12.0])}], 3, 2.0, {"w": "w_full"}, [])
+    >>> fulls[0]["w"].item()
+    2.0
+    """
+    store = next(iter(stores), None)
+    divisor = batches_of_all(batches, store) * scale
+    for each, full in zip(totals, fulls, strict=True):
+        for name, total in each.items():
+            NDArray(total / divisor).copyto(full[name])
+    share_over_devices(fulls, keys, store)
 
 
 def batches_of_all(batches: float, store: KVStoreBase | None) -> float:

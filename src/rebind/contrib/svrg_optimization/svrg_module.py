@@ -13,7 +13,6 @@ from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...executor import GradReqs
 from ...executor.group.replicas import GroupDevices
-from ...kvstore import KVStoreBase
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule
@@ -28,7 +27,7 @@ from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
-from .full_gradients import batches_of_all, share_over_devices, sum_gradients
+from .full_gradients import meet_workers, sum_gradients, write_means
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -305,9 +304,7 @@ class SVRGModule(Module):
         """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
-        store = None if self.policy is None else self.policy.store
-        if self.policy is not None and store is not None and job_of([store]) is not None:
-            self._meet(self.policy, store)
+        meet_workers(self)
         # The snapshot: w̃ becomes a copy of w.
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
         totals, divisor = sum_gradients(self._mod_aux, train_data)
@@ -320,21 +317,8 @@ class SVRGModule(Module):
                 break
             start_over()
             totals, divisor = sum_gradients(self._mod_aux, train_data)
-        divisor = batches_of_all(divisor, store)
         assert self._param_dict is not None  # made by bind(for_training=True)
-        for each, fulls in zip(totals, self._param_dict, strict=True):
-            for name, total in each.items():
-                NDArray(total / (divisor * scale)).copyto(fulls[name])
-        share_over_devices(self._param_dict, self._full_keys, store)
-
-    def _meet(self, policy: UpdatePolicy, store: KVStoreBase) -> None:
-        """Wait until all workers are about to take the snapshot, so that all take it of the same weights."""
-        store.barrier()
-        if policy.on_store and not store.capabilities.is_synchronous:
-            weights = {
-                name: each for name, each in self.parameters.by_device().items() if name in policy.names
-            }
-            store.pull(list(weights), list(weights.values()))
+        write_means(self._param_dict, totals, divisor, scale, self._full_keys, self.stores())
 
     def run_state(self) -> StateTree:
         """Return the state from which training resumes, the snapshot included."""
