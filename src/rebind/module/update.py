@@ -281,11 +281,12 @@ class UpdatePolicy(ABC):
             own = saved["parameters"].get(name, SavedParameter(states=[], counts=[]))
             states.update(_for_each(self.keys(name), own["states"]))
             counts.update(_for_each(self.keys(name), own["counts"]))
-        self._set_states(cast("dict[Hashable, StoredState]", states))
         in_use = getattr(self.optimizer, _COUNTS[0], None)
         if in_use is not None:  # the optimizer may hold this dict under two names
             in_use.clear()
             in_use.update(counts)
+        # Last: a store whose servers update gives them the counts, too.
+        self._set_states(cast("dict[Hashable, StoredState]", states))
 
 
 class LocalUpdate(UpdatePolicy):
