@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import functools
 import hashlib
 import json
@@ -28,7 +29,7 @@ from ..errors import MXNetError, StateError, WorkerError
 from .environment import JobEnvironment
 from .liveness import INTERVAL, Liveness
 
-__all__ = ["JSON", "Job", "Transfer", "current_job", "started_job"]
+__all__ = ["JSON", "Job", "Transfer", "current_job", "host_store", "open_store", "started_job", "view_of_job"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
@@ -187,8 +188,9 @@ class Job:
             looked = now
             missing = [rank for rank, key in enumerate(keys) if not self._store.check([key])]
             seen = [rank for rank in missing if self._liveness.read(rank) is not None]
-            # Who was never there may still be starting; who was there and is silent is lost.
-            if now - started >= self._timeout or (seen and self._liveness.lost(seen)):
+            # Who was never there may still be starting; who was there and is silent is lost, unless it came meanwhile.
+            lost = [rank for rank in self._liveness.lost(seen) if not self._store.check([keys[rank]])]
+            if now - started >= self._timeout or lost:
                 raise self.failure(what, missing)
 
     def agree(self, who: str, what: str, value: JSON) -> None:
@@ -312,26 +314,37 @@ class Job:
         """
         assert self._liveness is not None
         others = [rank for rank in range(self.size) if rank != self.rank] if missing is None else missing
-        doing = {rank: self._liveness.read(rank) for rank in others}
-        lost = self._liveness.lost(others)
-        if lost:
+        lost: dict[int, str] = {}
+        if not self._liveness.can_be_read:
+            environment = self.environment
+            if environment.host_of_store == "worker 0":
+                lost = {0: ""}
+            text = (
+                f"{what}: all {self.size} workers must take part; lost {environment.host_of_store}, which held the "
+                f"job's store at {environment.host}:{environment.port}"
+            )
+        elif lost := self._liveness.lost(others):
             listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())
             text = f"{what}: all {self.size} workers must take part; lost {listed}"
         else:
-            places = "; ".join(
-                f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
-                for rank, sign in doing.items()
-                if sign is not None
-            )
-            text = (
-                f"{what}: worker {self.rank} has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All "
-                f"must make the same calls; {places}"
-            )
-        self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}")
+            text = f"{what}: worker {self.rank} {self._waited(others)}"
+        self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}", list(lost))
         return WorkerError(
             f"{text}. Restart the job from its newest checkpoint: fit(checkpoint=...) under "
             "`rebind launch --max-restarts N` does it by itself."
         )
+
+    def _waited(self, others: Sequence[int]) -> str:
+        """Say for whom this worker has waited, and where they are."""
+        assert self._liveness is not None
+        signs = {rank: self._liveness.read(rank) for rank in others}
+        places = "; ".join(
+            f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
+            if sign is not None
+            else f"worker {rank} never joined"
+            for rank, sign in signs.items()
+        )
+        return f"has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All must make the same calls; {places}"
 
 
 @dataclass(frozen=True)
@@ -361,17 +374,35 @@ def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
     >>> store.get("a")
     b'b'
     """
-    host, port = environment.host, environment.port
-    listener: int | None = None
     if environment.hosts_store:
-        # Bound here, as PyTorch would listen on all addresses of the machine.
-        listener = socket.create_server((host if _is_loopback(host) else "", port)).detach()
+        store = host_store(environment.host, environment.port, timeout)
+    else:
+        store = _store_at(environment.host, environment.port, timeout)
+    return view_of_job(store, environment.token, environment.attempt)
+
+
+def host_store(host: str, port: int, timeout: float) -> dist.TCPStore:
+    """Open a store on this machine, on the address `host` only; on a free port where `port` is 0."""
     try:
-        store = dist.TCPStore(
+        # Bound here, as PyTorch would listen on all addresses of the machine.
+        listener = socket.create_server((host, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE or _is_loopback(host):
+            raise WorkerError(
+                f"the job: its store must have {host}:{port} for itself; got {error}. Another job may use that port."
+            ) from None
+        listener = socket.create_server(("", port))  # a name of another machine's making: of a service, a router
+    port = listener.getsockname()[1]
+    return _store_at(host, port, timeout, listener.detach())
+
+
+def _store_at(host: str, port: int, timeout: float, listener: int | None = None) -> dist.TCPStore:
+    try:
+        return dist.TCPStore(
             host,
             port,
             None,
-            environment.hosts_store,
+            listener is not None,
             timedelta(seconds=timeout),
             wait_for_workers=False,
             multi_tenant=True,
@@ -381,8 +412,12 @@ def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
         raise WorkerError(
             f"the job: its processes must find each other at {host}:{port}, and nothing answers there ({error})"
         ) from None
-    secret = hashlib.sha256(environment.token.encode()).hexdigest()[:32]
-    return dist.PrefixStore(f"rebind/{secret}/{environment.attempt}", store)
+
+
+def view_of_job(store: dist.Store, token: str, attempt: int) -> dist.Store:
+    """Return what a store holds of one attempt to run a job; who does not know the job's token finds nothing."""
+    secret = hashlib.sha256(token.encode()).hexdigest()[:32]
+    return dist.PrefixStore(f"rebind/{secret}/{attempt}", store)
 
 
 @functools.cache
