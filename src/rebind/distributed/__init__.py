@@ -1,7 +1,8 @@
 """The processes that train together: `current_job` is what this process takes part in."""
 
 from .environment import JobEnvironment, Role
-from .job import JSON, Job, Transfer, current_job, started_job
+from .job import JSON, Job, Transfer, current_job, host_store, open_store, started_job, view_of_job
+from .liveness import Sign, Signs
 from .roles import take_role, takes_role, wait_for_workers
 
 __all__ = [
@@ -9,10 +10,15 @@ __all__ = [
     "Job",
     "JobEnvironment",
     "Role",
+    "Sign",
+    "Signs",
     "Transfer",
     "current_job",
+    "host_store",
+    "open_store",
     "started_job",
     "take_role",
     "takes_role",
+    "view_of_job",
     "wait_for_workers",
 ]

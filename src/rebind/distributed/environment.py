@@ -130,7 +130,8 @@ class JobEnvironment:
             local_rank=(found.number(names.local_rank) or 0) if names is not None else rank or 0,
             host=address[0],
             port=address[1],
-            hosts_store=role == "scheduler" or (host_of_store == "worker 0" and role == "worker" and rank == 0),
+            hosts_store=role == "scheduler"
+            or (host_of_store == "worker 0" and role == "worker" and rank == 0),
             host_of_store=host_of_store,
             token=given.get("REBIND_JOB_TOKEN", ""),
             attempt=found.number("TORCHELASTIC_RESTART_COUNT") or 0,

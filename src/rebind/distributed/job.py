@@ -344,7 +344,10 @@ class Job:
             else f"worker {rank} never joined"
             for rank, sign in signs.items()
         )
-        return f"has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All must make the same calls; {places}"
+        return (
+            f"has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All must make the same calls; "
+            f"{places}"
+        )
 
 
 @dataclass(frozen=True)
@@ -391,7 +394,9 @@ def host_store(host: str, port: int, timeout: float) -> dist.TCPStore:
             raise WorkerError(
                 f"the job: its store must have {host}:{port} for itself; got {error}. Another job may use that port."
             ) from None
-        listener = socket.create_server(("", port))  # a name of another machine's making: of a service, a router
+        listener = socket.create_server(
+            ("", port)
+        )  # a name of another machine's making: of a service, a router
     port = listener.getsockname()[1]
     return _store_at(host, port, timeout, listener.detach())
 

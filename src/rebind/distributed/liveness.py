@@ -206,7 +206,7 @@ class Liveness(Signs):
 
 @functools.cache
 def _processes() -> str:
-    """Return what tells the processes of this machine, or container, from others'; ``''`` where none can be looked at."""
+    """Return what tells this machine's or container's processes from others'; ``''`` where none can be looked at."""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"

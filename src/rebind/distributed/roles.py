@@ -20,7 +20,7 @@ from .environment import JobEnvironment, Role
 from .job import open_store
 from .liveness import INTERVAL, Signs
 
-__all__ = ["Loop", "takes_role", "take_role", "wait_for_workers"]
+__all__ = ["Loop", "take_role", "takes_role", "wait_for_workers"]
 
 #: What a process does until the job has ended.
 Loop: TypeAlias = Callable[[JobEnvironment], None]
