@@ -341,7 +341,7 @@ class Job:
         places = "; ".join(
             f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
             if sign is not None
-            else f"worker {rank} never joined"
+            else f"worker {rank} never joined, or has another REBIND_JOB_TOKEN"
             for rank, sign in signs.items()
         )
         return (

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -88,28 +88,35 @@ class Signs:
 
     def __init__(self, store: Store, size: int) -> None:
         self._store, self._size = store, size
+        # PyTorch writes a page to standard error for each call that finds nobody at the other end.
+        self._is_gone = False
 
     def read(self, rank: int) -> Sign | None:
         """Return the last sign of a process; None if it gave none, or nothing can be read any more."""
-        with contextlib.suppress(Exception):  # the process that holds the store may be the one that is lost
-            key = _key(rank)
-            if self._store.check([key]):
+        key = _key(rank)
+        with self._asking_the_store():
+            if not self._is_gone and self._store.check([key]):
                 return Sign(**json.loads(self._store.get(key)))
         return None
 
     @property
     def can_be_read(self) -> bool:
         """Whether the process that holds the store still answers."""
+        self.read(0)
+        return not self._is_gone
+
+    @contextlib.contextmanager
+    def _asking_the_store(self) -> Iterator[None]:
+        """Note when the process that holds the store is lost; others say so where the user looks."""
         try:
-            self._store.check([_key(0)])
-        except Exception:
-            return False
-        return True
+            yield
+        except RuntimeError:  # what PyTorch raises, whatever has happened
+            self._is_gone = True
 
     def lost(self, suspects: Sequence[int] | None = None, patience: float = PATIENCE) -> dict[int, str]:
         """Return who has ended, is stopped, or gives no signs any more, and how that is known.
 
-        It watches until all suspects have given a sign, for `patience` seconds at most.
+        Who never gave one is not among them. It watches until all suspects have given a sign, for `patience` seconds at most.
 
         Parameters
         ----------
@@ -118,8 +125,8 @@ class Signs:
         patience
             How long to wait for a new sign.
         """
-        waiting = set(range(self._size) if suspects is None else suspects)
-        before = {rank: self.read(rank) for rank in waiting}
+        before = {rank: self.read(rank) for rank in (range(self._size) if suspects is None else suspects)}
+        waiting = {rank for rank, sign in before.items() if sign is not None}  # others may be starting yet
         found: dict[int, str] = {}
         deadline = time.monotonic() + patience
         while waiting and time.monotonic() < deadline and self.can_be_read:
@@ -134,10 +141,8 @@ class Signs:
             time.sleep(INTERVAL / 10)
         for rank in waiting:
             last = before[rank]
-            if last is not None and last.state == "running":
-                continue  # slow, or busy: the time-out decides
-            who = "nothing was ever heard of it" if last is None else f"{last}"
-            found[rank] = f"no sign of life for {patience:.0f} s ({who})"
+            if last is not None and last.state != "running":  # otherwise it is slow, or busy: the time-out decides
+                found[rank] = f"no sign of life for {patience:.0f} s ({last})"
         return dict(sorted(found.items()))
 
 
@@ -196,8 +201,9 @@ class Liveness(Signs):
     def _give(self) -> None:
         with self._lock:
             self._sign = replace(self._sign, count=self._sign.count + 1)
-            with contextlib.suppress(Exception):  # the others find out, and say so where the user looks
-                self._store.set(_key(self._rank), json.dumps(asdict(self._sign)))
+            with self._asking_the_store():
+                if not self._is_gone:
+                    self._store.set(_key(self._rank), json.dumps(asdict(self._sign)))
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
