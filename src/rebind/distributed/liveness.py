@@ -116,7 +116,8 @@ class Signs:
     def lost(self, suspects: Sequence[int] | None = None, patience: float = PATIENCE) -> dict[int, str]:
         """Return who has ended, is stopped, or gives no signs any more, and how that is known.
 
-        Who never gave one is not among them. It watches until all suspects have given a sign, for `patience` seconds at most.
+        Who never gave one is not among them. It watches until all suspects have given a sign, for `patience` seconds at
+        most.
 
         Parameters
         ----------
