@@ -142,7 +142,9 @@ class Signs:
             time.sleep(INTERVAL / 10)
         for rank in waiting:
             last = before[rank]
-            if last is not None and last.state != "running":  # otherwise it is slow, or busy: the time-out decides
+            if (
+                last is not None and last.state != "running"
+            ):  # otherwise it is slow, or busy: the time-out decides
                 found[rank] = f"no sign of life for {patience:.0f} s ({last})"
         return dict(sorted(found.items()))
 
