@@ -15,6 +15,7 @@ from tests.distributed.workers import Failed, run_job
 
 from rebind.distributed import current_job
 from rebind.distributed import job as job_module
+from rebind.distributed.liveness import Liveness
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -112,3 +113,27 @@ def test_the_others_say_what_ended_a_worker() -> None:
     assert "lost worker 1: ValueError: sample 17 is broken (pid " in first.message
     assert isinstance(second, Failed)
     assert second.kind == "ValueError"
+
+
+def start_again_in_a_place() -> str:
+    """Give signs in the place of worker 1, as one does that a cluster has started again, and return what 0 says."""
+    job = current_job()
+    job.barrier("joined")
+    if job.rank == 1:
+        assert job._store is not None
+        job.close = lambda ended="": None  # type: ignore[method-assign]  # it is killed, and says nothing
+        job._liveness._stop.set()  # type: ignore[union-attr]
+        time.sleep(1.5)
+        Liveness(job._store, 1, 2)
+        time.sleep(6)
+        return ""
+    try:
+        job.barrier("next")
+    except ConnectionError as error:
+        return str(error)
+    raise AssertionError("nobody noticed")
+
+
+def test_a_worker_that_was_started_again_is_not_the_one_that_has_joined() -> None:
+    said, _ = run_job(start_again_in_a_place, 2)
+    assert "lost worker 1: it has ended, and was started again (pid " in str(said)

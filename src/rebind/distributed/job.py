@@ -95,9 +95,11 @@ class Job:
         atexit.register(self.close)
         _report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
-        hosts = self.exchange("joining", {"host": socket.gethostname(), "versions": dict(versions)})
-        self.is_on_one_machine = len({str(each["host"]) for each in hosts if isinstance(each, dict)}) == 1
-        self._agreed("the job", "versions", [each["versions"] for each in hosts if isinstance(each, dict)])
+        about: JSON = {"host": socket.gethostname(), "life": self._liveness.life, "versions": dict(versions)}
+        joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
+        self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
+        self.is_on_one_machine = len({str(each["host"]) for each in joined}) == 1
+        self._agreed("the job", "versions", [each["versions"] for each in joined])
         self._group = self._connect_group(store)
         logging.getLogger(__name__).info("Worker %d of %d has joined", self.rank, self.size)
 

@@ -6,10 +6,11 @@ import contextlib
 import functools
 import json
 import os
+import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -43,6 +44,8 @@ class Sign:
         Its machine, and its process there.
     processes
         Which processes its machine's numbers of processes are of: containers count their own.
+    life
+        What tells it from a process that was started again in its place.
     """
 
     count: int = 0
@@ -52,6 +55,7 @@ class Sign:
     host: str = ""
     pid: int = 0
     processes: str = ""
+    life: str = ""
 
     def __str__(self) -> str:
         return f"pid {self.pid} on {self.host}"
@@ -88,6 +92,7 @@ class Signs:
 
     def __init__(self, store: Store, size: int) -> None:
         self._store, self._size = store, size
+        self._lives: dict[int, str] = {}
         # PyTorch writes a page to standard error for each call that finds nobody at the other end.
         self._is_gone = False
 
@@ -98,6 +103,10 @@ class Signs:
             if not self._is_gone and self._store.check([key]):
                 return Sign(**json.loads(self._store.get(key)))
         return None
+
+    def know(self, lives: Mapping[int, str]) -> None:
+        """Take in who has joined: a process that gives signs in the place of one of them is not it."""
+        self._lives = dict(lives)
 
     @property
     def can_be_read(self) -> bool:
@@ -137,6 +146,8 @@ class Signs:
                     found[rank] = f"{sign.ended} ({sign})"
                 elif sign is not None and (sign.state == "gone" or (sign.state == "stopped" and sign == old)):
                     found[rank] = f"its process {_STATES[sign.state]} ({sign})"
+                elif sign is not None and sign.life != self._lives.get(rank, sign.life):
+                    found[rank] = f"it has ended, and was started again ({sign})"
                 if rank in found or (sign is not None and old is not None and sign.count > old.count):
                     waiting.discard(rank)
             time.sleep(INTERVAL / 10)
@@ -178,12 +189,19 @@ class Liveness(Signs):
     def __init__(self, store: Store, rank: int, size: int) -> None:
         super().__init__(store, size)
         self._rank = rank
-        self._sign = Sign(host=socket.gethostname(), pid=os.getpid(), processes=_processes())
+        self._sign = Sign(
+            host=socket.gethostname(), pid=os.getpid(), processes=_processes(), life=secrets.token_hex(4)
+        )
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._give()
         self._thread = threading.Thread(target=self._run, name="rebind-liveness", daemon=True)
         self._thread.start()
+
+    @property
+    def life(self) -> str:
+        """What tells this process from one that is started again in its place."""
+        return self._sign.life
 
     def doing(self, what: str) -> None:
         """Say at once what this process does now."""
