@@ -60,6 +60,11 @@ class Sign:
     def __str__(self) -> str:
         return f"pid {self.pid} on {self.host}"
 
+    @classmethod
+    def parse(cls, given: dict[str, object]) -> Sign:
+        """Return a sign as another version of rebind may have left it."""
+        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})  # type: ignore[arg-type]
+
     @property
     def state(self) -> str | None:
         """What this machine knows of the process: ``'gone'``, ``'stopped'`` or ``'running'``; None for another's."""
@@ -101,7 +106,7 @@ class Signs:
         key = _key(rank)
         with self._asking_the_store():
             if not self._is_gone and self._store.check([key]):
-                return Sign(**json.loads(self._store.get(key)))
+                return Sign.parse(json.loads(self._store.get(key)))
         return None
 
     def know(self, lives: Mapping[int, str]) -> None:

@@ -1,9 +1,10 @@
 """Learn to read handwritten digits in several processes, by `Module.fit` with a store over all of them.
 
-    rebind launch -n 4 python examples/distributed/digits.py
-    rebind launch -n 4 -s 2 python examples/distributed/digits.py --kvstore dist_async
-    rebind launch -n 2 python examples/distributed/digits.py --compress 2bit
-    rebind launch -n 2 --max-restarts 1 python examples/distributed/digits.py --checkpoint run --lose-worker 1
+    rebind launch -n 4 python examples/distributed/train_digits.py
+    rebind launch -n 4 -s 2 python examples/distributed/train_digits.py --kvstore dist_async
+    rebind launch -n 2 python examples/distributed/train_digits.py --compress 2bit
+    rebind launch -n 2 python examples/distributed/train_digits.py --svrg
+    rebind launch -n 2 --max-restarts 1 python examples/distributed/train_digits.py --checkpoint run --lose-worker 1
 
 The first takes the same steps with any number of workers: they divide each batch of 32 digits among them.
 """
@@ -22,8 +23,9 @@ try:
     from sklearn.datasets import load_digits
 
     import rebind as mx
+    from rebind.contrib.svrg_optimization import SVRGModule
 except ImportError as error:
-    sys.exit(f"digits.py needs {error.name}. In rebind's folder: pip install . scikit-learn")
+    sys.exit(f"train_digits.py needs {error.name}. In rebind's folder: pip install . scikit-learn")
 
 BATCH, EPOCHS = 32, 8  # digits in a batch of the whole job
 HELD_OUT = 357  # digits that are not learned from; the others are 45 batches
@@ -58,13 +60,13 @@ def lose(worker: int, after: int) -> Any:
     return callback
 
 
-def train(kv: mx.kv.KVStore, options: argparse.Namespace) -> mx.mod.Module:
+def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
     """Train on this worker's digits: every fourth one, where there are four workers."""
     pictures, labels = digits()
     mine = slice(HELD_OUT + kv.rank, None, kv.num_workers)
     data = mx.io.NDArrayIter(pictures[mine], labels[mine], BATCH // kv.num_workers)
     mx.random.seed(0)
-    module = mx.mod.Module(network())
+    module = SVRGModule(network(), update_freq=2) if options.svrg else mx.mod.Module(network())
     module.fit(
         data,
         num_epoch=options.epochs,
@@ -85,6 +87,7 @@ def accuracy(module: mx.mod.Module) -> float:
     reader.bind([("data", (HELD_OUT, 1, 8, 8))], for_training=False)
     reader.set_params(*module.get_params())
     found = reader.predict(mx.io.NDArrayIter(pictures[:HELD_OUT], batch_size=HELD_OUT))
+    assert isinstance(found, mx.nd.NDArray)  # the network has one output
     return float((found.asnumpy().argmax(axis=1) == labels[:HELD_OUT]).mean())
 
 
@@ -92,6 +95,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kvstore", default="dist_sync", help="dist_sync or dist_async")
     parser.add_argument("--compress", choices=["1bit", "2bit"], help="send gradients in so many bits")
+    parser.add_argument("--svrg", action="store_true", help="train by variance-reduced gradients")
     parser.add_argument("--checkpoint", help="a folder to go on from when the job is started again")
     parser.add_argument("--lose-worker", type=int, metavar="RANK", help="kill a worker in the third epoch")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
