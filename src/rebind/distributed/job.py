@@ -295,6 +295,8 @@ class Job:
         """Turn errors of the connections into a `WorkerError` that names who is missing; `what` is being done."""
         if self._liveness is not None:
             self._liveness.note(what)
+            if self._liveness.is_alone:
+                raise self.failure(what)
         try:
             yield
         except MXNetError:

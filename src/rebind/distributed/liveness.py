@@ -119,6 +119,11 @@ class Signs:
         self.read(0)
         return not self._is_gone
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is known that the process that holds the store is lost; nothing is asked for that."""
+        return self._is_gone
+
     @contextlib.contextmanager
     def _asking_the_store(self) -> Iterator[None]:
         """Note when the process that holds the store is lost; others say so where the user looks."""

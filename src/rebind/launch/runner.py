@@ -97,7 +97,7 @@ def _run_once(request: Request, plan: Plan, store: Store, logs: DefaultLogsSpecs
                 continue
             if not result.is_failed():
                 return None
-            causes = find_causes(endings or watch.endings())
+            causes = find_causes(endings or watch.take(result.failures))
             _say("the job failed. " + "\n".join(describe(cause) for cause in causes))
             return exit_code_of(causes)
     except SignalException as stopped:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torch.distributed import Store
-from torch.distributed.elastic.multiprocessing import PContext
+from torch.distributed.elastic.multiprocessing import PContext, ProcessFailure
 
 from ..distributed import Sign, Signs
 from .blame import Ending
@@ -95,6 +95,13 @@ class Watch:
         for number, pid in self._pids.items():
             if number not in self._codes and _exit_code(pid) is None:
                 os.killpg(pid, signal.SIGCONT)
+
+    def take(self, failures: Mapping[int, ProcessFailure]) -> list[Ending]:
+        """Return how processes ended, where the first had failed only after it was looked for."""
+        # The others were ended for it, by SIGTERM.
+        own = {number: each.exitcode for number, each in failures.items() if each.exitcode != -signal.SIGTERM}
+        self._codes |= own or {number: each.exitcode for number, each in failures.items()}
+        return self.endings()
 
     def endings(self) -> list[Ending]:
         """Return what is known of each process that has ended or is lost."""
