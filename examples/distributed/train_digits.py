@@ -96,7 +96,9 @@ if __name__ == "__main__":
     parser.add_argument("--kvstore", default="dist_sync", help="dist_sync or dist_async")
     parser.add_argument("--compress", choices=["1bit", "2bit"], help="send gradients in so many bits")
     parser.add_argument("--svrg", action="store_true", help="train by variance-reduced gradients")
-    parser.add_argument("--checkpoint", help="a folder to go on from when the job is started again")
+    parser.add_argument(
+        "--checkpoint", help="begin of the names of files to go on from when the job is started again"
+    )
     parser.add_argument("--lose-worker", type=int, metavar="RANK", help="kill a worker in the third epoch")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--lr", type=float, default=0.02)
