@@ -91,7 +91,7 @@ class Job:
             # MXNet's launcher leaves it to the scheduler to number the workers.
             self.rank = self.local_rank = store.add("workers", 1) - 1
         self._store = store
-        self._liveness = Liveness(store.clone() if hasattr(store, "clone") else store, self.rank, self.size)
+        self._liveness = Liveness(store.clone(), self.rank, self.size)  # type: ignore[attr-defined]  # stubs lack it
         atexit.register(self.close)
         _report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
@@ -135,11 +135,15 @@ class Job:
         # The store ends with this process, and the others still say there that they are alive.
         assert self._liveness is not None
         for rank in range(self.size):
-            sign = self._liveness.read(rank)
+            sign, heard = self._liveness.read(rank), time.monotonic()
             while rank != self.rank and sign is not None and not sign.ended:
                 if self._liveness.lost([rank], patience=INTERVAL * 3):
                     break
-                sign = self._liveness.read(rank)
+                last, sign = sign, self._liveness.read(rank)
+                if sign is not None and sign.count > last.count:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self._timeout:  # its network is cut
+                    break
 
     # Agreeing.
 

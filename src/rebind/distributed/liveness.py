@@ -6,13 +6,15 @@ import contextlib
 import functools
 import json
 import os
+import queue
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from torch.distributed import Store
 
@@ -24,6 +26,10 @@ INTERVAL = 1.0
 #: keep Python's other threads from running. Whose process can be looked at, as it is on this machine, is not judged
 #: by this: it is lost when it has ended or is stopped.
 PATIENCE = 15.0
+#: After so many seconds without an answer the process that holds the store is taken for lost.
+ANSWER = 10.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,8 @@ class Signs:
     def read(self, rank: int) -> Sign | None:
         """Return the last sign of a process; None if it gave none, or nothing can be read any more."""
         key = _key(rank)
-        with self._asking_the_store():
-            if not self._is_gone and self._store.check([key]):
-                return Sign.parse(json.loads(self._store.get(key)))
-        return None
+        found = self._ask(lambda: self._store.get(key) if self._store.check([key]) else None)
+        return None if found is None else Sign.parse(json.loads(found))
 
     def know(self, lives: Mapping[int, str]) -> None:
         """Take in who has joined: a process that gives signs in the place of one of them is not it."""
@@ -124,13 +128,28 @@ class Signs:
         """Whether it is known that the process that holds the store is lost; nothing is asked for that."""
         return self._is_gone
 
-    @contextlib.contextmanager
-    def _asking_the_store(self) -> Iterator[None]:
-        """Note when the process that holds the store is lost; others say so where the user looks."""
+    def _ask(self, call: Callable[[], T | None]) -> T | None:
+        """Return the store's answer; note when the process that holds it is lost, which others say to the user."""
+        if self._is_gone:
+            return None
+        answers: queue.SimpleQueue[T | Exception | None] = queue.SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answers.put(call())
+            except RuntimeError as error:  # what PyTorch raises, whatever has happened
+                answers.put(error)
+
+        # In a thread of its own: where the network is cut, PyTorch's client waits for an answer for ever.
+        threading.Thread(target=ask, name="rebind-signs", daemon=True).start()
         try:
-            yield
-        except RuntimeError:  # what PyTorch raises, whatever has happened
+            found = answers.get(timeout=ANSWER)
+        except queue.Empty:
+            found = TimeoutError()
+        if isinstance(found, Exception):
             self._is_gone = True
+            return None
+        return found
 
     def lost(self, suspects: Sequence[int] | None = None, patience: float = PATIENCE) -> dict[int, str]:
         """Return who has ended, is stopped, or gives no signs any more, and how that is known.
@@ -232,9 +251,8 @@ class Liveness(Signs):
     def _give(self) -> None:
         with self._lock:
             self._sign = replace(self._sign, count=self._sign.count + 1)
-            with self._asking_the_store():
-                if not self._is_gone:
-                    self._store.set(_key(self._rank), json.dumps(asdict(self._sign)))
+            key, text = _key(self._rank), json.dumps(asdict(self._sign))
+            self._ask(lambda: self._store.set(key, text))
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
