@@ -3,15 +3,18 @@
 from .base import Key, KVStoreBase, capabilities_of, create, stores
 from .capabilities import Capabilities
 from .choose import choose_store, has_big_array
+from .compression import Compression, Residuals
 from .dist_sync import DistSyncStore
 from .local import KVStore
 
 __all__ = [
     "Capabilities",
+    "Compression",
     "DistSyncStore",
     "KVStore",
     "KVStoreBase",
     "Key",
+    "Residuals",
     "capabilities_of",
     "choose_store",
     "create",

@@ -21,7 +21,8 @@ class Capabilities:
     is_synchronous
         A pull returns what all workers have pushed. Otherwise updates are applied in the order in which they arrive.
     compresses
-        It can compress gradients on their way between processes.
+        It can compress gradients on their way between processes. (A store of one process says by its kind whether it
+        compresses those of devices.)
     takes_ready_gradients
         A gradient can be pushed while backward still computes others: it has `begin_push`, `push_ready` and
         `end_push`.

@@ -254,15 +254,16 @@ class Residuals:
         """
         return self.compression.quantize(gradient, self.of(key, gradient, device))
 
-    def sent(self, key: Key, gradient: Tensor, device: int = 0) -> Tensor:
+    def sent(self, key: Key, gradient: NDArray, device: int = 0) -> NDArray:
         """Return what the receiver of a gradient gets, for a gradient that need not travel.
 
-        >>> Residuals(Compression("2bit")).sent("w", torch.tensor([[0.75], [0.25]]))
-        tensor([[0.5000],
-                [0.0000]])
+        >>> import rebind as mx
+        >>> Residuals(Compression("2bit")).sent("w", mx.nd.array([[0.75], [0.25]])).asnumpy().tolist()
+        [[0.5], [0.0]]
         """
-        packed = self.quantized(key, gradient.reshape(-1), device)
-        return self.compression.dequantize(packed, gradient.numel(), gradient.dtype).view(gradient.shape)
+        flat = gradient.tensor.detach().reshape(-1)
+        found = self.compression.dequantize(self.quantized(key, flat, device), flat.numel(), flat.dtype)
+        return NDArray(found.view(gradient.shape), gradient.context)
 
     def state_dict(self) -> StateTree:
         """Return the residuals, for each key a list by device; they belong to this process."""

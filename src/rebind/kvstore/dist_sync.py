@@ -16,6 +16,8 @@ from ..optimizer import Updater, UpdateScope
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
+from .compressed_bucket import CompressedBucket
+from .compression import Compression
 from .local import KVStore
 from .sharding import Sharding
 
@@ -51,7 +53,7 @@ class DistSyncStore(KVStore):
     [1.0, 1.0]
     """
 
-    capabilities = Capabilities(spans_processes=True, takes_ready_gradients=True)
+    capabilities = Capabilities(spans_processes=True, compresses=True, takes_ready_gradients=True)
 
     def __init__(self, kind: str = "dist_sync") -> None:
         super().__init__(kind)
@@ -220,6 +222,38 @@ class DistSyncStore(KVStore):
 
     # Sharing the work.
 
+    def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
+        """Compress the gradients that are sent; weights come back as they are. All workers must call it.
+
+        The gradients of a worker's devices are summed first. What is not sent is kept, and added to the next gradient;
+        it is kept as well when another compression is set.
+
+        Parameters
+        ----------
+        compression_params
+            The ``'type'``, ``'2bit'`` or ``'1bit'`` (or ``'none'``), and the ``'threshold'``; see
+            `kvstore.Compression`. MXNet 1.9 has ``'2bit'`` and float32 only.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> kv = DistSyncStore("dist_sync")
+        >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        >>> kv.init("w", mx.nd.zeros((3,)))
+        >>> for _ in range(2):
+        ...     kv.push("w", mx.nd.array([0.3, 0.7, -9.0]))
+        ...     kv.pull("w", out=(out := mx.nd.zeros((3,))))
+        ...     print(out.asnumpy())
+        [ 0.   0.5 -0.5]
+        [ 0.5  0.5 -0.5]
+        """
+        compression = Compression.of(compression_params)
+        self._settle()
+        described: JSON = None if compression is None else [compression.type, compression.threshold]
+        self._job.agree("KVStore.set_gradient_compression", "compression", described)
+        self._set_compression(compression)
+        self._buckets = {}
+
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._settle()
         self._job.agree("KVStore.set_optimizer", "optimizer", _description(updater))
@@ -247,9 +281,14 @@ class DistSyncStore(KVStore):
             tag = 2 * self._next_tag
             self._next_tag += 1
             values = {key: flat[key] for key in members}
-            made.append(Bucket(self._job, self._sharding, values, tag, self._tag_of_key))
+            made.append(self._make_bucket(self._sharding, values, tag))
         self._buckets[keys] = made
         return made
+
+    def _make_bucket(self, sharding: Sharding[Key], values: Mapping[Key, Tensor], tag: int) -> Bucket[Key]:
+        if self._residuals is None:
+            return Bucket(self._job, sharding, values, tag, self._tag_of_key)
+        return CompressedBucket(self._job, sharding, values, tag, self._tag_of_key, self._residuals)
 
     def _tag_of_key(self, key: Key) -> int:
         # Above those of the buckets, which count from 0.
