@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 from .. import files
 from ..absent import absent_function
-from ..errors import ArgumentError, NameLookupError, StateError, near_names
+from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ..registry import Registry
@@ -109,10 +109,14 @@ class KVStoreBase:
     def is_capable(cls, capability: str) -> bool:
         """Return whether the store has one of MXNet's capabilities: ``'optimizer'``, to update weights itself.
 
-        >>> create("local").is_capable("optimizer"), create("local").is_capable("telepathy")
+        >>> create("local").is_capable("optimizer"), create("horovod").is_capable("optimizer")
         (True, False)
         """
-        return capability.lower() == cls.OPTIMIZER and cls.capabilities.updates_weights
+        if capability.lower() != cls.OPTIMIZER:
+            raise ParameterError(
+                f"KVStore.is_capable: capability must be {cls.OPTIMIZER!r}; got {capability!r}"
+            )
+        return cls.capabilities.updates_weights
 
     def barrier(self) -> None:
         """Wait for the other workers; a single process has none to wait for."""
@@ -354,8 +358,9 @@ def create(name: str = "local") -> KVStoreBase:
     ----------
     name
         ``'local'`` (sums on the CPU), ``'device'`` (sums on the first device that pushes), and their longer names
-        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; or that of a class which
-        `KVStoreBase.register` knows.
+        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; ``'nccl'`` (sums over GPUs);
+        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'horovod'`` and ``'byteps'``; or that of
+        a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it is a ``'local'`` store.
 
     Examples
     --------

@@ -154,7 +154,9 @@ class Bucket(Generic[Key]):
         me = self.job.rank
         if tag not in self._room:
             own = outgoing[me]
-            self._room[tag] = [own.new_empty(own.numel() if rank != me else 0) for rank in range(self.job.size)]
+            self._room[tag] = [
+                own.new_empty(own.numel() if rank != me else 0) for rank in range(self.job.size)
+            ]
         rows = [*self._room[tag]]
         rows[me] = outgoing[me]
         transfer = self.job.transfer(outgoing, rows, tag)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from .. import config
 from ..distributed import JSON, current_job
 from ..errors import StateError
 from ..ndarray import NDArray
@@ -19,7 +20,7 @@ from .capabilities import Capabilities
 from .compressed_bucket import CompressedBucket
 from .compression import Compression
 from .local import KVStore
-from .sharding import Sharding
+from .sharding import SMALL, Sharding
 
 __all__ = ["DistSyncStore"]
 
@@ -222,6 +223,10 @@ class DistSyncStore(KVStore):
 
     # Sharing the work.
 
+    @property
+    def _compresses_devices(self) -> bool:
+        return False  # their sum is compressed
+
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
         """Compress the gradients that are sent; weights come back as they are. All workers must call it.
 
@@ -273,7 +278,9 @@ class DistSyncStore(KVStore):
         self._job.agree("KVStore.push", "keys", list(keys))
         if self._sharding is None:
             sizes = {key: self._values[key].size for key in self._numbers}
-            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater))
+            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
+            self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
+            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater), smallest)
         flat = {key: self._values[key].tensor.view(-1) for key in keys}
         kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
         made = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..autograd import pause
-from ..device import Device, cpu
+from ..device import cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -156,9 +156,14 @@ class KVStore(KVStoreBase):
         [ 0.   1.  -0.5]
         [ 0.5  1.  -0.5]
         """
-        if not self._sums_on_device:
+        if not self._compresses_devices:
             super().set_gradient_compression(compression_params)
         self._set_compression(Compression.of(compression_params))
+
+    @property
+    def _compresses_devices(self) -> bool:
+        """Whether each device's gradients are compressed, if any are."""
+        return self._sums_on_device
 
     def _set_compression(self, compression: Compression | None) -> None:
         if compression is None:
@@ -213,21 +218,21 @@ class KVStore(KVStoreBase):
         totals = {}
         for key, arrays in pushed.items():
             home = self._values[key].device
-            if self._residuals is not None and not self.capabilities.spans_processes:
+            if self._residuals is not None and self._compresses_devices:
                 arrays = [self._residuals.sent(key, each, i) for i, each in enumerate(arrays)]
-            totals[key] = _sum(arrays, arrays[0].device if self._sums_on_device else home).as_in_context(home)
+            totals[key] = self._sum(key, arrays).as_in_context(home)
         return totals
 
-
-def _sum(arrays: Sequence[NDArray], device: Device) -> NDArray:
-    """Return the sum on a device; of a single array that is on it, the array itself."""
-    if len(arrays) == 1:
-        return arrays[0].as_in_context(device)
-    # In the order of the devices, so that a run gives the same bits each time.
-    total = arrays[0].copyto(device)
-    for array in arrays[1:]:
-        total.accumulate(array.as_in_context(device))
-    return total
+    def _sum(self, key: Key, arrays: Sequence[NDArray]) -> NDArray:
+        """Return the sum of a key's arrays; of a single one that is where it is wanted, the array itself."""
+        device = arrays[0].device if self._sums_on_device else self._values[key].device
+        if len(arrays) == 1:
+            return arrays[0].as_in_context(device)
+        # In the order of the devices, so that a run gives the same bits each time.
+        total = arrays[0].copyto(device)
+        for array in arrays[1:]:
+            total.accumulate(array.as_in_context(device))
+        return total
 
 
 for _kind in _SUMS_ON_DEVICE:
