@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.kvstore.compression import Compression, Residuals
+from rebind.kvstore.compression import Compression, Residuals, _unpacked, _unpacked_by_torch
 
 SIZES = [1, 7, 8, 64, 100, 32 * 1024, 32 * 1024 + 1, 100_003]  # beside the size of a block
 
@@ -51,6 +51,8 @@ def test_the_way_for_other_devices_gives_the_same(compression):
     planes = torch.empty_like(packed).view(-1 if compression.type == "1bit" else 2, 12501)
     compression._quantize_by_torch(gradient, theirs, planes.view(-1, 12501))
     assert torch.equal(ours, theirs) and torch.equal(packed, planes.view(-1))
+    for plane in planes.view(-1, 12501):
+        assert torch.equal(_unpacked_by_torch(plane, 100_003), _unpacked(plane, 100_003))
 
 
 def test_the_size_of_a_message():

@@ -326,4 +326,8 @@ def _unpacked(plane: Tensor, count: int) -> Tensor:
     """Return bits as int8."""
     if plane.is_cpu:
         return torch.from_numpy(np.unpackbits(plane.numpy(), count=count).view(np.int8))
+    return _unpacked_by_torch(plane, count)
+
+
+def _unpacked_by_torch(plane: Tensor, count: int) -> Tensor:
     return (plane[:, None] >> _shifts(plane) & 1).view(-1)[:count].view(torch.int8)
