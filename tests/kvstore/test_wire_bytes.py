@@ -37,4 +37,4 @@ def test_the_bytes_of_a_push():
             assert of_arrays == half // ratio + half
             # What travels besides the weights, with all headers and signs of life.
             without, _ = found["none"][0]
-            assert 0.9 * ratio < (without / 2) / (on_interface - without / 2) < 1.1 * ratio
+            assert 0.8 * ratio < (without / 2) / (on_interface - without / 2) < 1.1 * ratio

@@ -13,8 +13,8 @@ from tests.distributed.workers import run_job
 import rebind as mx
 
 KINDS = ["none", "2bit", "1bit"]
-SIZE = 1 << 21
-PUSHES = 2
+SIZE = 1 << 22
+PUSHES = 4
 
 
 def sent_on_loopback() -> int:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..autograd import pause
-from ..distributed import JSON, Job, JobEnvironment, current_job
+from ..distributed import Job, JobEnvironment, current_job
 from ..errors import AbsentFeatureError, ArgumentError, ShapeError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -49,7 +49,7 @@ class AllReduceStore(KVStoreBase):
     def __init__(self, kind: str = "horovod", job: Job | None = None) -> None:
         super().__init__(kind)
         self._job = job or current_job()
-        self._agreed: set[tuple[str, tuple[Key, ...]]] = set()
+        self._agreed: set[tuple[str, tuple[tuple[str, str], ...]]] = set()  # combinations of keys and shapes
 
     @property
     def rank(self) -> int:
@@ -136,12 +136,10 @@ class AllReduceStore(KVStoreBase):
 
     def _agree(self, who: str, given: Sequence[tuple[Key, Sequence[NDArray]]]) -> None:
         """Check, once for each combination of keys, that all workers give arrays that fit."""
-        described: dict[str, JSON] = {
-            str(key): f"{each[0].shape} {each[0].storage.dtype}" for key, each in given
-        }
+        described = {str(key): f"{each[0].shape} {each[0].storage.dtype}" for key, each in given}
         combination = (who, tuple(described.items()))
         if combination not in self._agreed:
-            self._job.agree(f"KVStore.{who}", "keys and shapes", described)
+            self._job.agree(f"KVStore.{who}", "keys and shapes", {**described})
             self._agreed.add(combination)
 
     # What there is not.

@@ -12,6 +12,7 @@ from ..absent import absent_function
 from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
+from ..protocols import StateTree
 from ..registry import Registry
 from .capabilities import UNAVAILABLE, Capabilities
 
@@ -230,7 +231,7 @@ class KVStoreBase:
         self.pull(key, out, priority)
 
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
-        """Compress gradients on their way between processes; an error for a store that cannot.
+        """Compress gradients on their way between devices or processes; an error for a store that cannot.
 
         >>> create("local").set_gradient_compression({"type": "2bit"})
         Traceback (most recent call last):
@@ -239,6 +240,17 @@ class KVStoreBase:
         raise ArgumentError(
             f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
         )
+
+    def state_dict(self) -> StateTree:
+        """Return what this process must keep for an exact resume besides values and optimizer: here nothing.
+
+        >>> create("local").state_dict()
+        {}
+        """
+        return {}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
 
     def _undefined(self, what: str) -> StateError:
         return StateError(f"{type(self).__name__}: must define {what}; KVStoreBase only declares it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import torch
+from torch.nn.parallel import comm
 
 from ..errors import DeviceError
 from ..ndarray import NDArray
@@ -55,7 +56,7 @@ class NCCLStore(KVStore):
         if len(arrays) == 1:
             return arrays[0]
         tensors = [each.tensor.detach() for each in arrays]
-        return NDArray(torch.cuda.comm.reduce_add(tensors, tensors[0].get_device()), arrays[0].context)
+        return NDArray(comm.reduce_add(tensors, tensors[0].get_device()), arrays[0].context)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -69,7 +70,7 @@ class NCCLStore(KVStore):
             targets = [array.tensor for array in arrays if array.dtype == source.dtype]
             devices = {target.get_device() for target in targets}
             if len(arrays) > 1 and len(targets) == len(arrays) == len(devices) and min(devices) >= 0:
-                torch.cuda.comm.broadcast(source.tensor.detach(), out=targets)
+                comm.broadcast(source.tensor.detach(), out=targets)
             else:  # one array, several on one GPU, or of other types
                 super().pull(each, arrays)
 

@@ -85,7 +85,7 @@ def _two_bits(kv: Any, mx: Any) -> Any:
 
 def _two_bits_by_pushpull(kv: Any, mx: Any) -> Any:
     kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
-    given = [mx.nd.array([0.3, 0.5, -0.6]), mx.nd.array([0.1, 0.6, -0.7])]
+    given = [mx.nd.array([0.3, 0.5, -0.6]), mx.nd.array([0.1, 0.6, -0.7], ctx=mx.cpu(1))]
     kv.pushpull("a", given)
     return given
 
