@@ -9,7 +9,7 @@ import torch
 import rebind as mx
 from rebind.kvstore.compression import Compression, Residuals, _unpacked, _unpacked_by_torch
 
-SIZES = [1, 7, 8, 64, 100, 32 * 1024, 32 * 1024 + 1, 100_003]  # beside the size of a block
+SIZES = [1, 7, 8, 64, 100, 128 * 1024, 128 * 1024 + 1, 300_003]  # beside the size of a block
 
 
 def expected(compression, gradient, residual):

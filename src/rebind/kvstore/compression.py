@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["2bit", "1bit"]
 #: Bits for each element, in planes of one bit: the plane of the positive elements, then that of the negative ones.
 _PLANES: dict[Kind, int] = {"2bit": 2, "1bit": 1}
 #: So many elements are worked on at once: few enough to stay in the processor's cache from step to step.
-_BLOCK = 32 * 1024
+_BLOCK = 128 * 1024
 _WHO = "KVStore.set_gradient_compression"
 
 
