@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import functools
-import hashlib
 import json
 import logging
 import os
@@ -28,8 +26,9 @@ from .._version import __version__
 from ..errors import MXNetError, StateError, WorkerError
 from .environment import JobEnvironment
 from .liveness import INTERVAL, Liveness
+from .store import open_store
 
-__all__ = ["JSON", "Job", "Transfer", "current_job", "host_store", "open_store", "started_job", "view_of_job"]
+__all__ = ["JSON", "Job", "Transfer", "current_job", "started_job"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
@@ -372,67 +371,6 @@ class Transfer:
                 work.wait()
 
 
-def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
-    """Return a connection to the store of a job; opened by this process if it is the one to do so.
-
-    The names in the store begin with a digest of the job's token: who does not know that finds nothing there.
-
-    >>> import socket
-    >>> with socket.create_server(("127.0.0.1", 0)) as free:
-    ...     port = free.getsockname()[1]
-    >>> store = open_store(JobEnvironment(port=port, hosts_store=True), timeout=10)
-    >>> store.set("a", "b")
-    >>> store.get("a")
-    b'b'
-    """
-    if environment.hosts_store:
-        store = host_store(environment.host, environment.port, timeout)
-    else:
-        store = _store_at(environment.host, environment.port, timeout)
-    return view_of_job(store, environment.token, environment.attempt)
-
-
-def host_store(host: str, port: int, timeout: float) -> dist.TCPStore:
-    """Open a store on this machine, on the address `host` only; on a free port where `port` is 0."""
-    try:
-        # Bound here, as PyTorch would listen on all addresses of the machine.
-        listener = socket.create_server((host, port))
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE or _is_loopback(host):
-            raise WorkerError(
-                f"the job: its store must have {host}:{port} for itself; got {error}. Another job may use that port."
-            ) from None
-        listener = socket.create_server(
-            ("", port)
-        )  # a name of another machine's making: of a service, a router
-    port = listener.getsockname()[1]
-    return _store_at(host, port, timeout, listener.detach())
-
-
-def _store_at(host: str, port: int, timeout: float, listener: int | None = None) -> dist.TCPStore:
-    try:
-        return dist.TCPStore(
-            host,
-            port,
-            None,
-            listener is not None,
-            timedelta(seconds=timeout),
-            wait_for_workers=False,
-            multi_tenant=True,
-            master_listen_fd=listener,
-        )
-    except RuntimeError as error:
-        raise WorkerError(
-            f"the job: its processes must find each other at {host}:{port}, and nothing answers there ({error})"
-        ) from None
-
-
-def view_of_job(store: dist.Store, token: str, attempt: int) -> dist.Store:
-    """Return what a store holds of one attempt to run a job; who does not know the job's token finds nothing."""
-    secret = hashlib.sha256(token.encode()).hexdigest()[:32]
-    return dist.PrefixStore(f"rebind/{secret}/{attempt}", store)
-
-
 @functools.cache
 def current_job() -> Job:
     """Return the job that this process takes part in; it joins with the first call.
@@ -459,10 +397,6 @@ def started_job() -> Job | None:
     True
     """
     return current_job() if current_job.cache_info().currsize else None
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _loopback() -> str:

@@ -17,8 +17,8 @@ from torch.distributed import Store
 from .. import config
 from ..errors import WorkerError
 from .environment import JobEnvironment, Role
-from .job import open_store
 from .liveness import INTERVAL, Signs
+from .store import open_store
 
 __all__ = ["Loop", "take_role", "takes_role", "wait_for_workers"]
 

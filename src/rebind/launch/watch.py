@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -85,16 +86,16 @@ class Watch:
     def _end(self, number: int, sign: Sign, why: str) -> None:
         self._hung[number] = why
         # Of another machine's process only what carries its output is here; its end reaches that machine.
-        if sign.state is not None:
-            os.kill(sign.pid, signal.SIGKILL)
-        if _exit_code(self._pids[number]) is None:
-            os.killpg(self._pids[number], signal.SIGKILL)
+        for pid in {self._pids[number]} | ({sign.pid} if sign.state is not None else set()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows has one of them
 
     def _wake_all(self) -> None:
         """Let stopped processes run: they could not end otherwise."""
         for number, pid in self._pids.items():
             if number not in self._codes and _exit_code(pid) is None:
-                os.killpg(pid, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGCONT)
 
     def take(self, failures: Mapping[int, ProcessFailure]) -> list[Ending]:
         """Return how processes ended, where the first had failed only after it was looked for."""
@@ -150,7 +151,12 @@ def _ending_by_sign(rank: int, sign: Sign, code: int | None) -> Ending:
 
 
 def _exit_code(pid: int) -> int | None:
-    """Return the exit code of a child, less than 0 for a signal, and leave it to be waited for; None if it runs."""
+    """Return the exit code of a child, less than 0 for a signal, and leave it to be waited for; None if it runs.
+
+    None, too, where the system cannot tell without waiting for it; `Watch.take` is told then.
+    """
+    if not hasattr(os, "waitid"):  # Windows, and macOS before Python 3.13
+        return None
     try:
         found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
