@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow fuzz lint types layers format stubs bench bench-operators golden parity clean
+.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-operators golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -27,6 +27,9 @@ pytest: $(READY) ## the tests alone; ARGS="-k name" selects
 
 slow: $(READY) ## the tests marked slow
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+soak: $(READY) ## kill workers of jobs at random moments, 20 times; none may be lost
+	$(BIN)/python -m pytest -q -s -m slow tests/launch/test_soak.py $(ARGS)
 
 fuzz: $(READY) ## read 100,000 broken files of each format
 	$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz -n $(WORKERS) --maxprocesses 8 $(ARGS)

@@ -14,6 +14,7 @@ from . import (
     callback,
     checkpoint,
     config,
+    distributed,
     errors,
     executor,
     initializer,
@@ -111,3 +112,7 @@ else:  # imported on first use; hidden from type checkers, to which a `__getattr
         from .compat import names_at_top
 
         return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *names_at_top()})
+
+
+# Last, as what the roles need must be there: a server or scheduler of a job never comes back from here.
+distributed.take_role()

@@ -1,6 +1,7 @@
 """The command ``rebind``.
 
-``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind im2rec`` packs pictures.
+``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind launch -n 4 COMMAND``
+starts the processes of a job; ``rebind im2rec`` packs pictures.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from . import compat, im2rec
+from . import compat, im2rec, launch
 from ._version import __version__
 
 __all__ = ["main", "run_module", "run_script"]
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if given.command == "im2rec":
         return im2rec.run(given)
+    if given.command == "launch":
+        return launch.run(given)
     if not (given.module or given.target):
         given.parser.error("name a script, or a module after -m")
     _prepare()
@@ -73,6 +76,16 @@ def _parser() -> argparse.ArgumentParser:
         help="the script, or a folder or zip file with a __main__.py; what follows is for the program",
     )  # fmt: skip
     run.set_defaults(parser=run)
+    launch.add_arguments(
+        commands.add_parser(
+            "launch",
+            help="start the processes of a job",
+            usage="rebind launch [-h] -n N [FLAG ...] COMMAND ...",
+            description="Start a program in several processes that train together, on this machine or on several, and "
+            "start them again when one is lost. The flags are those of MXNet's tool launch.py, and --max-restarts.",
+            allow_abbrev=False,
+        )
+    )
     im2rec.add_arguments(
         commands.add_parser(
             "im2rec",

@@ -39,9 +39,16 @@ OPTIONS: dict[str, Option] = {
         Option(
             "MXNET_KVSTORE_BIGARRAY_BOUND",
             int,
-            16 * 1024 * 1024,
-            "With kvstore='local' on several devices: gradients are summed and each device updates, instead of "
-            "the store, when a parameter has more elements than this.",
+            0,
+            "How many elements make an array big. With kvstore='local' on several devices, gradients are summed and "
+            "each device updates, instead of the store, when a parameter has more (without it, 16 Mi). With "
+            "'dist_sync', smaller ones are not divided over the workers (without it, 4096).",
+        ),
+        Option(
+            "MXNET_UPDATE_ON_KVSTORE",
+            int,
+            1,
+            "0: stores only sum gradients, and each device of each worker updates its weights.",
         ),
         Option(
             "REBIND_CHECK_GRAPHS",

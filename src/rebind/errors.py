@@ -174,7 +174,7 @@ class DeviceError(MXNetError):
 
 
 class NonFiniteError(MXNetError, FloatingPointError):
-    """A number is NaN or infinite, and a monitor was asked to stop at one."""
+    """A number is NaN or infinite where one must not be, or where a monitor was asked to stop at one."""
 
 
 class FormatError(MXNetError, ValueError):

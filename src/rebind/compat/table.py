@@ -345,7 +345,7 @@ _INSTEAD: dict[str, str] = {
         get_indexing_dispatch_code get_oshape_of_gather_nd_op indexing_key_expand_implicit_axes
     """,
     "Use broadcast_mul(lhs, mask.reshape((-1, 1))).": "element_mask",
-    "Training is on one machine for now: kvstore='device' has all its GPUs.": "KVStoreServer TestStore",
+    "Training is on one machine for now: kvstore='device' has all its GPUs.": "KVStoreServer",
     "Use assert_almost_equal.": "checkShapes locationError",
     "Use torch.cuda.get_device_capability.": "get_cuda_compute_capability",
 }

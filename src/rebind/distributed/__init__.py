@@ -3,8 +3,28 @@
 from .environment import JobEnvironment, Role
 from .first import first_does, from_first, gather_bytes, scatter_bytes
 from .job import JSON, Job, Transfer, current_job, started_job
+from .liveness import Sign, Signs
+from .roles import take_role, takes_role, wait_for_workers
+from .store import host_store, open_store, view_of_job
 
 __all__ = [
-    "JSON", "Job", "JobEnvironment", "Role", "Transfer", "current_job", "first_does", "from_first", "gather_bytes",
-    "scatter_bytes", "started_job",
-]  # fmt: skip
+    "JSON",
+    "Job",
+    "JobEnvironment",
+    "Role",
+    "Sign",
+    "Signs",
+    "Transfer",
+    "current_job",
+    "first_does",
+    "from_first",
+    "gather_bytes",
+    "host_store",
+    "open_store",
+    "scatter_bytes",
+    "started_job",
+    "take_role",
+    "takes_role",
+    "view_of_job",
+    "wait_for_workers",
+]

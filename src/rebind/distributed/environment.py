@@ -58,7 +58,9 @@ class JobEnvironment:
     host, port
         Where the processes find each other.
     hosts_store
-        Whether this process opens that port; otherwise another one does (the launcher, the scheduler, worker 0).
+        Whether this process opens that port; otherwise another one does.
+    host_of_store
+        Which: ``'the launcher'``, ``'the scheduler'`` or ``'worker 0'``.
     token
         The job's secret: only processes that know it take part.
     attempt
@@ -83,6 +85,7 @@ class JobEnvironment:
     host: str = "127.0.0.1"
     port: int = 0
     hosts_store: bool = False
+    host_of_store: Literal["the launcher", "the scheduler", "worker 0"] = "worker 0"
     token: str = ""
     attempt: int = 0
 
@@ -108,7 +111,7 @@ class JobEnvironment:
             )
         own = _own_rank(role)
         rank = found.number(own) if own in given else found.number("DMLC_TASK_ID")
-        if rank is None and names is not None and role == "worker":
+        if rank is None and names is not None and role != "scheduler":
             rank = found.number(names.rank)
         size = found.number("DMLC_NUM_WORKER")
         if size is None and names is not None:
@@ -118,12 +121,7 @@ class JobEnvironment:
                 "environment: a job has an address, so its number of workers must be given too (WORLD_SIZE or "
                 "DMLC_NUM_WORKER); got neither"
             )
-        # Someone else opens the port where there is one who could: torchrun's agent, our launcher, a scheduler.
-        hosted = (
-            "REBIND_JOB_ADDRESS" in given
-            or given.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-            or ("DMLC_PS_ROOT_URI" in given and "MASTER_ADDR" not in given)
-        )
+        host_of_store = _host_of_store(given)
         return cls(
             role=cast(Role, role),
             rank=rank,
@@ -132,10 +130,19 @@ class JobEnvironment:
             local_rank=(found.number(names.local_rank) or 0) if names is not None else rank or 0,
             host=address[0],
             port=address[1],
-            hosts_store=role == "scheduler" or (not hosted and role == "worker" and rank == 0),
+            hosts_store=role == "scheduler"
+            or (host_of_store == "worker 0" and role == "worker" and rank == 0),
+            host_of_store=host_of_store,
             token=given.get("REBIND_JOB_TOKEN", ""),
             attempt=found.number("TORCHELASTIC_RESTART_COUNT") or 0,
         )
+
+
+def _host_of_store(given: Mapping[str, str]) -> Literal["the launcher", "the scheduler", "worker 0"]:
+    """Return who opens the port: where there is one who could, it is none of the workers."""
+    if "REBIND_JOB_ADDRESS" in given or given.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        return "the launcher"
+    return "the scheduler" if "DMLC_PS_ROOT_URI" in given and "MASTER_ADDR" not in given else "worker 0"
 
 
 def _own_rank(role: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import hashlib
 import json
 import logging
 import os
@@ -27,6 +26,7 @@ from .._version import __version__
 from ..errors import MXNetError, StateError, WorkerError
 from .environment import JobEnvironment
 from .liveness import INTERVAL, Liveness
+from .store import open_store
 
 __all__ = ["JSON", "Job", "Transfer", "current_job", "started_job"]
 
@@ -90,13 +90,15 @@ class Job:
             # MXNet's launcher leaves it to the scheduler to number the workers.
             self.rank = self.local_rank = store.add("workers", 1) - 1
         self._store = store
-        self._liveness = Liveness(store.clone() if hasattr(store, "clone") else store, self.rank, self.size)
+        self._liveness = Liveness(store.clone(), self.rank, self.size)  # type: ignore[attr-defined]  # stubs lack it
         atexit.register(self.close)
         _report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
-        hosts = self.exchange("joining", {"host": socket.gethostname(), "versions": dict(versions)})
-        self.is_on_one_machine = len({str(each["host"]) for each in hosts if isinstance(each, dict)}) == 1
-        self._agreed("the job", "versions", [each["versions"] for each in hosts if isinstance(each, dict)])
+        about: JSON = {"host": socket.gethostname(), "life": self._liveness.life, "versions": dict(versions)}
+        joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
+        self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
+        self.is_on_one_machine = len({str(each["host"]) for each in joined}) == 1
+        self._agreed("the job", "versions", [each["versions"] for each in joined])
         self._group = self._connect_group(store)
         logging.getLogger(__name__).info("Worker %d of %d has joined", self.rank, self.size)
 
@@ -132,11 +134,15 @@ class Job:
         # The store ends with this process, and the others still say there that they are alive.
         assert self._liveness is not None
         for rank in range(self.size):
-            sign = self._liveness.read(rank)
+            sign, heard = self._liveness.read(rank), time.monotonic()
             while rank != self.rank and sign is not None and not sign.ended:
                 if self._liveness.lost([rank], patience=INTERVAL * 3):
                     break
-                sign = self._liveness.read(rank)
+                last, sign = sign, self._liveness.read(rank)
+                if sign is not None and sign.count > last.count:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self._timeout:  # its network is cut
+                    break
 
     # Agreeing.
 
@@ -187,8 +193,9 @@ class Job:
             looked = now
             missing = [rank for rank, key in enumerate(keys) if not self._store.check([key])]
             seen = [rank for rank in missing if self._liveness.read(rank) is not None]
-            # Who was never there may still be starting; who was there and is silent is lost.
-            if now - started >= self._timeout or (seen and self._liveness.lost(seen)):
+            # Who was never there may still be starting; who was there and is silent is lost, unless it came meanwhile.
+            lost = [rank for rank in self._liveness.lost(seen) if not self._store.check([keys[rank]])]
+            if now - started >= self._timeout or lost:
                 raise self.failure(what, missing)
 
     def agree(self, who: str, what: str, value: JSON) -> None:
@@ -291,6 +298,8 @@ class Job:
         """Turn errors of the connections into a `WorkerError` that names who is missing; `what` is being done."""
         if self._liveness is not None:
             self._liveness.note(what)
+            if self._liveness.is_alone:
+                raise self.failure(what)
         try:
             yield
         except MXNetError:
@@ -312,25 +321,39 @@ class Job:
         """
         assert self._liveness is not None
         others = [rank for rank in range(self.size) if rank != self.rank] if missing is None else missing
-        doing = {rank: self._liveness.read(rank) for rank in others}
-        lost = self._liveness.lost(others)
-        if lost:
+        lost: dict[int, str] = {}
+        if not self._liveness.can_be_read:
+            environment = self.environment
+            if environment.host_of_store == "worker 0":
+                lost = {0: ""}
+            text = (
+                f"{what}: all {self.size} workers must take part; lost {environment.host_of_store}, which held the "
+                f"job's store at {environment.host}:{environment.port}"
+            )
+        elif lost := self._liveness.lost(others):
             listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())
             text = f"{what}: all {self.size} workers must take part; lost {listed}"
         else:
-            places = "; ".join(
-                f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
-                for rank, sign in doing.items()
-                if sign is not None
-            )
-            text = (
-                f"{what}: worker {self.rank} has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All "
-                f"must make the same calls; {places}"
-            )
-        self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}")
+            text = f"{what}: worker {self.rank} {self._waited(others)}"
+        self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}", list(lost))
         return WorkerError(
             f"{text}. Restart the job from its newest checkpoint: fit(checkpoint=...) under "
             "`rebind launch --max-restarts N` does it by itself."
+        )
+
+    def _waited(self, others: Sequence[int]) -> str:
+        """Say for whom this worker has waited, and where they are."""
+        assert self._liveness is not None
+        signs = {rank: self._liveness.read(rank) for rank in others}
+        places = "; ".join(
+            f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
+            if sign is not None
+            else f"worker {rank} never joined, or has another REBIND_JOB_TOKEN"
+            for rank, sign in signs.items()
+        )
+        return (
+            f"has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All must make the same calls; "
+            f"{places}"
         )
 
 
@@ -346,43 +369,6 @@ class Transfer:
         with self.job.guard(what):
             for _, work in self.works:
                 work.wait()
-
-
-def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
-    """Return a connection to the store of a job; opened by this process if it is the one to do so.
-
-    The names in the store begin with a digest of the job's token: who does not know that finds nothing there.
-
-    >>> import socket
-    >>> with socket.create_server(("127.0.0.1", 0)) as free:
-    ...     port = free.getsockname()[1]
-    >>> store = open_store(JobEnvironment(port=port, hosts_store=True), timeout=10)
-    >>> store.set("a", "b")
-    >>> store.get("a")
-    b'b'
-    """
-    host, port = environment.host, environment.port
-    listener: int | None = None
-    if environment.hosts_store:
-        # Bound here, as PyTorch would listen on all addresses of the machine.
-        listener = socket.create_server((host if _is_loopback(host) else "", port)).detach()
-    try:
-        store = dist.TCPStore(
-            host,
-            port,
-            None,
-            environment.hosts_store,
-            timedelta(seconds=timeout),
-            wait_for_workers=False,
-            multi_tenant=True,
-            master_listen_fd=listener,
-        )
-    except RuntimeError as error:
-        raise WorkerError(
-            f"the job: its processes must find each other at {host}:{port}, and nothing answers there ({error})"
-        ) from None
-    secret = hashlib.sha256(environment.token.encode()).hexdigest()[:32]
-    return dist.PrefixStore(f"rebind/{secret}/{environment.attempt}", store)
 
 
 @functools.cache
@@ -411,10 +397,6 @@ def started_job() -> Job | None:
     True
     """
     return current_job() if current_job.cache_info().currsize else None
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _loopback() -> str:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
+import queue
+import secrets
 import socket
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
 
 from torch.distributed import Store
 
-__all__ = ["Liveness", "Sign"]
+__all__ = ["Liveness", "Sign", "Signs"]
 
-#: How often a process gives a sign, in seconds. A process is taken for lost after three without.
+#: How often a process gives a sign, in seconds.
 INTERVAL = 1.0
+#: After so many seconds without a sign a process is taken for lost. Not after fewer: a long call of native code can
+#: keep Python's other threads from running. Whose process can be looked at, as it is on this machine, is not judged
+#: by this: it is lost when it has ended or is stopped.
+PATIENCE = 15.0
+#: After so many seconds without an answer the process that holds the store is taken for lost.
+ANSWER = 10.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,21 +44,155 @@ class Sign:
         The collective operation that it is in, or ``''``.
     ended
         How it ended; ``''`` while it runs.
+    lost
+        The workers whose loss ended it; none where something else did.
     host, pid
         Its machine, and its process there.
+    processes
+        Which processes its machine's numbers of processes are of: containers count their own.
+    life
+        What tells it from a process that was started again in its place.
     """
 
     count: int = 0
     doing: str = ""
     ended: str = ""
+    lost: list[int] = field(default_factory=list)
     host: str = ""
     pid: int = 0
+    processes: str = ""
+    life: str = ""
 
     def __str__(self) -> str:
         return f"pid {self.pid} on {self.host}"
 
+    @classmethod
+    def parse(cls, given: dict[str, object]) -> Sign:
+        """Return a sign as another version of rebind may have left it."""
+        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})  # type: ignore[arg-type]
 
-class Liveness:
+    @property
+    def state(self) -> str | None:
+        """What this machine knows of the process: ``'gone'``, ``'stopped'`` or ``'running'``; None for another's."""
+        if not self.processes or (self.host, self.processes) != (socket.gethostname(), _processes()):
+            return None
+        try:
+            # What follows the name, which is in parentheses and may hold any character.
+            letter = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            return "gone"
+        return {"Z": "gone", "X": "gone", "T": "stopped"}.get(letter, "running")
+
+
+class Signs:
+    """Reads the signs that the workers of a job leave in its store.
+
+    Parameters
+    ----------
+    store
+        Where signs are left; a connection of its own, since a call on one waits for those of other threads.
+    size
+        How many workers there are.
+
+    Examples
+    --------
+    >>> from torch.distributed import HashStore
+    >>> Signs(HashStore(), 2).read(1) is None  # it has not come yet
+    True
+    """
+
+    def __init__(self, store: Store, size: int) -> None:
+        self._store, self._size = store, size
+        self._lives: dict[int, str] = {}
+        # PyTorch writes a page to standard error for each call that finds nobody at the other end.
+        self._is_gone = False
+
+    def read(self, rank: int) -> Sign | None:
+        """Return the last sign of a process; None if it gave none, or nothing can be read any more."""
+        key = _key(rank)
+        found = self._ask(lambda: self._store.get(key) if self._store.check([key]) else None)
+        return None if found is None else Sign.parse(json.loads(found))
+
+    def know(self, lives: Mapping[int, str]) -> None:
+        """Take in who has joined: a process that gives signs in the place of one of them is not it."""
+        self._lives = dict(lives)
+
+    @property
+    def can_be_read(self) -> bool:
+        """Whether the process that holds the store still answers."""
+        self.read(0)
+        return not self._is_gone
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is known that the process that holds the store is lost; nothing is asked for that."""
+        return self._is_gone
+
+    def _ask(self, call: Callable[[], T | None]) -> T | None:
+        """Return the store's answer; note when the process that holds it is lost, which others say to the user."""
+        if self._is_gone:
+            return None
+        answers: queue.SimpleQueue[T | Exception | None] = queue.SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answers.put(call())
+            except RuntimeError as error:  # what PyTorch raises, whatever has happened
+                answers.put(error)
+
+        # In a thread of its own: where the network is cut, PyTorch's client waits for an answer for ever.
+        threading.Thread(target=ask, name="rebind-signs", daemon=True).start()
+        try:
+            found = answers.get(timeout=ANSWER)
+        except queue.Empty:
+            found = TimeoutError()
+        if isinstance(found, Exception):
+            self._is_gone = True
+            return None
+        return found
+
+    def lost(self, suspects: Sequence[int] | None = None, patience: float = PATIENCE) -> dict[int, str]:
+        """Return who has ended, is stopped, or gives no signs any more, and how that is known.
+
+        Who never gave one is not among them. It watches until all suspects have given a sign, for `patience` seconds at
+        most.
+
+        Parameters
+        ----------
+        suspects
+            Whom to watch; by default all.
+        patience
+            How long to wait for a new sign.
+        """
+        before = {rank: self.read(rank) for rank in (range(self._size) if suspects is None else suspects)}
+        waiting = {rank for rank, sign in before.items() if sign is not None}  # others may be starting yet
+        found: dict[int, str] = {}
+        deadline = time.monotonic() + patience
+        while waiting and time.monotonic() < deadline and self.can_be_read:
+            for rank in sorted(waiting):
+                sign, old = self.read(rank), before[rank]
+                if sign is not None and sign.ended:
+                    found[rank] = f"{sign.ended} ({sign})"
+                elif sign is not None and (sign.state == "gone" or (sign.state == "stopped" and sign == old)):
+                    found[rank] = f"its process {_STATES[sign.state]} ({sign})"
+                elif sign is not None and sign.life != self._lives.get(rank, sign.life):
+                    found[rank] = f"it has ended, and was started again ({sign})"
+                if rank in found or (sign is not None and old is not None and sign.count > old.count):
+                    waiting.discard(rank)
+            time.sleep(INTERVAL / 10)
+        for rank in waiting:
+            last = before[rank]
+            if (
+                last is not None and last.state != "running"
+            ):  # otherwise it is slow, or busy: the time-out decides
+                found[rank] = f"no sign of life for {patience:.0f} s ({last})"
+        return dict(sorted(found.items()))
+
+
+_STATES = {"gone": "has ended", "stopped": "is stopped"}
+
+
+class Liveness(Signs):
     """Gives this process's signs, from a thread, and reads those of the others.
 
     Parameters
@@ -69,13 +216,21 @@ class Liveness:
     """
 
     def __init__(self, store: Store, rank: int, size: int) -> None:
-        self._store, self._rank, self._size = store, rank, size
-        self._sign = Sign(host=socket.gethostname(), pid=os.getpid())
+        super().__init__(store, size)
+        self._rank = rank
+        self._sign = Sign(
+            host=socket.gethostname(), pid=os.getpid(), processes=_processes(), life=secrets.token_hex(4)
+        )
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._give()
         self._thread = threading.Thread(target=self._run, name="rebind-liveness", daemon=True)
         self._thread.start()
+
+    @property
+    def life(self) -> str:
+        """What tells this process from one that is started again in its place."""
+        return self._sign.life
 
     def doing(self, what: str) -> None:
         """Say at once what this process does now."""
@@ -86,59 +241,31 @@ class Liveness:
         """Say with the next sign what this process does now; for what is done in every step."""
         self._sign = replace(self._sign, doing=what)
 
-    def stop(self, ended: str) -> None:
-        """Say how this process ends, and give no more signs."""
+    def stop(self, ended: str, lost: Sequence[int] = ()) -> None:
+        """Say how this process ends, and by whose loss; give no more signs."""
         self._stop.set()
-        self._sign = replace(self._sign, ended=self._sign.ended or ended)
+        if not self._sign.ended:
+            self._sign = replace(self._sign, ended=ended, lost=list(lost))
         self._give()
-
-    def read(self, rank: int) -> Sign | None:
-        """Return the last sign of a process; None if it gave none, or nothing can be read any more."""
-        with contextlib.suppress(Exception):  # the process that holds the store may be the one that is lost
-            key = _key(rank)
-            if self._store.check([key]):
-                return Sign(**json.loads(self._store.get(key)))
-        return None
-
-    def lost(self, suspects: Sequence[int] | None = None, patience: float = 3 * INTERVAL) -> dict[int, str]:
-        """Return who gives no signs any more, or has ended, and how that is known; it watches for `patience` seconds.
-
-        Parameters
-        ----------
-        suspects
-            Whom to watch; by default all others.
-        patience
-            How long to wait for a new sign.
-        """
-        ranks = [rank for rank in suspects or range(self._size) if rank != self._rank]
-        before = {rank: self.read(rank) for rank in ranks}
-        found: dict[int, str] = {}
-        deadline = time.monotonic() + patience
-        waiting = set(ranks)
-        while waiting and time.monotonic() < deadline:
-            for rank in sorted(waiting):
-                sign = self.read(rank)
-                if sign is not None and sign.ended:
-                    found[rank] = f"{sign.ended} ({sign})"
-                    waiting.discard(rank)
-                elif sign is not None and (old := before[rank]) is not None and sign.count > old.count:
-                    waiting.discard(rank)
-            time.sleep(INTERVAL / 10)
-        for rank in waiting:
-            sign = before[rank]
-            who = "nothing was ever heard of it" if sign is None else f"{sign}"
-            found[rank] = f"no sign of life for {patience:.0f} s ({who})"
-        return dict(sorted(found.items()))
 
     def _give(self) -> None:
         with self._lock:
             self._sign = replace(self._sign, count=self._sign.count + 1)
-            with contextlib.suppress(Exception):  # the others find out, and say so where the user looks
-                self._store.set(_key(self._rank), json.dumps(asdict(self._sign)))
+            key, text = _key(self._rank), json.dumps(asdict(self._sign))
+            self._ask(lambda: self._store.set(key, text))
 
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
             self._give()
+
+
+@functools.cache
+def _processes() -> str:
+    """Return what tells this machine's or container's processes from others'; ``''`` where none can be looked at."""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    return ""
 
 
 def _key(rank: int) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 from .. import files
 from ..absent import absent_function
-from ..errors import ArgumentError, NameLookupError, StateError, near_names
+from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ..optimizer.arrays import StoredState
@@ -112,10 +112,14 @@ class KVStoreBase:
     def is_capable(cls, capability: str) -> bool:
         """Return whether the store has one of MXNet's capabilities: ``'optimizer'``, to update weights itself.
 
-        >>> create("local").is_capable("optimizer"), create("local").is_capable("telepathy")
+        >>> create("local").is_capable("optimizer"), create("horovod").is_capable("optimizer")
         (True, False)
         """
-        return capability.lower() == cls.OPTIMIZER and cls.capabilities.updates_weights
+        if capability.lower() != cls.OPTIMIZER:
+            raise ParameterError(
+                f"KVStore.is_capable: capability must be {cls.OPTIMIZER!r}; got {capability!r}"
+            )
+        return cls.capabilities.updates_weights
 
     def barrier(self) -> None:
         """Wait for the other workers; a single process has none to wait for."""
@@ -229,7 +233,7 @@ class KVStoreBase:
         self.pull(key, out, priority)
 
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
-        """Compress gradients on their way between processes; an error for a store that cannot.
+        """Compress gradients on their way between devices or processes; an error for a store that cannot.
 
         >>> create("local").set_gradient_compression({"type": "2bit"})
         Traceback (most recent call last):
@@ -238,6 +242,17 @@ class KVStoreBase:
         raise ArgumentError(
             f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
         )
+
+    def state_dict(self) -> StateTree:
+        """Return what this process must keep for an exact resume besides values and optimizer: here nothing.
+
+        >>> create("local").state_dict()
+        {}
+        """
+        return {}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned."""
 
     def _undefined(self, what: str) -> StateError:
         return StateError(f"{type(self).__name__}: must define {what}; KVStoreBase only declares it")
@@ -364,19 +379,6 @@ class KVStoreBase:
             return states
         return {name: states[index * copies] for index, name in names.items()}
 
-    def state_dict(self) -> StateTree:
-        """Return what this worker's store remembers for itself, besides values and the optimizer's states.
-
-        A run that resumes gives it back to the worker of the same number.
-
-        >>> create("local").state_dict()
-        {}
-        """
-        return {}
-
-    def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned."""
-
     def _need_updater(self, who: str) -> Updater:
         if not isinstance(self._updater, Updater):
             raise StateError(f"KVStore.{who}: needs set_optimizer() first")
@@ -441,8 +443,9 @@ def create(name: str = "local") -> KVStoreBase:
     ----------
     name
         ``'local'`` (sums on the CPU), ``'device'`` (sums on the first device that pushes), and their longer names
-        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; or that of a class which
-        `KVStoreBase.register` knows.
+        ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; ``'nccl'`` (sums over GPUs);
+        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'horovod'`` and ``'byteps'``; or that of
+        a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it is a ``'local'`` store.
 
     Examples
     --------

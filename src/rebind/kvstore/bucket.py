@@ -13,7 +13,7 @@ from torch import Tensor
 from ..distributed import Job, Transfer
 from .sharding import Sharding
 
-__all__ = ["Bucket", "Part", "fill_buckets"]
+__all__ = ["Bucket", "Incoming", "Part", "fill_buckets"]
 
 Key = TypeVar("Key", bound="str | int")
 
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 @dataclass
-class _Incoming:
+class Incoming:
     """What this worker receives for one message: a row from each worker, its own among them."""
 
     rows: list[Tensor]
@@ -107,7 +107,7 @@ class Bucket(Generic[Key]):
         ]
         self._lengths = [sum(end - begin for begin, end in own.values()) for own in self._small]
         self._gradients: dict[Key, Tensor] = {}
-        self._incoming: list[tuple[list[Key], _Incoming]] = []
+        self._incoming: list[tuple[list[Key], Incoming]] = []
         # What is received into, by the tag of the message: fresh memory in each step would cost as much as the sums.
         self._room: dict[int, list[Tensor]] = {}
         self._settling: list[Callable[[], None]] = []
@@ -127,34 +127,45 @@ class Bucket(Generic[Key]):
         """The keys whose gradients are not there yet."""
         return [key for key in self.keys if key not in self._gradients]
 
-    def _scatter(self) -> None:
-        job, me = self.job, self.job.rank
-        if job.size == 1:
-            return
-        packed = [self._pack(self._gradients, own) for own in self._small]
-        if any(self._lengths):
-            self._receive(list(self._small[me]), packed, self._lengths[me], self._tag)
-        for key in self._large:
-            flat = self._gradients[key]
-            own = self._parts(key, flat)
-            self._receive([key], own, own[me].numel(), self._key_tag(key))
+    @property
+    def _is_whole(self) -> bool:
+        """Whether gradients are the sums already."""
+        return self.job.size == 1
 
-    def _receive(self, keys: list[Key], outgoing: Sequence[Tensor], length: int, tag: int) -> None:
+    def _scatter(self) -> None:
+        me = self.job.rank
+        if self._is_whole:
+            return
+        if any(self._lengths):
+            self._receive(list(self._small[me]), [self._message(own) for own in self._small], self._tag)
+        for key in self._large:
+            parts = [{key: self.sharding.part(key, rank)} for rank in range(self.job.size)]
+            self._receive([key], [self._message(each) for each in parts], self._key_tag(key))
+
+    def _message(self, parts: Mapping[Key, tuple[int, int]]) -> Tensor:
+        """Return what a worker is sent of the gradients: these parts."""
+        if len(parts) == 1:  # from where it is
+            [(key, (begin, end))] = parts.items()
+            return self._gradients[key][begin:end]
+        return self._pack(self._gradients, parts)
+
+    def _receive(self, keys: list[Key], outgoing: Sequence[Tensor], tag: int) -> None:
         """Send each worker its message, and make room for what comes from the others."""
         me = self.job.rank
         if tag not in self._room:
+            own = outgoing[me]
             self._room[tag] = [
-                self._sample.new_empty(length if rank != me else 0) for rank in range(self.job.size)
+                own.new_empty(own.numel() if rank != me else 0) for rank in range(self.job.size)
             ]
         rows = [*self._room[tag]]
         rows[me] = outgoing[me]
         transfer = self.job.transfer(outgoing, rows, tag)
-        self._incoming.append((keys, _Incoming(rows, transfer)))
+        self._incoming.append((keys, Incoming(rows, transfer)))
 
     def collect(self) -> list[Part]:
         """Wait for the gradients of the other workers, and return the parts that this one updates."""
         gradients, self._gradients = self._gradients, {}
-        if self.job.size == 1:
+        if self._is_whole:
             return [Part(key, gradients[key], self._values[key]) for key in self.keys]
         incoming, self._incoming = self._incoming, []
         found: list[Part] = []
@@ -162,12 +173,16 @@ class Bucket(Generic[Key]):
             each.transfer.wait(f"push of {_listed(self.keys)}")
             if not each.rows[self.job.rank].numel():
                 continue
-            total, at = each.total(), 0
+            total, at = self._total(keys, each), 0
             for key in keys:
                 begin, end = self.sharding.part(key, self.job.rank)
                 found.append(Part(key, total[at : at + end - begin], self._values[key][begin:end]))
                 at += end - begin
         return found
+
+    def _total(self, keys: Sequence[Key], incoming: Incoming) -> Tensor:
+        """Return the sum of the rows for these keys' parts."""
+        return incoming.total()
 
     # Weights come back.
 

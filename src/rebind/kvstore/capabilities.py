@@ -21,7 +21,10 @@ class Capabilities:
     is_synchronous
         A pull returns what all workers have pushed. Otherwise updates are applied in the order in which they arrive.
     compresses
-        It can compress gradients on their way between processes.
+        It can compress gradients on their way between processes. (A store of one process says by its kind whether it
+        compresses those of devices.)
+    keeps_values
+        It has `init`, `push` and `pull`. Otherwise it has `pushpull` and `broadcast` only.
     takes_ready_gradients
         A gradient can be pushed while backward still computes others: it has `begin_push`, `push_ready` and
         `end_push`.
@@ -36,15 +39,11 @@ class Capabilities:
     spans_processes: bool = False
     is_synchronous: bool = True
     compresses: bool = False
+    keeps_values: bool = True
     takes_ready_gradients: bool = False
 
-
-_SUMS_OVER_PROCESSES = Capabilities(updates_weights=False, spans_processes=True)
 
 #: MXNet's stores that are not available, and what they can do there.
 UNAVAILABLE = {
     "dist_async": Capabilities(spans_processes=True, is_synchronous=False, compresses=True),
-    "horovod": _SUMS_OVER_PROCESSES,
-    "byteps": _SUMS_OVER_PROCESSES,
-    "nccl": Capabilities(),
 }

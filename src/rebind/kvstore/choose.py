@@ -11,6 +11,8 @@ from .base import KVStoreBase, capabilities_of, create
 
 __all__ = ["choose_store", "has_big_array"]
 
+_BIG = 16 * 1024 * 1024  # MXNet's bound, in elements
+
 
 class HasSize(Protocol):
     """An array, as far as its size matters."""
@@ -25,9 +27,10 @@ def choose_store(
 ) -> tuple[KVStoreBase | None, bool]:
     """Return the store for a run (or None), and whether it updates the weights.
 
-    One device needs no store unless the store spans processes. On several devices the store updates the weights,
-    except with ``'local'`` and a parameter of more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements: then gradients are
-    summed and each device updates.
+    One device needs no store unless the store spans processes. A store that can update the weights does so, except
+    with ``'local'`` on several devices and a parameter of more than 16 Mi elements (or
+    ``MXNET_KVSTORE_BIGARRAY_BOUND``): then gradients are summed and each device updates. With
+    ``MXNET_UPDATE_ON_KVSTORE=0`` each device of each worker updates with every store.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ def choose_store(
     if kvstore is None:
         return None, False
     if isinstance(kvstore, KVStoreBase):
-        return kvstore, kvstore.is_capable(KVStoreBase.OPTIMIZER)
+        return kvstore, _may_update(kvstore)
     if not isinstance(kvstore, str):
         raise ArgumentError(f"kvstore: must be None, a name or a KVStore; got {kvstore!r}")
     # One device has nothing to sum: the module updates without a store.
@@ -60,15 +63,19 @@ def choose_store(
     store = create(kvstore)
     # MXNet's rule, for this one name: summing big arrays costs less than moving them and their weights.
     sums_only = kvstore == "local" and has_big_array(arg_params)
-    return store, store.capabilities.updates_weights and not sums_only
+    return store, _may_update(store) and not sums_only
+
+
+def _may_update(store: KVStoreBase) -> bool:
+    return store.is_capable(KVStoreBase.OPTIMIZER) and bool(config.get("MXNET_UPDATE_ON_KVSTORE"))
 
 
 def has_big_array(params: Mapping[str, HasSize]) -> bool:
-    """Return whether an array has more than ``MXNET_KVSTORE_BIGARRAY_BOUND`` elements.
+    """Return whether an array has more than 16 Mi elements, or than ``MXNET_KVSTORE_BIGARRAY_BOUND`` where it is set.
 
     >>> from types import SimpleNamespace
     >>> has_big_array({"w": SimpleNamespace(size=1000)}), has_big_array({"w": SimpleNamespace(size=10**8)})
     (False, True)
     """
     largest = max((array.size for array in params.values()), default=0)
-    return largest > config.get("MXNET_KVSTORE_BIGARRAY_BOUND")
+    return largest > (config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or _BIG)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from .. import config
 from ..distributed import JSON, current_job, first_does, from_first
 from ..errors import StateError
 from ..ndarray import NDArray
@@ -19,9 +20,11 @@ from ..optimizer.states import read_states, write_states
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
+from .compressed_bucket import CompressedBucket
+from .compression import Compression
 from .divided_states import divide_states, gather_states
 from .local import KVStore
-from .sharding import Sharding
+from .sharding import SMALL, Sharding
 
 __all__ = ["DistSyncStore"]
 
@@ -59,7 +62,7 @@ class DistSyncStore(KVStore):
     [1.0, 1.0]
     """
 
-    capabilities = Capabilities(spans_processes=True, takes_ready_gradients=True)
+    capabilities = Capabilities(spans_processes=True, compresses=True, takes_ready_gradients=True)
 
     def __init__(self, kind: str = "dist_sync") -> None:
         super().__init__(kind)
@@ -230,6 +233,42 @@ class DistSyncStore(KVStore):
 
     # Sharing the work.
 
+    @property
+    def _compresses_devices(self) -> bool:
+        return False  # their sum is compressed
+
+    def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
+        """Compress the gradients that are sent; weights come back as they are. All workers must call it.
+
+        The gradients of a worker's devices are summed first. What is not sent is kept, and added to the next gradient;
+        it is kept as well when another compression is set.
+
+        Parameters
+        ----------
+        compression_params
+            The ``'type'``, ``'2bit'`` or ``'1bit'`` (or ``'none'``), and the ``'threshold'``; see
+            `kvstore.Compression`. MXNet 1.9 has ``'2bit'`` and float32 only.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> kv = DistSyncStore("dist_sync")
+        >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        >>> kv.init("w", mx.nd.zeros((3,)))
+        >>> for _ in range(2):
+        ...     kv.push("w", mx.nd.array([0.3, 0.7, -9.0]))
+        ...     kv.pull("w", out=(out := mx.nd.zeros((3,))))
+        ...     print(out.asnumpy())
+        [ 0.   0.5 -0.5]
+        [ 0.5  0.5 -0.5]
+        """
+        compression = Compression.of(compression_params)
+        self._settle()
+        described: JSON = None if compression is None else [compression.type, compression.threshold]
+        self._job.agree("KVStore.set_gradient_compression", "compression", described)
+        self._set_compression(compression)
+        self._buckets = {}
+
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._settle()
         self._job.agree("KVStore.set_optimizer", "optimizer", _description(updater))
@@ -260,7 +299,7 @@ class DistSyncStore(KVStore):
             tag = 2 * self._next_tag
             self._next_tag += 1
             values = {key: flat[key] for key in members}
-            made.append(Bucket(self._job, sharding, values, tag, self._tag_of_key))
+            made.append(self._make_bucket(sharding, values, tag))
         self._buckets[keys] = made
         return made
 
@@ -268,7 +307,9 @@ class DistSyncStore(KVStore):
         """Return who updates what, after what the optimizer remembers has gone to those."""
         if self._sharding is None:
             sizes = {key: self._values[key].size for key in self._numbers}
-            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater))
+            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
+            self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
+            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater), smallest)
             self._place_states(self._sharding)
         return self._sharding
 
@@ -333,6 +374,11 @@ class DistSyncStore(KVStore):
             value = self._values[key]
             shapes[key] = value.shape if value.size == bounds[-1] else bounds[-1:]
         return gather_states(self._job, who, sharding, shapes, updater.states)
+
+    def _make_bucket(self, sharding: Sharding[Key], values: Mapping[Key, Tensor], tag: int) -> Bucket[Key]:
+        if self._residuals is None:
+            return Bucket(self._job, sharding, values, tag, self._tag_of_key)
+        return CompressedBucket(self._job, sharding, values, tag, self._tag_of_key, self._residuals)
 
     def _tag_of_key(self, key: Key) -> int:
         # Above those of the buckets, which count from 0.

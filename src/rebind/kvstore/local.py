@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..autograd import pause
-from ..device import Device, cpu
+from ..device import cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
 from ..optimizer import Updater
+from ..protocols import StateTree
 from .base import Key, Keys, KVStoreBase, Values, stores
+from .compression import Compression, Residuals
 
 __all__ = ["KVStore"]
 
@@ -46,6 +48,7 @@ class KVStore(KVStoreBase):
         super().__init__(kind)
         self._values: dict[Key, NDArray] = {}
         self._sums_on_device = _SUMS_ON_DEVICE.get(self.type, False)
+        self._residuals: Residuals | None = None  # with compressed gradients
 
     def init(self, key: Keys, value: Values) -> None:
         pairs = self._pairs("init", key, value)
@@ -122,6 +125,79 @@ class KVStore(KVStoreBase):
             "KVStore.row_sparse_pull: takes row_sparse arrays, which are not supported yet; use pull()"
         )
 
+    # Compressed gradients.
+
+    def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
+        """Compress each device's gradients before they are summed; for the stores that sum on a device.
+
+        What is not sent is kept, and added to the next gradient; it is kept as well when another compression is set.
+
+        Parameters
+        ----------
+        compression_params
+            The ``'type'``, ``'2bit'`` or ``'1bit'`` (or ``'none'``), and the ``'threshold'``; see
+            `kvstore.Compression`. MXNet 1.9 has ``'2bit'`` and float32 only.
+
+        Raises
+        ------
+        ArgumentError
+            For the other stores.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> kv = KVStore("device")
+        >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        >>> kv.init("w", mx.nd.zeros((3,)))
+        >>> for _ in range(2):
+        ...     kv.push("w", [mx.nd.array([0.3, 0.7, -9.0]), mx.nd.array([0, 0.6, 0.1], ctx=mx.cpu(1))])
+        ...     kv.pull("w", out=(out := mx.nd.zeros((3,))))
+        ...     print(out.asnumpy())
+        [ 0.   1.  -0.5]
+        [ 0.5  1.  -0.5]
+        """
+        if not self._compresses_devices:
+            super().set_gradient_compression(compression_params)
+        self._set_compression(Compression.of(compression_params))
+
+    @property
+    def _compresses_devices(self) -> bool:
+        """Whether each device's gradients are compressed, if any are."""
+        return self._sums_on_device
+
+    def _set_compression(self, compression: Compression | None) -> None:
+        if compression is None:
+            self._residuals = None
+        elif self._residuals is None:
+            self._residuals = Residuals(compression)
+        else:
+            self._residuals.compression = compression
+
+    def state_dict(self) -> StateTree:
+        """Return what this process has kept of compressed gradients: ``residuals``, for each key a list by device.
+
+        The optimizer's states are `save_optimizer_states`'.
+
+        >>> import rebind as mx
+        >>> kv = KVStore("device")
+        >>> kv.set_gradient_compression({"type": "2bit"})
+        >>> kv.init("w", mx.nd.zeros((1,)))
+        >>> kv.push("w", mx.nd.array([0.75]))
+        >>> kv.state_dict()["residuals"]["w"][0].item()
+        0.25
+        """
+        return {} if self._residuals is None else self._residuals.state_dict()
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned, of a store with compressed gradients too."""
+        if self._residuals is not None:
+            self._residuals.load_state_dict(state)
+        elif state.get("residuals"):
+            raise StateError(
+                "KVStore.load_state_dict: the state has residuals of compressed gradients; "
+                "call set_gradient_compression() first"
+            )
+
     def _stored(self, who: str, key: Key, arrays: Sequence[NDArray]) -> NDArray:
         found = self._values.get(key)
         if found is None:
@@ -142,19 +218,21 @@ class KVStore(KVStoreBase):
         totals = {}
         for key, arrays in pushed.items():
             home = self._values[key].device
-            totals[key] = _sum(arrays, arrays[0].device if self._sums_on_device else home).as_in_context(home)
+            if self._residuals is not None and self._compresses_devices:
+                arrays = [self._residuals.sent(key, each, i) for i, each in enumerate(arrays)]
+            totals[key] = self._sum(key, arrays).as_in_context(home)
         return totals
 
-
-def _sum(arrays: Sequence[NDArray], device: Device) -> NDArray:
-    """Return the sum on a device; of a single array that is on it, the array itself."""
-    if len(arrays) == 1:
-        return arrays[0].as_in_context(device)
-    # In the order of the devices, so that a run gives the same bits each time.
-    total = arrays[0].copyto(device)
-    for array in arrays[1:]:
-        total.accumulate(array.as_in_context(device))
-    return total
+    def _sum(self, key: Key, arrays: Sequence[NDArray]) -> NDArray:
+        """Return the sum of a key's arrays; of a single one that is where it is wanted, the array itself."""
+        device = arrays[0].device if self._sums_on_device else self._values[key].device
+        if len(arrays) == 1:
+            return arrays[0].as_in_context(device)
+        # In the order of the devices, so that a run gives the same bits each time.
+        total = arrays[0].copyto(device)
+        for array in arrays[1:]:
+            total.accumulate(array.as_in_context(device))
+        return total
 
 
 for _kind in _SUMS_ON_DEVICE:

@@ -34,6 +34,8 @@ class Sharding(Generic[Key]):
     scope
         What an update must see at once (`Optimizer.update_scope`): with ``'weight'`` no key is cut, and with
         ``'optimizer'`` one worker has all.
+    smallest
+        Keys of fewer elements are not cut.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Sharding(Generic[Key]):
 
     num_workers: int
     scope: UpdateScope = "element"
+    smallest: int = SMALL
     #: For each key where the parts begin, and the end of the last one.
     bounds: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
@@ -57,7 +60,7 @@ class Sharding(Generic[Key]):
     def add(self, key: Key, size: int) -> None:
         """Divide a key of so many elements."""
         count = self.num_workers
-        if self.scope == "element" and size >= SMALL:
+        if self.scope == "element" and size >= self.smallest:
             length = -(-size // count)
             length += -length % ALIGNMENT
             bounds = tuple(min(rank * length, size) for rank in range(count + 1))
@@ -92,13 +95,15 @@ class Sharding(Generic[Key]):
         return [rank for rank, (begin, end) in enumerate(pairwise(self.bounds[key])) if begin < end]
 
     @classmethod
-    def of(cls, sizes: Mapping[Key, int], num_workers: int, scope: UpdateScope) -> Sharding[Key]:
+    def of(
+        cls, sizes: Mapping[Key, int], num_workers: int, scope: UpdateScope, smallest: int = SMALL
+    ) -> Sharding[Key]:
         """Return the division of keys with these numbers of elements, in this order.
 
         >>> Sharding.of({"a": 3, "b": 2, "c": 2}, 2, "element").bounds
         {'a': (0, 3, 3), 'b': (0, 0, 2), 'c': (0, 0, 2)}
         """
-        made: Sharding[Key] = cls(num_workers, scope)
+        made: Sharding[Key] = cls(num_workers, scope, smallest)
         for key, size in sizes.items():
             made.add(key, size)
         return made

@@ -63,6 +63,9 @@ def _initialize_kvstore(
     """
     # Priorities fall: the first layers' weights are the first that the next forward pass needs.
     for i, (name, arrays) in enumerate(zip(param_names, param_arrays, strict=True)):
+        if not kvstore.capabilities.keeps_values:
+            kvstore.broadcast(name, arg_params[name], list(arrays), priority=-i)
+            continue
         kvstore.init(name, arg_params[name])
         if update_on_kvstore:
             kvstore.pull(name, list(arrays), priority=-i)
@@ -122,9 +125,9 @@ def _update_params(
             continue
         if kvstore is not None:
             key = i if param_names is None else param_names[i]
-            kvstore.push(key, computed, priority=-i)
-            # The sum comes back in the place of each device's gradient.
-            kvstore.pull(key, computed, priority=-i)
+            kvstore.pushpull(
+                key, computed, priority=-i
+            )  # the sum comes back in the place of each device's gradient
         for k, (weight, grad) in enumerate(zip(weights, computed, strict=True)):
             updates[k].append((i * num_device + k, grad, weight))
     for each in updates:

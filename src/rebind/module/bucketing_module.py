@@ -60,7 +60,7 @@ class BucketingModule(CurrentBucket):
     group2ctxs
         The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
     compression_params
-        How gradients are compressed between machines.
+        How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
 
     Examples
     --------

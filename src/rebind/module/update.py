@@ -165,7 +165,7 @@ class UpdatePolicy(ABC):
         """Read the optimizer's states from a file."""
 
     def start_from(self, parameters: Parameters) -> None:
-        """Start from new weights: the store gets them.
+        """Start from new weights: the store gets them, and over processes all workers those of worker 0.
 
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
@@ -178,9 +178,15 @@ class UpdatePolicy(ABC):
         3.0
         """
         # Also a store that only sums must know the keys before gradients are pushed.
-        if self.store is not None:
-            for name, arrays in parameters.by_device().items():
-                self.store.put(name, arrays[0])
+        if self.store is None:
+            return
+        for name, arrays in parameters.by_device().items():
+            if not self.store.capabilities.keeps_values:
+                self.store.broadcast(name, arrays[0], out=arrays)
+                continue
+            self.store.put(name, arrays[0])
+            if self.store.capabilities.spans_processes:  # all start from the weights of worker 0
+                self.store.pull(name, arrays)
 
     def start_sending(self, trained: Sequence[Trained]) -> Callable[[str], None] | None:
         """Return a function that pushes a parameter's gradients, to be called as soon as backward has computed them.
@@ -348,9 +354,13 @@ class LocalUpdate(UpdatePolicy):
         [7.0, 7.0]
         """
         if self.store is not None:
-            self._push(self.store, trained)
             # The sums come back into the gradients: every device makes the same update of equal weights.
-            self.store.pull([each.name for each in trained], [each.gradients for each in trained])
+            names, gradients = [each.name for each in trained], [each.gradients for each in trained]
+            if self.store.capabilities.keeps_values:
+                self._push(self.store, trained)
+                self.store.pull(names, gradients)
+            else:
+                self.store.pushpull(names, gradients)
         elif self._num_devices > 1:
             for each in trained:
                 _sum_over_devices(each.gradients)

@@ -1,0 +1,74 @@
+"""The flags of ``rebind launch``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from rebind.errors import ParameterError
+from rebind.launch.arguments import Request, add_arguments
+
+
+def request(line: str) -> Request:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_arguments(parser)
+    return Request.of(parser.parse_args(line.split()))
+
+
+def test_flags_of_mxnets_launcher() -> None:
+    found = request(
+        "-n 4 -s 2 -H hosts --launcher ssh --sync-dst-dir /there -p 9091 --env A --env B:2 --env-worker C:x:y "
+        "--env-server OMP_NUM_THREADS:3 --p3 python train.py -n 7 --kv-store dist_sync"
+    )
+    assert found == Request(
+        command=("python", "train.py", "-n", "7", "--kv-store", "dist_sync"),
+        workers=4,
+        servers=2,
+        launcher="ssh",
+        host_file=Path("hosts"),
+        folder_there="/there",
+        port=9091,
+        variables={"A": None, "B": "2"},
+        worker_variables={"C": "x:y"},
+        server_variables={"OMP_NUM_THREADS": "3"},
+    )
+    assert request("--num-workers 1 --num-servers 0 --hostfile h -- x").launcher == "ssh"
+    assert request("-n 1 --max-restarts 3 --timeout 2.5 x") == Request(
+        command=("x",), workers=1, max_restarts=3, timeout=2.5, variables={}, worker_variables={}, server_variables={}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("-n 2", "name the command that each process runs"),
+        ("-n 2 --launcher sge x", "--launcher sge is not here; start the job in the script for qsub"),
+        ("-n 2 --launcher yarn x", "--launcher yarn is not here; .*docs/distributed.md"),
+        ("-n 2 --launcher ssh x", "--launcher ssh needs a file of machines, -H hosts"),
+        ("-n 2 --launcher local -H hosts x", "--launcher local runs all processes on this machine; got -H"),
+        ("-n 2 --sync-dst-dir d x", "--sync-dst-dir copies this folder to .* got --launcher local"),
+    ],
+)
+def test_flags_that_do_not_fit(line: str, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        request(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x", "the following arguments are required: -n/--num-workers"),
+        ("-n 0 x", "argument -n/--num-workers: must be a whole number >= 1; got '0'"),
+        ("-n 1 -s -1 x", "argument -s/--num-servers: "),
+        ("-n 1 --timeout 0 x", "argument --timeout: must be a number of seconds > 0; got '0'"),
+        ("-n 1 --env 1A:2 x", "argument --env: must be NAME or NAME:VALUE; got '1A:2'"),
+        ("-n 1 --launcher docker x", "argument --launcher: invalid choice: 'docker'"),
+    ],
+)
+def test_flags_that_cannot_be_read(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        request(line)
+    assert re.search(re.escape(says), capsys.readouterr().err)

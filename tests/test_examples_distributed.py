@@ -1,0 +1,76 @@
+"""The examples over several processes, as `rebind launch` starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.launch.jobs import launch
+
+import rebind as mx
+
+FOLDER = Path(__file__).parents[1] / "examples" / "distributed"
+DIGITS = FOLDER / "train_digits.py"
+
+pytest.importorskip("sklearn")
+
+
+def digits_read(text: str) -> tuple[int, int]:
+    """Return with how many workers it was trained, and how many digits it reads right."""
+    found = re.search(r"Held-out accuracy with (\d+) workers: 0\.\d+ \((\d+) of 357 digits\)", text)
+    assert found is not None, text
+    return int(found[1]), int(found[2])
+
+
+def train(folder: Path, workers: int, *arguments: object, flags: tuple[object, ...] = ()) -> tuple[int, str]:
+    """Train as a job; return how many digits it reads right, and what the launcher said."""
+    done = launch("-n", workers, *flags, sys.executable, DIGITS, *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    count, right = digits_read(done.stdout)
+    assert count == workers
+    return right, done.stderr
+
+
+def test_digits_with_any_number_of_workers(tmp_path: Path) -> None:
+    # The same steps: with one worker, with two and with four.
+    alone = subprocess.run(
+        [sys.executable, str(DIGITS), "--epochs", "4", "--save", "1.params"],
+        cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert alone.returncode == 0, alone.stderr
+    assert digits_read(alone.stdout)[1] >= 0.9 * 357
+    for count in (2, 4):
+        train(tmp_path, count, "--epochs", 4, "--save", f"{count}.params")
+    expected = mx.nd.load(str(tmp_path / "1.params"))
+    assert isinstance(expected, dict)
+    for count in (2, 4):
+        found = mx.nd.load(str(tmp_path / f"{count}.params"))
+        assert isinstance(found, dict)
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name].asnumpy(), array.asnumpy(), atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["train_digits-job.yaml", "train_digits-pytorchjob.yaml"])
+def test_the_files_for_kubernetes(name: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    documents = list(yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8")))
+    job = documents[-1]
+    if job["kind"] == "Job":
+        template, count = job["spec"]["template"], job["spec"]["completions"]
+        assert job["spec"]["parallelism"] == count
+        assert template["spec"]["subdomain"] == documents[0]["metadata"]["name"]
+        names = {each["name"]: each.get("value") for each in template["spec"]["containers"][0]["env"]}
+        assert names["WORLD_SIZE"] == str(count)
+        assert names["MASTER_ADDR"] == f"{job['metadata']['name']}-0.{template['spec']['subdomain']}"
+    else:
+        replicas = job["spec"]["pytorchReplicaSpecs"]
+        template = replicas["Worker"]["template"]
+        assert replicas["Master"] == {"replicas": 1, "restartPolicy": "OnFailure", "template": template}
+    [container] = template["spec"]["containers"]
+    assert container["command"][:2] == ["python", f"examples/distributed/{DIGITS.name}"]
+    assert "REBIND_JOB_TOKEN" in {each["name"] for each in container["env"]}
