@@ -9,6 +9,7 @@ from ..errors import StateError
 from ..executor import DataParallelExecutorGroup
 from ..initializer import Uniform
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -266,6 +267,15 @@ class CurrentBucket(OldNames, BaseModule):
 
     def unify_devices(self) -> None:
         self._all.default.unify_devices()
+
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        return self._all.default.auxiliary_arrays()
+
+    def stores(self) -> list[KVStoreBase]:
+        return self._all.default.stores()
+
+    def take_no_batch(self) -> None:
+        self._all.default.take_no_batch()
 
     def optimizers(self) -> list[Optimizer]:
         return self._all.default.optimizers()

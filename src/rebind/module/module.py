@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
-from .copies import Copies
+from .joint import Joint
 from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
@@ -33,7 +33,7 @@ class ModuleState(ParametersState):
     gradients: Sequence[Sequence[NDArray | None]] | None
 
 
-class Module(Copies):
+class Module(Joint):
     """A network with its parameters and optimizer, on one device or several.
 
     It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,
@@ -286,7 +286,9 @@ class Module(Copies):
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
-            self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
+            self.loss_scaler.update(
+                self.optimizers(), self.scaled_gradients(), self.apply_gradients, self.on_any_worker
+            )
 
     def _on_gradient(self) -> Callable[[str], None] | None:
         # Scaled gradients are checked for an overflow first.

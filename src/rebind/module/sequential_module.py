@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypedDict, cast
 
 from ..checks import warn_user
@@ -11,6 +12,7 @@ from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentE
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -24,6 +26,7 @@ from .descs import Shapes, read_descs
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels, Steps
 from .update import LossScaling
+from .workers import any_of
 
 __all__ = ["SequentialModule"]
 
@@ -279,7 +282,17 @@ class SequentialModule(BaseModule):
         for module in self._modules:
             module.unify_devices()
 
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        return [each for module in self._modules for each in module.auxiliary_arrays()]
+
     # Optimizer.
+
+    def stores(self) -> list[KVStoreBase]:
+        return [store for module in self._modules for store in module.stores()]
+
+    def take_no_batch(self) -> None:
+        for module in self._modules:
+            module.take_no_batch()
 
     def init_optimizer(
         self,
@@ -390,7 +403,10 @@ class SequentialModule(BaseModule):
             for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
                 module.update()
         else:
-            self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
+            anywhere = partial(any_of, self.stores())
+            self.loss_scaler.update(
+                self.optimizers(), self.scaled_gradients(), self.apply_gradients, anywhere
+            )
 
     def apply_gradients(self) -> None:
         for module in self._modules:

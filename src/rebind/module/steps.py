@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -19,6 +20,7 @@ from .batches import AnyBatch
 from .descs import Shapes, read_descs
 from .settings import InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
+from .workers import Workers
 
 __all__ = ["Arrays", "HeadGrads", "Labels", "Steps"]
 
@@ -68,6 +70,8 @@ class Steps:
     sends_gradients: bool = False
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.
     loss_scaler: LossScaling | None = None
+    #: Those that it trains with; `fit` sets it for a run over several.
+    workers: Workers | None = None
 
     def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
@@ -75,7 +79,7 @@ class Steps:
 
     def __getstate__(self) -> dict[str, object]:
         # The root logger's module, which is the default, cannot be pickled; a Logger is, by its name.
-        return {**vars(self), "logger": None if self.logger is logging else self.logger}
+        return {**vars(self), "logger": None if self.logger is logging else self.logger, "workers": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
@@ -248,7 +252,20 @@ class Steps:
     def unify_devices(self) -> None:
         """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        """Return for each auxiliary state the arrays of all devices, not copies; workers agree on their mean."""
+        return []
+
     # Updates.
+
+    def stores(self) -> list[KVStoreBase]:
+        """Return the stores that gradients go through; none before `init_optimizer`."""
+        return []
+
+    def take_no_batch(self) -> None:
+        """Set gradients as a batch without samples has them: for a step in which only other workers have a batch."""
+        if self.batches_per_update == 1:
+            self.clear_gradients()
 
     def init_optimizer(
         self,

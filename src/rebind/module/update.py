@@ -50,8 +50,11 @@ class LossScaling(Protocol):
         optimizers: Iterable[opt.Optimizer],
         gradients: Sequence[Sequence[NDArray]],
         apply: Callable[[], None],
+        on_any_worker: Callable[[bool], bool] = bool,
     ) -> bool:
         """Call `apply`, which updates by the optimizers, if all gradients are finite; return whether they were.
+
+        `on_any_worker` returns whether a condition holds on one of the workers: all update, or none.
 
         >>> import rebind as mx
         >>> scaler = mx.contrib.amp.LossScaler()

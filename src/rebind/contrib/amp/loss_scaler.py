@@ -93,13 +93,15 @@ class LossScaler:
         """
         return self._loss_scale
 
-    def has_overflow(self, params: Gradients) -> bool:
+    def has_overflow(self, params: Gradients, on_any_worker: Callable[[bool], bool] = bool) -> bool:
         """Return whether gradients are not all finite, and change the scale accordingly.
 
         Parameters
         ----------
         params
             Gradients: arrays, or lists with an array for each device, whose sum must be finite too.
+        on_any_worker
+            Returns whether a condition holds on one of the workers that update together.
 
         Examples
         --------
@@ -112,7 +114,7 @@ class LossScaler:
         (False, 512.0)
         (False, 1024.0)
         """
-        overflow = not _all_finite(params)
+        overflow = on_any_worker(not _all_finite(params))
         if overflow:
             self._loss_scale /= self._factor
             self._unskipped = 0
@@ -143,10 +145,15 @@ class LossScaler:
         return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
 
     def update(
-        self, optimizers: Iterable[Optimizer], gradients: Gradients, apply: Callable[[], None]
+        self,
+        optimizers: Iterable[Optimizer],
+        gradients: Gradients,
+        apply: Callable[[], None],
+        on_any_worker: Callable[[bool], bool] = bool,
     ) -> bool:
         """Call `apply`, which updates the weights, if all gradients are finite; return whether they were.
 
+        Where workers update together, `on_any_worker` returns whether a condition holds on one: all update, or none.
         Meanwhile the optimizers' `rescale_grad` contains the scale: a gradient for a master copy is cast to float32
         first, where dividing by the scale does not underflow.
 
@@ -161,7 +168,7 @@ class LossScaler:
         # Gradients that `unscale` divided are plain; for others the optimizer divides, in its own factor.
         scale = 1.0 if self._unscaled else self._loss_scale
         self._unscaled = False
-        if self.has_overflow(gradients):
+        if self.has_overflow(gradients, on_any_worker):
             return False
         with rescaled(optimizers, 1.0 / scale):
             apply()

@@ -422,6 +422,13 @@ class SVRGModule(Module):
         super().clear_gradients()
         self._raw = False
 
+    def take_no_batch(self) -> None:
+        """Set gradients as a batch without samples has them: g(w) and g(w̃) are zero, and μ stays."""
+        super().take_no_batch()
+        self._mod_aux.clear_gradients()
+        self._both_ran = True
+        self._after_backward()
+
     def _update_svrg_gradients(self, request: str) -> None:
         """Apply the rule on each device, to the gradients with this request."""
         requests = self._need_group("update()").grad_req
