@@ -65,8 +65,8 @@ class LibSVMIter(ReadAheadIter):
     label_shape
         The number of columns of `label_libsvm`; ``(1,)`` without it.
     num_parts, part_index
-        The part of the data to read. The files' bytes are divided evenly, and each part has the lines that begin in
-        it.
+        The part of the data to read; without both, that of this worker in a job of several. The files' bytes are
+        divided evenly, and each part has the lines that begin in it.
     batch_size
         Samples in a batch.
     round_batch

@@ -43,7 +43,7 @@ class MNISTIter(CurrentBatch):
     silent
         Whether not to log what was read.
     num_parts, part_index
-        The part of the samples to read.
+        The part of the samples to read; without both, that of this worker in a job of several.
     prefetch_buffer, ctx
         Without effect: the samples are in memory.
     dtype

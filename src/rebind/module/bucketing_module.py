@@ -22,10 +22,10 @@ from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
 from .current_bucket import CurrentBucket
 from .descs import Shapes
+from .jobs import job_of
 from .module import Module
 from .settings import OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
-from .workers import job_of
 
 __all__ = ["BucketingModule"]
 

@@ -26,12 +26,13 @@ from .batches import (
     without_padding,
 )
 from .descs import read_descs
+from .jobs import scoring_job
 from .notes import note_batch
 from .settings import MetricSpec, RowIds, SomeCallbacks
 from .shared_metrics import SharedMetrics
 from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
 from .steps import Steps
-from .workers import Workers, scoring_job
+from .workers import Workers
 
 __all__ = ["Evaluation"]
 

@@ -12,7 +12,6 @@ from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentE
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
-from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -23,10 +22,11 @@ from .base_module import BaseModule
 from .batches import AnyBatch
 from .chain import Chain, Link
 from .descs import Shapes, read_descs
+from .jobs import any_of
+from .joint import JointParts
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels, Steps
 from .update import LossScaling
-from .workers import any_of
 
 __all__ = ["SequentialModule"]
 
@@ -37,7 +37,7 @@ class ChainState(TypedDict):
     modules: list[StateTree]
 
 
-class SequentialModule(BaseModule):
+class SequentialModule(JointParts):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
     One symbol is faster; a chain is for what cannot be one symbol, such as a network and a loss in Python.
@@ -282,17 +282,7 @@ class SequentialModule(BaseModule):
         for module in self._modules:
             module.unify_devices()
 
-    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
-        return [each for module in self._modules for each in module.auxiliary_arrays()]
-
     # Optimizer.
-
-    def stores(self) -> list[KVStoreBase]:
-        return [store for module in self._modules for store in module.stores()]
-
-    def take_no_batch(self) -> None:
-        for module in self._modules:
-            module.take_no_batch()
 
     def init_optimizer(
         self,

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
-from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -18,9 +17,9 @@ from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes, read_descs
+from .joint_steps import JointSteps
 from .settings import InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
-from .workers import Workers
 
 __all__ = ["Arrays", "HeadGrads", "Labels", "Steps"]
 
@@ -32,7 +31,7 @@ HeadGrads: TypeAlias = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray
 Labels: TypeAlias = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
 
 
-class Steps:
+class Steps(JointSteps):
     """The steps that training and prediction are made of; a kind of module defines them.
 
     They are, in order, `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch `forward`,
@@ -70,8 +69,6 @@ class Steps:
     sends_gradients: bool = False
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.
     loss_scaler: LossScaling | None = None
-    #: Those that it trains with; `fit` sets it for a run over several.
-    workers: Workers | None = None
 
     def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
@@ -252,20 +249,7 @@ class Steps:
     def unify_devices(self) -> None:
         """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
-    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
-        """Return for each auxiliary state the arrays of all devices, not copies; workers agree on their mean."""
-        return []
-
     # Updates.
-
-    def stores(self) -> list[KVStoreBase]:
-        """Return the stores that gradients go through; none before `init_optimizer`."""
-        return []
-
-    def take_no_batch(self) -> None:
-        """Set gradients as a batch without samples has them: for a step in which only other workers have a batch."""
-        if self.batches_per_update == 1:
-            self.clear_gradients()
 
     def init_optimizer(
         self,

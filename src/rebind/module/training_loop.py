@@ -15,13 +15,14 @@ from ..checkpoint import Position
 from ..progress import Progress, is_logged, is_wanted
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
+from .jobs import job_of
 from .notes import note_batch
 from .optimizer_setup import rescaled
 from .preflight import check_settings, checked_first, is_ours
 from .preparation import Preparation
 from .settings import FitSettings
 from .training_run import History, TrainingRun
-from .workers import Workers, job_of
+from .workers import Workers
 
 __all__ = ["TrainingLoop"]
 

@@ -227,7 +227,7 @@ class ImageRecordIter(ReadAheadIter):
     verbose
         Whether to log what is read.
     num_parts, part_index
-        Of how many parts this iterator reads which one.
+        Of how many parts this iterator reads which one; without both, that of this worker in a job of several.
     device_id, ctx
         Batches are in pinned memory when there is a GPU, unless `ctx` is ``'cpu'`` or `device_id` is -1.
     shuffle_chunk_size, shuffle_chunk_seed
