@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..kvstore import KVStoreBase
 from ..ndarray import NDArray
@@ -37,6 +37,12 @@ class Joint(Copies):
             self.clear_gradients()
         self._on_gradient()  # the other workers' pushes begin with their backward
         self._has_gradients = True  # `update` is to use them
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        # Scaled gradients are checked for an overflow first.
+        if not self.sends_gradients or self.policy is None or self.loss_scaler is not None:
+            return None
+        return self.policy.start_sending(self._parameters.trained())
 
     def on_any_worker(self, holds: bool) -> bool:
         """Return whether a condition holds on one of the workers whose gradients are summed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -286,15 +286,8 @@ class Module(Joint):
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
-            self.loss_scaler.update(
-                self.optimizers(), self.scaled_gradients(), self.apply_gradients, self.on_any_worker
-            )
-
-    def _on_gradient(self) -> Callable[[str], None] | None:
-        # Scaled gradients are checked for an overflow first.
-        if not self.sends_gradients or self._policy is None or self.loss_scaler is not None:
-            return None
-        return self._policy.start_sending(self._parameters.trained())
+            gradients, apply = self.scaled_gradients(), self.apply_gradients
+            self.loss_scaler.update(self.optimizers(), gradients, apply, self.on_any_worker)
 
     def apply_gradients(self) -> None:
         policy = self._need_policy("update()")

@@ -37,7 +37,7 @@ class Preparation:
         >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
         >>> module = mx.mod.Module(net, label_names=["label"])
         >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 1)), mx.nd.ones((4, 1)), 2, label_name="label")
-        >>> TrainingLoop(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).prepare()
+        >>> Preparation(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).prepare()
         >>> module.binded, module.params_initialized, module.optimizer_initialized
         (True, True, True)
         """
@@ -60,10 +60,12 @@ class Preparation:
             settings.accumulate == 1
             and settings.monitor is None
             and all(is_ours(module, name) for name in ("forward_backward", "backward", "update"))
-            and all(is_ours(self, name) for name in ("train_batch", "update"))
+            and all(is_ours(self, name) for name in ("train_batch", "update") if hasattr(self, name))
         )
         check_multipliers(optimizers_of(module), module)
-        if is_ours(self, "train_batch"):  # another loop may give head gradients
+        if not hasattr(self, "train_batch") or is_ours(
+            self, "train_batch"
+        ):  # another loop may give head gradients
             check_losses(module)
 
     # A module of ours that is prepared already is not asked again: it would warn that the call changes nothing.

@@ -52,7 +52,7 @@ class Workers:
     --------
     >>> import rebind as mx
     >>> workers = Workers(mx.distributed.current_job(), synchronous=True)
-    >>> workers.speaks, list(workers.in_step(["a batch", "another one"]))
+    >>> workers.speaks, list(workers.in_step(iter(["a batch", "another one"])))
     (True, ['a batch', 'another one'])
     """
 

@@ -27,6 +27,7 @@ from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import share_over_devices, sum_gradients
+from .joint import JointSnapshot
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -59,7 +60,7 @@ class SVRGLoop(TrainingLoop):
             self.rewind()
 
 
-class SVRGModule(Module):
+class SVRGModule(JointSnapshot):
     """A `Module` that learns by stochastic variance-reduced gradients (SVRG).
 
     Every `update_freq` epochs it takes a snapshot: a copy w̃ of the weights w, and the mean gradient over all data at
@@ -421,13 +422,6 @@ class SVRGModule(Module):
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         super().clear_gradients()
         self._raw = False
-
-    def take_no_batch(self) -> None:
-        """Set gradients as a batch without samples has them: g(w) and g(w̃) are zero, and μ stays."""
-        super().take_no_batch()
-        self._mod_aux.clear_gradients()
-        self._both_ran = True
-        self._after_backward()
 
     def _update_svrg_gradients(self, request: str) -> None:
         """Apply the rule on each device, to the gradients with this request."""
