@@ -216,8 +216,8 @@ class BucketingModule(CurrentBucket):
     @property
     def _updated(self) -> Module:
         """The module whose gradients count."""
-        # Gradients that were added up over several batches may be of parameters that the last one's bucket lacks. And
-        # other workers may be in another bucket: all push the same keys, those of the default one.
+        # Gradients that were added up may be of parameters that the last one's bucket lacks; and workers in several
+        # buckets push the same keys, those of the default one.
         alone = self.batches_per_update == 1 and job_of(self.stores()) is None
         return self.buckets.current if alone else self.buckets.default
 
@@ -240,10 +240,9 @@ class BucketingModule(CurrentBucket):
         if self._updated is self.buckets.current or self.batches_per_update > 1:
             return
         used = {each.name for each in self.buckets.current.parameters.trained()}
-        for each in self.buckets.default.parameters.trained():
-            if each.name not in used:
-                for gradient in each.gradients:
-                    gradient[:] = 0
+        rest = [each for each in self.buckets.default.parameters.trained() if each.name not in used]
+        for gradient in (gradient for each in rest for gradient in each.gradients):
+            gradient[:] = 0
 
     def clear_gradients(self) -> None:
         # The parameters' gradients are the default bucket's; those of the inputs each bucket has for itself.

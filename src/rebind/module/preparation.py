@@ -11,6 +11,7 @@ from .optimizer_setup import ignored_optimizer
 from .preflight import check_losses, check_multipliers, is_ours
 from .run_settings import optimizers_of
 from .settings import FitSettings
+from .workers import Workers
 
 __all__ = ["Preparation"]
 
@@ -28,7 +29,19 @@ class Preparation:
 
     def __init__(self, module: Evaluation, settings: FitSettings) -> None:
         self.module, self.settings = module, settings
+        #: Those that train together; None for a run of one.
+        self.workers: Workers | None = None
         self._sends_gradients = False  # whether they may be sent before `update`
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this worker shows figures; worker 0 does, for all."""
+        return self.workers is None or self.workers.speaks
+
+    def log(self, text: str, *arguments: object) -> None:
+        """Log a line of the run, where figures are shown."""
+        if self.speaks:
+            self.module.logger.info(text, *arguments)
 
     def prepare(self) -> None:
         """Bind the module, and give it parameters and an optimizer, where it has none.

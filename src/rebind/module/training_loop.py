@@ -74,8 +74,6 @@ class TrainingLoop(Preparation):
         self.history: History = {"train": {}, "validation": {}}
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
-        #: Those that train together; None for a run of one.
-        self.workers: Workers | None = None
         self._is_checked = False  # whether the first batch is
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
         self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
@@ -253,10 +251,7 @@ class TrainingLoop(Preparation):
         # After the update, as in MXNet; the outputs are those of before it.
         module.measure(self.metric, batch)
         if monitor is not None:
-            if self.workers is None or self.workers.speaks:
-                monitor.toc_print()
-            else:
-                monitor.toc()
+            monitor.toc_print() if self.speaks else monitor.toc()
 
     def train_without_batch(self) -> None:
         """Take part in a step in which only other workers have a batch."""
@@ -320,8 +315,7 @@ class TrainingLoop(Preparation):
         seconds = time.time() - self._epoch_started
         self._record = EpochRecord(epoch, module, seconds)
         self.report(epoch, "Train", self.metric.get_global_name_value())
-        if self.workers is None or self.workers.speaks:
-            module.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
+        self.log("Epoch[%d] Time cost=%.3f", epoch, seconds)
         run = shared_run(module)
         callbacks = [
             each for each in self.settings.callbacks.epoch_end if writes_or_assists(run, each, epoch)
@@ -371,9 +365,8 @@ class TrainingLoop(Preparation):
             return
         self.bar.finish_epoch()
         stopped: StopTraining | None = None
-        for (
-            hook
-        ) in self._epoch_end:  # all of them: one that stops the run keeps no other from writing its line
+        # All of them: one that stops the run keeps no other from writing its line.
+        for hook in self._epoch_end:
             try:
                 hook(record)
             except StopTraining as stop:
@@ -405,8 +398,7 @@ class TrainingLoop(Preparation):
         {'train': {}, 'validation': {}}
         """
         text = "Training ends early, after %d epochs and %d batches. %s"
-        if self.workers is None or self.workers.speaks:
-            self.module.logger.info(text, *self.position, stop)
+        self.log(text, *self.position, stop)
         self.bar.say(text % (*self.position, stop))
         self.save(stopped=True)
 
@@ -423,8 +415,7 @@ class TrainingLoop(Preparation):
         """
         history = self.history[kind.lower()]
         for name, value in values:
-            if self.workers is None or self.workers.speaks:
-                self.module.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
+            self.log("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
             history.setdefault(name, []).append(float(value))
             self.bar.report(kind.lower(), name, float(value))
             if self._record is not None:
