@@ -70,6 +70,12 @@ OPTIONS: dict[str, Option] = {
             "How many seconds the workers of a job wait for each other before it is an error.",
         ),
         Option(
+            "REBIND_LOG_WORKERS",
+            str,
+            "first",
+            "Which workers of a job log the figures of a training run: 'first', worker 0 for all; or 'all'.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

@@ -12,6 +12,7 @@ from ..checks import check_numbers
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
 from .records import BatchEndParam, begin_window, check_positive
+from .shared import SharedRun, run_of
 
 __all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "log_train_metric"]
 
@@ -19,8 +20,11 @@ __all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "log_tr
 class _BatchEndFunction(OnBatchEnd):
     """A function for the end of a batch; a member of `callbacks` too."""
 
-    def __init__(self, function: Callable[[BatchEndParam], None]) -> None:
+    def __init__(self, function: Callable[[BatchEndParam], None], frequent: int) -> None:
         self.function = function
+        #: After how many batches it shows figures; by this, workers know when to add theirs up.
+        self.frequent = frequent
+        self.__qualname__ = "log_train_metric"  # for messages
 
     def __call__(self, param: BatchEndParam) -> None:
         """Call the function."""
@@ -45,21 +49,26 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
 
     def log(param: BatchEndParam) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
-            for name, value in param.eval_metric.get_name_value():
-                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            run = run_of(param)
+            for name, value in run.figures(callback, param.eval_metric):
+                if run.speaks:
+                    logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
                 begin_window(param.eval_metric)
 
-    return _BatchEndFunction(log)
+    callback = _BatchEndFunction(log, period)
+    return callback
 
 
 class Speedometer(OnBatchEnd):
     """Batch callback that logs the speed, and the metric, every `frequent` batches.
 
+    Over several workers, worker 0 logs the speed and the metric of all; the others are quiet.
+
     Parameters
     ----------
     batch_size
-        Samples in a batch.
+        Samples in a batch, of one worker.
     frequent
         Batches from one line to the next.
     auto_reset
@@ -94,31 +103,37 @@ class Speedometer(OnBatchEnd):
             self.init = True
             self.tic = time.perf_counter()
         elif count % self.frequent == 0:
-            self._log(param.epoch, count, param.eval_metric)
+            self._log(run_of(param), param.epoch, count, param.eval_metric)
             self.tic = time.perf_counter()
 
-    def _log(self, epoch: int, count: int, metric: Metric | None) -> None:
+    def _log(self, run: SharedRun, epoch: int, count: int, metric: Metric | None) -> None:
+        workers = run.pace(self)
         if metric is None:
-            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed())
+            if run.speaks:
+                logging.info(
+                    "Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed(workers)
+                )
             return
         # Read before the clock: the value waits for the device, and so belongs to the time of these batches.
-        pairs = metric.get_name_value()
+        pairs = run.figures(self, metric)
         first = count - self.frequent if self.auto_reset else 0
         if self.auto_reset:
             begin_window(metric)
+        if not run.speaks:
+            return
         # MXNet's line, tabs included: there are scripts that parse it.
         logging.info(
             "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(pairs),
             epoch,
             first,
             count,
-            self._speed(),
+            self._speed(workers),
             *(each for pair in pairs for each in pair),
         )
 
-    def _speed(self) -> float:
+    def _speed(self, workers: int) -> float:
         seconds = time.perf_counter() - self.tic
-        return self.frequent * self.batch_size / seconds if seconds > 0 else math.inf
+        return self.frequent * self.batch_size * workers / seconds if seconds > 0 else math.inf
 
 
 class ProgressBar(OnBatchEnd):
@@ -146,6 +161,8 @@ class ProgressBar(OnBatchEnd):
 
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of a batch."""
+        if not run_of(param).speaks:
+            return
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
@@ -160,6 +177,6 @@ class LogValidationMetricsCallback(OnEvalEnd):
 
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of the evaluation."""
-        if param.eval_metric is not None:
+        if param.eval_metric is not None and run_of(param).speaks:
             for name, value in param.eval_metric.get_name_value():
                 logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

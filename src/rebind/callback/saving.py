@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
-from ..checkpoint import save_checkpoint
+from ..checkpoint import save_checkpoint, states_path
 from ..checks import check_numbers
 from ..protocols import ArrayDict
 from ..symbol import Symbol
 from .hooks import EpochRecord
 from .records import EpochEnd
+from .shared import ALONE, SharedRun, shared_run
 
-__all__ = ["EpochEndFunction", "do_checkpoint", "module_checkpoint"]
+__all__ = ["ALONE", "EpochEndFunction", "do_checkpoint", "module_checkpoint", "writes_or_assists"]
 
 
 class SavesCheckpoints(Protocol):
@@ -20,12 +22,19 @@ class SavesCheckpoints(Protocol):
     def save_checkpoint(self, prefix: str, epoch: int, *, save_optimizer_states: bool = False) -> None:
         """Write the network, the parameters and, if asked, the optimizer's states."""
 
+    def save_optimizer_states(self, fname: str) -> None:
+        """Write the optimizer's states."""
+
 
 class EpochEndFunction:
     """A function for the end of an epoch; a member of `callbacks` too."""
 
-    def __init__(self, function: EpochEnd, prefix: str) -> None:
+    def __init__(
+        self, function: EpochEnd, prefix: str, assist: Callable[[int], object] | None = None
+    ) -> None:
         self.function = function
+        #: Called with the epoch's number instead of the function, on workers that leave the files to another one.
+        self.assist = assist
         #: Where its files go.
         self.writes_to = prefix
         self.slots = ("epoch_end_callback",)
@@ -43,7 +52,23 @@ class EpochEndFunction:
 
     def on_epoch_end(self, record: EpochRecord) -> None:
         """Call the function with a module's parameters."""
-        self(record.epoch, record.module.symbol, *record.module.get_params())
+        if writes_or_assists(shared_run(record.module), self, record.epoch):
+            self(record.epoch, record.module.symbol, *record.module.get_params())
+
+
+def writes_or_assists(run: SharedRun, callback: object, epoch: int) -> bool:
+    """Return whether this worker is to call an epoch callback; if another one writes its files, assist that.
+
+    >>> writes_or_assists(ALONE, print, epoch=0)
+    True
+    """
+    path = getattr(callback, "writes_to", None)
+    if not isinstance(path, str) or run.writes(path):
+        return True
+    assist = getattr(callback, "assist", None)
+    if assist is not None:
+        assist(epoch)
+    return False
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
@@ -115,4 +140,8 @@ def module_checkpoint(
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states=save_optimizer_states)
 
-    return EpochEndFunction(save, prefix)
+    def assist(epoch: int) -> None:
+        if save_optimizer_states and (epoch + 1) % period == 0:  # each worker has a share of them
+            mod.save_optimizer_states(states_path(prefix, epoch + 1))
+
+    return EpochEndFunction(save, prefix, assist)

@@ -14,6 +14,7 @@ from ..errors import MXNetError
 from ..protocols import StateTree
 from .hooks import Callback, EpochRecord
 from .records import TrainedModule
+from .shared import shared_run
 
 __all__ = ["CSVLogger", "JSONLogger"]
 
@@ -47,6 +48,8 @@ class _EpochFile(Callback):
         """Begin the file, or cut off what was written after the checkpoint from which the run resumes."""
         keep = self._size if self._resumes else None
         self._resumes = False
+        if not shared_run(module).writes(self.path):
+            return
         with open(self.path, "ab") as file:
             if keep is None:
                 keep = file.tell() if self.append else 0
@@ -56,6 +59,8 @@ class _EpochFile(Callback):
 
     def on_epoch_end(self, record: EpochRecord) -> None:
         """Write a line."""
+        if not shared_run(record.module).writes(self.path):
+            return
         figures: dict[str, float | None] = {
             "epoch": record.epoch,
             "seconds": round(record.seconds, 3),

@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..protocols import StateTree
 from .hooks import OnEvalEnd
 from .records import BatchEndParam, StopTraining, check_positive, module_of
+from .shared import run_of
 
 __all__ = ["BestCheckpoint", "EarlyStopping", "ReduceLROnPlateau"]
 
@@ -206,7 +207,8 @@ class ReduceLROnPlateau(_Watch):
             reduced = max(rate * self.factor, self.min_lr)
             if reduced < rate:
                 optimizer.set_learning_rate(reduced)
-                logging.info("Epoch[%d] The learning rate is now %g", param.epoch, reduced)
+                if run_of(param).speaks:
+                    logging.info("Epoch[%d] The learning rate is now %g", param.epoch, reduced)
 
     def state_dict(self) -> StateTree:
         """Return what was seen, for `load_state_dict`.
@@ -254,6 +256,6 @@ class BestCheckpoint(_Watch):
 
     def __call__(self, param: BatchEndParam) -> None:
         """Take the record of an evaluation."""
-        if self._improves(param):
+        if self._improves(param) and run_of(param).writes(self.prefix):
             module = module_of(param)
             save_checkpoint(self.prefix, self.epoch, module.symbol, *module.get_params())

@@ -57,6 +57,7 @@ class ImageIter(SampleIter):
         Whether to shuffle the pictures, again at each `reset`.
     part_index, num_parts
         Which part of the pictures to read, of how many of equal size; what does not divide is left out, as in MXNet.
+        Without both, that of this worker in a job of several; then nothing is left out.
     aug_list
         Augmenters; by default those of `CreateAugmenter`.
     imglist
@@ -112,8 +113,8 @@ class ImageIter(SampleIter):
         path_root: Path | None = None,
         path_imgidx: Path | None = None,
         shuffle: bool = False,
-        part_index: int = 0,
-        num_parts: int = 1,
+        part_index: int | None = None,
+        num_parts: int | None = None,
         aug_list: Iterable[Any] | None = None,
         imglist: Sequence[ListedPicture] | None = None,
         data_name: str = "data",

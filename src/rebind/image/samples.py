@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from ..checks import warn_user
 from ..errors import ArgumentError, FormatError, MissingFileError, ParameterError
 from ..io import DataIter
+from ..io.partition import chosen_part, place_in_job, sample_bounds
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ..recordio.packing import Label
@@ -63,8 +64,8 @@ class SampleIter(DataIter):
         path_root: Path | None,
         imglist: Sequence[ListedPicture] | None,
         shuffle: bool,
-        part_index: int,
-        num_parts: int,
+        part_index: int | None,
+        num_parts: int | None,
     ) -> None:
         super().__init__(batch_size)
         self.path_root = None if path_root is None else os.fspath(path_root)
@@ -140,17 +141,27 @@ class SampleIter(DataIter):
                 f"for {missing[0]!r}, and {len(missing) - 1} others"
             )
 
-    def _part(self, part_index: int, num_parts: int) -> None:
-        """Keep one of equal parts of the keys."""
+    def _part(self, part_index: int | None, num_parts: int | None) -> None:
+        """Keep one of equal parts of the keys: that of this worker, where none is given."""
         self.num_image = None if self.seq is None else len(self.seq)
+        self.num_parts, self.part_index = 1, 0
         if self.seq is None:
-            for name, given in (("shuffle", self.shuffle), ("num_parts", num_parts > 1)):
+            for name, given in (("shuffle", self.shuffle), ("num_parts", (num_parts or 1) > 1)):
                 if given:
                     raise ArgumentError(
                         f"{self._who}: {name} needs the index of the record file. Give path_imgidx; "
                         "'rebind im2rec' writes it."
                     )
+            if (place := place_in_job()) is not None and num_parts is None:
+                logging.warning(
+                    "%s: reads all of the file, as each of the %d workers does: parts of it need path_imgidx. "
+                    "'rebind im2rec' writes it.",
+                    self._who,
+                    place[1],
+                )
             return
+        by_rank = num_parts is None and part_index is None
+        num_parts, part_index = chosen_part(self._who, num_parts, part_index)
         if not 0 <= part_index < num_parts:
             raise ParameterError(
                 f"{self._who}: part_index must be >= 0 and < num_parts, {num_parts}; got {part_index}"
@@ -160,8 +171,11 @@ class SampleIter(DataIter):
             raise ParameterError(
                 f"{self._who}: num_parts must be at most the number of pictures, {len(self.seq)}; got {num_parts}"
             )
-        if num_parts > 1:
+        if by_rank:  # nothing is left out
+            self.seq = self.seq[slice(*sample_bounds(len(self.seq), num_parts, part_index))]
+        elif num_parts > 1:  # MXNet's equal parts, which leave out the rest
             self.seq = self.seq[part_index * size : (part_index + 1) * size]
+        self.num_parts, self.part_index = num_parts, part_index
         self.num_image = len(self.seq)
 
     def reset(self) -> None:

@@ -51,6 +51,9 @@ class DataIter:
 
     provide_data: Sequence[DataDesc]
     provide_label: Sequence[DataDesc]
+    #: Which part of the data it reads, of how many: where workers read a part each, `score` adds up over them.
+    part_index: int = 0
+    num_parts: int = 1
 
     def __init__(self, batch_size: int = 0) -> None:
         check_numbers(type(self).__name__, batch_size=batch_size)

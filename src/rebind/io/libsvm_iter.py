@@ -19,6 +19,7 @@ from .batch import DataDesc
 from .chunked_rows import ChunkedRows, FilesInStep
 from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals, parse_digits
 from .json_numbers import read_lines
+from .partition import chosen_part
 from .read_ahead import ReadAheadIter
 from .rounding import RoundedBatches
 from .settings import settings
@@ -64,8 +65,8 @@ class LibSVMIter(ReadAheadIter):
     label_shape
         The number of columns of `label_libsvm`; ``(1,)`` without it.
     num_parts, part_index
-        The part of the data to read. The files' bytes are divided evenly, and each part has the lines that begin in
-        it.
+        The part of the data to read; without both, that of this worker in a job of several. The files' bytes are
+        divided evenly, and each part has the lines that begin in it.
     batch_size
         Samples in a batch.
     round_batch
@@ -113,8 +114,8 @@ class LibSVMIter(ReadAheadIter):
         data_shape: tuple[Annotated[int, AtLeast(1)], ...],
         label_libsvm: str | None = None,
         label_shape: tuple[Annotated[int, AtLeast(1)], ...] = (1,),
-        num_parts: int = 1,
-        part_index: int = 0,
+        num_parts: int | None = None,
+        part_index: int | None = None,
         batch_size: Annotated[int, AtLeast(1)],
         round_batch: bool = True,
         prefetch_buffer: Annotated[int, AtLeast(0)] = 4,
@@ -126,6 +127,7 @@ class LibSVMIter(ReadAheadIter):
         kind = torch.float32 if dtype is None else dtype
         has_labels = label_libsvm is not None and label_libsvm != "NULL"  # as MXNet writes that there is none
         _check_shapes(data_shape, label_shape, has_labels)
+        num_parts, part_index = chosen_part("LibSVMIter", num_parts, part_index)
         files = {"data_libsvm": _rows(data_libsvm, data_shape[0], num_parts, part_index)}
         labels: tuple[int, ...] = ()
         if has_labels:
@@ -144,6 +146,7 @@ class LibSVMIter(ReadAheadIter):
             ),
             prefetch_buffer,
         )
+        self.num_parts, self.part_index = num_parts, part_index
 
 
 def _check_shapes(data_shape: tuple[int, ...], label_shape: tuple[int, ...], has_labels: bool) -> None:

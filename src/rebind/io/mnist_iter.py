@@ -15,7 +15,7 @@ from ..params import AtLeast
 from .batch import DataBatch, DataDesc
 from .idx import read_idx
 from .iterator import CurrentBatch, State
-from .partition import check_part, sample_bounds
+from .partition import check_part, chosen_part, sample_bounds
 from .settings import settings
 from .shuffling import shuffled_order
 
@@ -43,7 +43,7 @@ class MNISTIter(CurrentBatch):
     silent
         Whether not to log what was read.
     num_parts, part_index
-        The part of the samples to read.
+        The part of the samples to read; without both, that of this worker in a job of several.
     prefetch_buffer, ctx
         Without effect: the samples are in memory.
     dtype
@@ -85,8 +85,8 @@ class MNISTIter(CurrentBatch):
         flat: bool = False,
         seed: int = 0,
         silent: bool = False,
-        num_parts: int = 1,
-        part_index: int = 0,
+        num_parts: int | None = None,
+        part_index: int | None = None,
         prefetch_buffer: Annotated[int, AtLeast(0)] = 4,
         ctx: Literal["cpu", "gpu"] = "gpu",
         dtype: torch.dtype | None = None,
@@ -94,14 +94,15 @@ class MNISTIter(CurrentBatch):
         label_name: str = "softmax_label",
     ) -> None:
         super().__init__(batch_size)
-        check_part("MNISTIter", num_parts, part_index)
+        self.num_parts, self.part_index = chosen_part("MNISTIter", num_parts, part_index)
+        check_part("MNISTIter", self.num_parts, self.part_index)
         pictures, labels = read_idx(image, axes=3), read_idx(label, axes=1)
         if len(pictures) != len(labels):
             raise FormatError(
                 f"MNISTIter: there must be a label for each picture; "
                 f"got {len(labels)} in {label} for {len(pictures)} in {image}"
             )
-        first, last = sample_bounds(len(pictures), num_parts, part_index)
+        first, last = sample_bounds(len(pictures), self.num_parts, self.part_index)
         if last - first < batch_size:
             raise ShapeError(
                 f"MNISTIter: batch_size must be at most the number of samples; got {batch_size} for {last - first}"

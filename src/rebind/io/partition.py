@@ -2,9 +2,65 @@
 
 from __future__ import annotations
 
+import logging
+
+from ..distributed import JobEnvironment, current_job
 from ..errors import ParameterError
 
-__all__ = ["byte_bounds", "check_part", "sample_bounds"]
+__all__ = ["byte_bounds", "check_part", "chosen_part", "part_of", "place_in_job", "sample_bounds"]
+
+
+def chosen_part(who: str, num_parts: int | None, part_index: int | None) -> tuple[int, int]:
+    """Return the part to read, as ``(num_parts, part_index)``: that of this worker, where neither is given.
+
+    >>> chosen_part("MNISTIter", None, None), chosen_part("MNISTIter", 2, None)
+    ((1, 0), (2, 0))
+    """
+    if num_parts is not None or part_index is not None:
+        return 1 if num_parts is None else num_parts, part_index or 0
+    place = place_in_job()
+    if place is None:
+        return 1, 0
+    rank, size = place
+    logging.info(
+        "%s: reads part %d of %d, as this is worker %d of %d. To read all: num_parts=1.",
+        who,
+        rank,
+        size,
+        rank,
+        size,
+    )
+    return size, rank
+
+
+def place_in_job() -> tuple[int, int] | None:
+    """Return this worker's number, and how many there are; None for a program that is no worker among several.
+
+    >>> place_in_job() is None
+    True
+    """
+    try:
+        environment = JobEnvironment.read()
+    except ParameterError:  # half of a job's description: joining the job says what is missing
+        return None
+    if environment is None or environment.role != "worker" or environment.num_workers == 1:
+        return None
+    # MXNet's launcher does not number the workers: the job does.
+    rank = current_job().rank if environment.rank is None else environment.rank
+    return rank, environment.num_workers
+
+
+def part_of(data: object) -> tuple[int, int]:
+    """Return which part of its data a source reads, as ``(part_index, num_parts)``; ``(0, 1)`` where nothing says so.
+
+    >>> part_of([])
+    (0, 1)
+    """
+    wrapped = getattr(data, "data_iter", None) or getattr(data, "iters", None)
+    if wrapped is not None:  # ResizeIter, PrefetchingIter
+        return part_of(wrapped[0] if isinstance(wrapped, list) else wrapped)
+    index, count = getattr(data, "part_index", 0), getattr(data, "num_parts", 1)
+    return (index, count) if isinstance(index, int) and isinstance(count, int) else (0, 1)
 
 
 def check_part(who: str, num_parts: int, part_index: int) -> None:

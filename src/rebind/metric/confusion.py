@@ -14,6 +14,7 @@ from ..errors import ArgumentError, ShapeError
 from .arrays import Arrays, as_pairs, as_tensor, together
 from .base import metrics
 from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
+from .packing import unpack
 
 __all__ = ["F1", "MCC", "PCC"]
 
@@ -346,11 +347,23 @@ class PCC(EvalMetric[Pairs]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the confusion matrices, for `load_state_dict`."""
-        # Counted first: a file holds a matrix then, not every pair.
+        self._count()
+        return super().state_dict()
+
+    def packed_sums(self) -> list[Any]:
+        """Return the confusion matrices as lists."""
+        self._count()
+        return super().packed_sums()
+
+    def _count(self) -> None:
+        """Count all pairs: a file, or a message, holds a matrix then, not every pair."""
         for name in ("sum_metric", "global_sum_metric"):
             setattr(self, name, _all_counted(getattr(self, name)))
         self._earlier = (_all_counted(self._earlier[0]), self._earlier[1])
-        return super().state_dict()
+
+    def unpacked(self, packed: object) -> Pairs | float:
+        """Return a sum from the form in which it goes to other workers."""
+        return _as_pairs(unpack(packed))  # type: ignore[arg-type]  # what `pack` was given
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue with what `state_dict` returned.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from .arrays import (
     pick,
     read,
 )
+from .packing import pack, unpack
 from .state import restore, snapshot
 
 __all__ = ["AveragedMetric", "EvalMetric", "averaging_constructor", "constructor"]
@@ -67,6 +68,10 @@ class EvalMetric(Generic[Sum]):
     >>> metric.get()
     ('zero-one', 0.5)
     """
+
+    #: Whether what several workers measured adds up: then `fit` shows the figures of the whole job. A metric whose
+    #: sums are none, such as the largest value so far, declares False.
+    adds_up: ClassVar[bool] = True
 
     # A sum is 0.0 until something is added. Sums stay tensors on their device, so that no update waits for it.
     sum_metric: Sum | float
@@ -315,15 +320,23 @@ class EvalMetric(Generic[Sum]):
         >>> other.get()
         ('mae', 2.0)
         """
-        own = {
-            name: value
-            for name, value in vars(self).items()
-            if name not in _SETTINGS and name.removeprefix("_") not in self._kwargs
-        }
         sums = {name: getattr(self, name, 0) for name in _SUMS}
         return {
             **snapshot({**sums, "kept": list(self._earlier_sums())}, self.name),  # the name in files
-            "own": snapshot(own, self.name),
+            "own": snapshot(self.own_attributes(), self.name),
+        }
+
+    def own_attributes(self) -> dict[str, Any]:
+        """Return a subclass's own attributes: all but the sums and the settings.
+
+        >>> from rebind.metric import create
+        >>> create("top_k_accuracy", top_k=3).own_attributes()
+        {}
+        """
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in _SETTINGS and name.removeprefix("_") not in self._kwargs
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -333,6 +346,51 @@ class EvalMetric(Generic[Sum]):
         self._earlier = tuple(restore(state["kept"]))
         for name, value in state["own"].items():
             setattr(self, name, restore(value, getattr(self, name, None)))
+
+    # Sums of several workers.
+
+    def packed_sums(self) -> list[Any]:
+        """Return the sums as numbers, texts and lists, as they go to other workers: for each window sum and count.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.packed_sums()
+        [2.0, 1, 2.0, 1, 0.0, 0]
+        """
+        windows = (
+            (self.sum_metric, self.num_inst),
+            (getattr(self, "global_sum_metric", 0.0), getattr(self, "global_num_inst", 0)),
+            self._earlier_sums(),
+        )
+        return [each for total, count in windows for each in (pack(total), number(count))]
+
+    def hold_sums(self, of_workers: Sequence[Sequence[Any]]) -> None:
+        """Hold the sums of several workers, each as `packed_sums` returned it, in this order, instead of its own.
+
+        >>> import numpy
+        >>> from rebind.metric import create
+        >>> metric = create("mae")
+        >>> metric.update(numpy.array([1.0]), numpy.array([3.0]))
+        >>> metric.hold_sums([metric.packed_sums(), [4.0, 1, 4.0, 1, 0.0, 0]])
+        >>> metric.get()
+        ('mae', 3.0)
+        """
+        found: list[tuple[Sum | float, Count]] = []
+        for at in range(0, 6, 2):
+            totals = [self.unpacked(each[at]) for each in of_workers]
+            found.append((functools.reduce(self._join, totals), sum(each[at + 1] for each in of_workers)))
+        (self.sum_metric, self.num_inst), whole, self._earlier = found
+        self.global_sum_metric, self.global_num_inst = whole
+
+    def unpacked(self, packed: object) -> Sum | float:
+        """Return a sum from the form in which it goes to other workers.
+
+        >>> EvalMetric("sum").unpacked(2.5)
+        2.5
+        """
+        return unpack(packed)  # type: ignore[return-value]  # of the kind that was packed
 
 
 def _forgetting(reset: Callable[[EvalMetric], None]) -> Callable[[EvalMetric], None]:

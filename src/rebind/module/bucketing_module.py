@@ -22,10 +22,10 @@ from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
 from .current_bucket import CurrentBucket
 from .descs import Shapes
+from .jobs import job_of, writes_files
 from .module import Module
 from .settings import OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
-from .workers import writes_files
 
 __all__ = ["BucketingModule"]
 
@@ -216,19 +216,33 @@ class BucketingModule(CurrentBucket):
     @property
     def _updated(self) -> Module:
         """The module whose gradients count."""
-        # Gradients that were added up over several batches may be of parameters that the last one's bucket lacks.
-        return self.buckets.current if self.batches_per_update == 1 else self.buckets.default
+        # Gradients that were added up may be of parameters that the last one's bucket lacks; and workers in several
+        # buckets push the same keys, those of the default one.
+        alone = self.batches_per_update == 1 and job_of(self.stores()) is None
+        return self.buckets.current if alone else self.buckets.default
 
     def update(self) -> None:
         self._need_optimizer("update()")
+        self._finish_gradients()
         self._updated.update()
 
     def apply_gradients(self) -> None:
         self._need_optimizer("update()")
+        self._finish_gradients()
         self._updated.apply_gradients()
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
+        self._finish_gradients()
         return self._updated.scaled_gradients()
+
+    def _finish_gradients(self) -> None:
+        """Set gradients of parameters that the batch's bucket lacks to zero, where those of all are used."""
+        if self._updated is self.buckets.current or self.batches_per_update > 1:
+            return
+        used = {each.name for each in self.buckets.current.parameters.trained()}
+        rest = [each for each in self.buckets.default.parameters.trained() if each.name not in used]
+        for gradient in (gradient for each in rest for gradient in each.gradients):
+            gradient[:] = 0
 
     def clear_gradients(self) -> None:
         # The parameters' gradients are the default bucket's; those of the inputs each bucket has for itself.

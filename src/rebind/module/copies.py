@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from ..kvstore import KVStoreBase
 from ..optimizer import Optimizer
 from ..protocols import StateTree
 from .bound_module import BoundModule
@@ -29,11 +28,6 @@ class Copies(BoundModule):
     """
 
     _policy: UpdatePolicy | None = None
-
-    def stores(self) -> list[KVStoreBase]:
-        """Return the store, where there is one."""
-        policy = self.policy
-        return [] if policy is None or policy.store is None else [policy.store]
 
     def __getstate__(self) -> dict[str, object]:
         # Executors and updaters are made again: what is copied is how to make them, and the values.

@@ -268,8 +268,14 @@ class CurrentBucket(OldNames, BaseModule):
     def unify_devices(self) -> None:
         self._all.default.unify_devices()
 
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        return self._all.default.auxiliary_arrays()
+
     def stores(self) -> list[KVStoreBase]:
         return self._all.default.stores()
+
+    def take_no_batch(self) -> None:
+        self._all.default.take_no_batch()
 
     def optimizers(self) -> list[Optimizer]:
         return self._all.default.optimizers()

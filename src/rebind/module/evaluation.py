@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, cast
 
 import torch
 
 from .. import metric as metrics
-from ..callback import BatchEndParam
+from ..callback import BatchEndParam, StopTraining
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import batch_axis
 from ..metric import EvalMetric
 from ..ndarray import NDArray
-from ..protocols import Batch
+from ..protocols import Batch, Callback
 from .batches import (
     AnyBatch,
     as_callbacks,
@@ -26,10 +26,13 @@ from .batches import (
     without_padding,
 )
 from .descs import read_descs
+from .jobs import scoring_job
 from .notes import note_batch
 from .settings import MetricSpec, RowIds, SomeCallbacks
+from .shared_metrics import SharedMetrics
 from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
 from .steps import Steps
+from .workers import Workers
 
 __all__ = ["Evaluation"]
 
@@ -53,10 +56,31 @@ class Evaluation(Steps):
         *,
         y: ArrayGroup | None = None,
         batch_size: int = 32,
+        together: bool | None = None,
     ) -> list[tuple[str, float]]:
         """Measure the predictions for a data set: an iterator, arrays or an iterable, as for `fit`.
 
         Padding is not measured (MXNet measures it).
+
+        Parameters
+        ----------
+        eval_data, y, batch_size
+            What is measured.
+        eval_metric
+            A name, a list of names, a function or a metric.
+        num_batch
+            Stop after this many batches.
+        batch_end_callback, score_end_callback
+            Functions that are called after each batch, and at the end.
+        reset
+            Start the iterator from its beginning.
+        epoch
+            The number that callbacks are given.
+        sparse_row_id_fn
+            Which rows of sparse parameters a batch needs.
+        together
+            Whether the workers of a job add up what each has measured; then all must call it. By default they do where
+            `eval_data` reads a part of the data by the worker's rank (`num_parts`): each sample counts once.
 
         Returns
         -------
@@ -79,25 +103,78 @@ class Evaluation(Steps):
             rewind(data)
         metric = metrics.create(eval_metric)
         metric.reset()
-        seen = -1  # so that after no batches at all the last record counts 0
-        for seen, batch in enumerate(first(data, num_batch)):
-            try:
-                self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-                self.forward(batch, is_train=False)
-                if pad := padding(batch):
-                    self.measure_without_padding(metric, batch, pad)
-                else:
-                    self.measure(metric, batch)
-            except Exception as error:
-                note_batch(error, self, f"score, epoch {epoch}", seen, batch)
+        job = scoring_job(data, together)
+        # Within `fit` it is the run's, which its callbacks ask for figures.
+        shared = None if job is None else SharedMetrics(job) if self.workers is None else self.workers.metrics
+        if shared is not None:
+            shared.begin(metric)
+        stop: StopTraining | None = None
+        seen = [0]
+        try:
+            self._measure_batches(
+                first(data, num_batch),
+                metric,
+                as_callbacks(batch_end_callback),
+                epoch,
+                sparse_row_id_fn,
+                seen,
+                None if shared is None else self.workers,
+            )
+        except StopTraining as error:
+            if shared is None:
                 raise
-            record = self.batch_record(epoch, seen, metric, batch)
-            for callback in as_callbacks(batch_end_callback):
-                callback(record)
-        record = self.batch_record(epoch, seen + 1, metric, None)  # as in MXNet, the number of batches
+            stop = error  # after the others have been given what was measured
+        if job is not None and shared is not None:
+            apart = shared.hold_total(metric, "score")
+            if apart and job.rank == 0:
+                self.logger.info(
+                    "score: %s: of this worker alone, since it has attributes of its own", ", ".join(apart)
+                )
+        if stop is not None:
+            raise stop
+        record = self.batch_record(epoch, seen[0], metric, None)  # as in MXNet, the number of batches
         for callback in as_callbacks(score_end_callback):
             callback(record)
         return metric.get_name_value()
+
+    def _measure_batches(
+        self,
+        batches: Iterable[Batch],
+        metric: EvalMetric,
+        callbacks: Sequence[Callback],
+        epoch: int,
+        row_ids: RowIds | None,
+        seen: list[int],
+        workers: Workers | None,
+    ) -> None:
+        """Measure batches, and count them in ``seen[0]``; in step with the other workers of a run."""
+        steps = batches if workers is None else workers.in_step(iter(batches))
+        for number, batch in enumerate(steps):
+            if batch is not None:
+                self._measure_batch(batch, metric, epoch, number, row_ids)
+                seen[0] = number + 1
+            record = self.batch_record(epoch, number, metric, batch)
+            for callback in callbacks:
+                try:
+                    callback(record)
+                except StopTraining as stop:
+                    if workers is None:
+                        raise
+                    workers.stop(stop)  # where all hear of it
+
+    def _measure_batch(
+        self, batch: Batch, metric: EvalMetric, epoch: int, number: int, row_ids: RowIds | None
+    ) -> None:
+        try:
+            self.prepare(batch, sparse_row_id_fn=row_ids)
+            self.forward(batch, is_train=False)
+            if pad := padding(batch):
+                self.measure_without_padding(metric, batch, pad)
+            else:
+                self.measure(metric, batch)
+        except Exception as error:
+            note_batch(error, self, f"score, epoch {epoch}", number, batch)
+            raise
 
     def measure(self, metric: EvalMetric, batch: AnyBatch) -> None:
         """Add the batch that was just computed to a metric.

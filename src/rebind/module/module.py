@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -16,13 +16,13 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
-from .copies import Copies
+from .jobs import writes_files
+from .joint import Joint
 from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
 from .update import LocalUpdate, StoreUpdate, UpdatePolicy
-from .workers import job_in_step, writes_files
 
 __all__ = ["Module"]
 
@@ -34,7 +34,7 @@ class ModuleState(ParametersState):
     gradients: Sequence[Sequence[NDArray | None]] | None
 
 
-class Module(Copies):
+class Module(Joint):
     """A network with its parameters and optimizer, on one device or several.
 
     It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,
@@ -225,8 +225,6 @@ class Module(Copies):
         if self._preload_opt_states is not None:
             policy.load_states(self._preload_opt_states)
         self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
-        if self.loss_scaler is not None:
-            self.loss_scaler.agree_over(job_in_step(self.stores()))
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
         names, count = self._parameters.names, len(self._parameters.devices)
@@ -289,13 +287,8 @@ class Module(Copies):
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
-            self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
-
-    def _on_gradient(self) -> Callable[[str], None] | None:
-        # Scaled gradients are checked for an overflow first.
-        if not self.sends_gradients or self._policy is None or self.loss_scaler is not None:
-            return None
-        return self._policy.start_sending(self._parameters.trained())
+            gradients, apply = self.scaled_gradients(), self.apply_gradients
+            self.loss_scaler.update(self.optimizers(), gradients, apply, self.on_any_worker)
 
     def apply_gradients(self) -> None:
         policy = self._need_policy("update()")

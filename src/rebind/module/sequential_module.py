@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypedDict, cast
 
 from ..checks import warn_user
@@ -11,7 +12,6 @@ from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentE
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
-from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -22,6 +22,8 @@ from .base_module import BaseModule
 from .batches import AnyBatch
 from .chain import Chain, Link
 from .descs import Shapes, read_descs
+from .jobs import any_of
+from .joint import JointParts
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels, Steps
 from .update import LossScaling
@@ -35,7 +37,7 @@ class ChainState(TypedDict):
     modules: list[StateTree]
 
 
-class SequentialModule(BaseModule):
+class SequentialModule(JointParts):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
     One symbol is faster; a chain is for what cannot be one symbol, such as a network and a loss in Python.
@@ -282,9 +284,6 @@ class SequentialModule(BaseModule):
 
     # Optimizer.
 
-    def stores(self) -> list[KVStoreBase]:
-        return [store for module in self._modules for store in module.stores()]
-
     def init_optimizer(
         self,
         kvstore: StoreSpec = "local",
@@ -394,7 +393,10 @@ class SequentialModule(BaseModule):
             for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
                 module.update()
         else:
-            self.loss_scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients)
+            anywhere = partial(any_of, self.stores())
+            self.loss_scaler.update(
+                self.optimizers(), self.scaled_gradients(), self.apply_gradients, anywhere
+            )
 
     def apply_gradients(self) -> None:
         for module in self._modules:

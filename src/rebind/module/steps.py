@@ -9,7 +9,6 @@ from typing import TypeAlias
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
-from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -18,6 +17,7 @@ from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes, read_descs
+from .joint_steps import JointSteps
 from .settings import InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .update import LossScaling
 
@@ -31,7 +31,7 @@ HeadGrads: TypeAlias = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray
 Labels: TypeAlias = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
 
 
-class Steps:
+class Steps(JointSteps):
     """The steps that training and prediction are made of; a kind of module defines them.
 
     They are, in order, `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch `forward`,
@@ -76,7 +76,7 @@ class Steps:
 
     def __getstate__(self) -> dict[str, object]:
         # The root logger's module, which is the default, cannot be pickled; a Logger is, by its name.
-        return {**vars(self), "logger": None if self.logger is logging else self.logger}
+        return {**vars(self), "logger": None if self.logger is logging else self.logger, "workers": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
@@ -250,10 +250,6 @@ class Steps:
         """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
     # Updates.
-
-    def stores(self) -> list[KVStoreBase]:
-        """Return the stores that gradients go through; none before `init_optimizer`."""
-        return []
 
     def init_optimizer(
         self,

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from .. import metric as metrics
 from ..callback import EpochRecord, StopTraining
+from ..callback.saving import writes_or_assists
+from ..callback.shared import shared_run
 from ..checkpoint import Position
-from ..checks import warn_user
-from ..errors import StateError
-from ..progress import Progress, is_logged
+from ..progress import Progress, is_logged, is_wanted
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
+from .jobs import job_of
 from .notes import note_batch
-from .optimizer_setup import ignored_optimizer, rescaled
-from .preflight import check_losses, check_multipliers, check_settings, checked_first, is_ours
-from .run_settings import optimizers_of
+from .optimizer_setup import rescaled
+from .preflight import check_settings, checked_first, is_ours
+from .preparation import Preparation
 from .settings import FitSettings
 from .training_run import History, TrainingRun
-from .workers import job_of
+from .workers import Workers
 
 __all__ = ["TrainingLoop"]
 
 
-class TrainingLoop:
+class TrainingLoop(Preparation):
     """Trains a module: `run` calls the other methods, in the order in which they are defined.
 
     A kind of training that differs in a step overrides it, and `BaseModule.training_loop` returns it: SVRG takes its
@@ -65,14 +67,13 @@ class TrainingLoop:
     """
 
     def __init__(self, module: Evaluation, settings: FitSettings) -> None:
-        self.module, self.settings = module, settings
+        super().__init__(module, settings)
         self.metric = metrics.create(settings.eval_metric)
         given = settings.validation_metric
         self.validation_metric = self.metric if given is None else metrics.create(given)
         self.history: History = {"train": {}, "validation": {}}
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
-        self._sends_gradients = False  # whether they may be sent before `update`
         self._is_checked = False  # whether the first batch is
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
         self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
@@ -96,10 +97,39 @@ class TrainingLoop:
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
-        settings, module, first = self.settings, self.module, self.position.epoch
-        lines = not is_logged(module.logger)
+        with self.together():
+            self.run_epochs()
+        return self.history
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Let this run be one with those of the other workers, if the store has some."""
+        module, settings = self.module, self.settings
+        job = job_of(module.stores())
+        if job is None:
+            yield
+            return
+        synchronous = all(store.capabilities.is_synchronous for store in module.stores())
+        self.workers = module.workers = workers = Workers(job, synchronous=synchronous)
         try:
-            with Progress(settings.last_epoch, settings.progress, first_epoch=first, lines=lines) as self.bar:
+            workers.agree(settings, self.metric, self.position, bar=is_wanted(settings.progress))
+            self._sends_gradients = workers.all_of(self._sends_gradients, "fit (sending gradients)")
+            workers.metrics.begin(self.metric)
+            if not self.position.batch:  # a run that resumes within an epoch goes on as it was
+                workers.unify(module.auxiliary_arrays())
+            with workers.named_in(module.logger):
+                yield
+        finally:
+            module.workers = None
+
+    def run_epochs(self) -> None:
+        """Train for the epochs that are left."""
+        settings, module, first, workers = self.settings, self.module, self.position.epoch, self.workers
+        lines = not is_logged(module.logger)
+        wanted = settings.progress if workers is None or workers.job.rank == 0 else False
+        pace = 1 if workers is None else workers.pace_of_all
+        try:
+            with Progress(settings.last_epoch, wanted, first_epoch=first, lines=lines, pace=pace) as self.bar:
                 settings.callbacks.call("on_train_begin", module)
                 try:
                     for epoch in range(first, settings.last_epoch):
@@ -110,7 +140,6 @@ class TrainingLoop:
         except StopTraining as stop:  # the bar is gone by now, and does not mix with what is logged
             self.stop_early(stop)
         settings.callbacks.call("on_train_end", module)
-        return self.history
 
     def run_epoch(self, epoch: int) -> None:
         """Train for an epoch, or for the rest of the one in which the run resumes."""
@@ -118,99 +147,40 @@ class TrainingLoop:
         for batch in self.batches(epoch):
             number = self.position.batch
             try:
-                self.train_batch(batch)
+                if batch is None:
+                    self.train_without_batch()
+                else:
+                    self.train_batch(batch)
                 self.end_batch(epoch, batch)
             except StopTraining:
                 raise
             except Exception as error:
-                note_batch(error, self.module, f"fit, epoch {epoch}", number, batch)
+                if batch is not None:
+                    note_batch(error, self.module, f"fit, epoch {epoch}", number, batch)
                 raise
-        self.end_epoch(epoch)
-        self.validate(epoch)
-        self.finish_epoch()
+        self.close_epoch(epoch)
         self.rewind()
         self.save()
 
+    def close_epoch(self, epoch: int) -> None:
+        """Take the steps that follow an epoch's batches; if a callback of one worker ends the run, all end it here."""
+        for step in (lambda: self.end_epoch(epoch), lambda: self.validate(epoch), self.finish_epoch):
+            with self.stopping_together():
+                step()
+        if self.workers is not None:
+            self.workers.raise_together("fit, the end of the epoch")
+
+    @contextlib.contextmanager
+    def stopping_together(self) -> Iterator[None]:
+        """Let a callback that ends the run do so where all workers hear of it; alone, at once."""
+        try:
+            yield
+        except StopTraining as stop:
+            if self.workers is None:
+                raise
+            self.workers.stop(stop)
+
     # The steps.
-
-    def prepare(self) -> None:
-        """Bind the module, and give it parameters and an optimizer, where it has none.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), mx.sym.var("label"))
-        >>> module = mx.mod.Module(net, label_names=["label"])
-        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 1)), mx.nd.ones((4, 1)), 2, label_name="label")
-        >>> TrainingLoop(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=1)).prepare()
-        >>> module.binded, module.params_initialized, module.optimizer_initialized
-        (True, True, True)
-        """
-        module, settings = self.module, self.settings
-        # Gradients that are summed need another binding than those that are not.
-        changed = module.binded and settings.accumulate != module.batches_per_update
-        module.batches_per_update = settings.accumulate
-        if not module.binded or settings.force_rebind or changed or not is_ours(module, "bind"):
-            self._bind(force_rebind=settings.force_rebind or changed)
-        elif (binding := getattr(module, "binding", None)) is not None and not binding.for_training:
-            raise StateError(
-                "fit: the module must be bound with for_training=True; got False. Give force_rebind=True."
-            )
-        if settings.monitor is not None:
-            module.install_monitor(settings.monitor)
-        self._init_params()
-        self._init_optimizer()
-        # A user's own step, or a monitor, may look at the gradients, or change them, before the update.
-        self._sends_gradients = (
-            settings.accumulate == 1
-            and settings.monitor is None
-            and all(is_ours(module, name) for name in ("forward_backward", "backward", "update"))
-            and all(is_ours(self, name) for name in ("train_batch", "update"))
-        )
-        check_multipliers(optimizers_of(module), module)
-        if is_ours(self, "train_batch"):  # another loop may give head gradients
-            check_losses(module)
-
-    # A module of ours that is prepared already is not asked again: it would warn that the call changes nothing.
-
-    def _bind(self, *, force_rebind: bool) -> None:
-        module, settings = self.module, self.settings
-        # A user's own module need not know `grad_req`.
-        bind = module.bind if settings.accumulate == 1 else partial(module.bind, grad_req="add")
-        bind(
-            data_shapes=settings.train_data.provide_data,
-            label_shapes=getattr(settings.train_data, "provide_label", None),
-            for_training=True,
-            force_rebind=force_rebind,
-        )
-
-    def _init_params(self) -> None:
-        values = self.settings.values
-        has_values = self.module.params_initialized and is_ours(self.module, "init_params")
-        if has_values and not values.force_init:
-            if values.arg_params or values.aux_params:
-                warn_user(
-                    "fit: the parameters have values already, so arg_params and aux_params are not used. Set "
-                    "force_init=True to use them."
-                )
-            return
-        self.module.init_params(
-            initializer=values.initializer,
-            arg_params=values.arg_params,
-            aux_params=values.aux_params,
-            allow_missing=values.allow_missing,
-            force_init=values.force_init,
-        )
-
-    def _init_optimizer(self) -> None:
-        module, update = self.module, self.settings.optimizer
-        if not (module.optimizer_initialized and is_ours(module, "init_optimizer")):
-            module.init_optimizer(
-                kvstore=update.kvstore, optimizer=update.optimizer, optimizer_params=update.optimizer_params
-            )
-        elif text := ignored_optimizer(update, optimizers_of(module)):
-            warn_user(
-                f"fit: the module has an optimizer already, so {text} is not used. Call "
-                "init_optimizer(..., force_init=True) first to start over with another."
-            )
 
     def resume(self) -> bool:
         """Restore the newest checkpoint, if there is one; return whether the run was stopped there."""
@@ -246,16 +216,15 @@ class TrainingLoop:
         self.bar.begin_epoch(epoch, self.settings.train_data, self.position.batch)
         self.settings.callbacks.call("on_epoch_begin", epoch)
 
-    def batches(self, epoch: int) -> Iterator[AnyBatch]:
-        """Yield the batches of the epoch, or the rest of them."""
+    def batches(self, epoch: int) -> Iterator[AnyBatch | None]:
+        """Yield the batches of the epoch, or the rest of them; None for a step in which only other workers have one."""
         data = self.settings.train_data
-        batches: Iterator[AnyBatch] = nonempty(
-            data if self._saved is None else self._saved.batches(), epoch, self.position.batch
-        )
-        if self._is_checked:
-            return batches
-        self._is_checked = True
-        return checked_first(batches, self.module, self.metric, data)
+        source: Iterable[AnyBatch] = data if self._saved is None else self._saved.batches()
+        if not self._is_checked:
+            self._is_checked = True
+            source = checked_first(source, self.module, self.metric, data)
+        shared = source if self.workers is None else self.workers.in_step(iter(source))
+        return nonempty(shared, epoch, self.position.batch)
 
     def train_batch(self, batch: AnyBatch) -> None:
         """Learn from one batch, and measure it.
@@ -276,18 +245,32 @@ class TrainingLoop:
         if monitor is not None:
             monitor.tic()
         module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
-        module.sends_gradients = self._sends_gradients
-        try:
+        with self.sending_gradients():
             module.forward_backward(batch)
-        finally:
-            module.sends_gradients = False
         self.waiting += 1
         if self.waiting == self.settings.accumulate:
             self.update()
         # After the update, as in MXNet; the outputs are those of before it.
         module.measure(self.metric, batch)
         if monitor is not None:
-            monitor.toc_print()
+            monitor.toc_print() if self.speaks else monitor.toc()
+
+    def train_without_batch(self) -> None:
+        """Take part in a step in which only other workers have a batch."""
+        with self.sending_gradients():
+            self.module.take_no_batch()
+        self.waiting += 1
+        if self.waiting == self.settings.accumulate:
+            self.update()
+
+    @contextlib.contextmanager
+    def sending_gradients(self) -> Iterator[None]:
+        """Let the module send gradients while it computes others, if nothing looks at them before the update."""
+        self.module.sends_gradients = self._sends_gradients
+        try:
+            yield
+        finally:
+            self.module.sends_gradients = False
 
     def update(self) -> None:
         """Update the parameters by the gradients of the waiting batches."""
@@ -301,16 +284,21 @@ class TrainingLoop:
         with rescaled(self.module.optimizers(), self.settings.accumulate / self.waiting):
             self.update()
 
-    def end_batch(self, epoch: int, batch: AnyBatch) -> None:
+    def end_batch(self, epoch: int, batch: AnyBatch | None) -> None:
         """Count a batch, call the callbacks, and save the run if it is due."""
         # Counted before the callbacks: a run that one of them stops has finished this batch.
         number = self.position.batch
         self.position = Position(epoch, number + 1)
-        self.bar.advance(batch, self.metric)
+        shown = self.metric if self.workers is None else self.workers.watched(self.metric)
+        if batch is not None:
+            self.bar.advance(batch, shown)
         if callbacks := self._batch_end:
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
-                callback(record)
+                with (
+                    self.stopping_together()
+                ):  # on other workers the next callback may add up figures with this one
+                    callback(record)
         self.save()
 
     def end_epoch(self, epoch: int) -> None:
@@ -321,15 +309,24 @@ class TrainingLoop:
         self.bar.end_epoch()
         # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
+        if self.workers is not None:
+            self.workers.unify(module.auxiliary_arrays())
+            self.workers.note_shortage(module.logger, epoch)
+            self.workers.hold_total(self.metric, "fit, the training metric")
         self.position = Position(epoch + 1, 0)
         seconds = time.time() - self._epoch_started
         self._record = EpochRecord(epoch, module, seconds)
         self.report(epoch, "Train", self.metric.get_global_name_value())
-        module.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
-        if callbacks := self.settings.callbacks.epoch_end:  # copying parameters costs; only if somebody looks
+        self.log("Epoch[%d] Time cost=%.3f", epoch, seconds)
+        run = shared_run(module)
+        callbacks = [
+            each for each in self.settings.callbacks.epoch_end if writes_or_assists(run, each, epoch)
+        ]
+        if callbacks:  # copying parameters costs; only if somebody looks
             params = module.get_params()
             for callback in callbacks:
-                callback(epoch, module.symbol, *params)
+                with self.stopping_together():
+                    callback(epoch, module.symbol, *params)
 
     def validate(self, epoch: int) -> None:
         """Measure an epoch's parameters; the figures count even if a callback stops the training.
@@ -347,8 +344,11 @@ class TrainingLoop:
         """
         if self.settings.eval_data is None:
             return
+        score: Callable[..., object] = self.module.score
+        if self.workers is not None and is_ours(self.module, "score"):
+            score = partial(score, together=self.workers.shares_validation)
         try:
-            self.module.score(
+            score(
                 self.settings.eval_data,
                 self.validation_metric,
                 score_end_callback=self.settings.callbacks.hooks("on_eval_end"),
@@ -367,9 +367,8 @@ class TrainingLoop:
             return
         self.bar.finish_epoch()
         stopped: StopTraining | None = None
-        for (
-            hook
-        ) in self._epoch_end:  # all of them: one that stops the run keeps no other from writing its line
+        # All of them: one that stops the run keeps no other from writing its line.
+        for hook in self._epoch_end:
             try:
                 hook(record)
             except StopTraining as stop:
@@ -401,7 +400,7 @@ class TrainingLoop:
         {'train': {}, 'validation': {}}
         """
         text = "Training ends early, after %d epochs and %d batches. %s"
-        self.module.logger.info(text, *self.position, stop)
+        self.log(text, *self.position, stop)
         self.bar.say(text % (*self.position, stop))
         self.save(stopped=True)
 
@@ -418,7 +417,7 @@ class TrainingLoop:
         """
         history = self.history[kind.lower()]
         for name, value in values:
-            self.module.logger.info("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
+            self.log("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
             history.setdefault(name, []).append(float(value))
             self.bar.report(kind.lower(), name, float(value))
             if self._record is not None:

@@ -13,7 +13,6 @@ from typing import Protocol, TypedDict, TypeVar, cast
 from .. import files
 from .. import optimizer as opt
 from ..autograd import pause
-from ..distributed import Job
 from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
 from ..ndarray import NDArray
@@ -51,8 +50,11 @@ class LossScaling(Protocol):
         optimizers: Iterable[opt.Optimizer],
         gradients: Sequence[Sequence[NDArray]],
         apply: Callable[[], None],
+        on_any_worker: Callable[[bool], bool] = bool,
     ) -> bool:
         """Call `apply`, which updates by the optimizers, if all gradients are finite; return whether they were.
+
+        `on_any_worker` returns whether a condition holds on one of the workers: all update, or none.
 
         >>> import rebind as mx
         >>> scaler = mx.contrib.amp.LossScaler()
@@ -70,7 +72,9 @@ class LossScaling(Protocol):
         1.0
         """
 
-    def has_overflow(self, params: Iterable[NDArray | Sequence[NDArray]]) -> bool:
+    def has_overflow(
+        self, params: Iterable[NDArray | Sequence[NDArray]], on_any_worker: Callable[[bool], bool] = bool
+    ) -> bool:
         """Return whether gradients are not all finite, and change the scale accordingly.
 
         >>> import rebind as mx
@@ -78,9 +82,6 @@ class LossScaling(Protocol):
         >>> scaler.has_overflow([mx.nd.array([float("inf")])]), scaler.loss_scale
         (True, 32768.0)
         """
-
-    def agree_over(self, job: Job | None) -> None:
-        """Let an overflow on one worker of a job be one on all."""
 
     def state_dict(self) -> StateTree:
         """Return the scale and the counts."""

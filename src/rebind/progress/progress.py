@@ -14,7 +14,7 @@ from .counting import HasData, batch_axis_of, num_batches, num_samples
 from .text import BarState, EpochFigures
 from .views import NotebookView, TerminalView, View, in_notebook
 
-__all__ = ["Progress", "is_logged"]
+__all__ = ["Progress", "is_logged", "is_wanted"]
 
 
 class Figures(Protocol):
@@ -40,6 +40,8 @@ class Progress:
         The number of the first epoch, from 0.
     lines
         Whether to show the lines: not where they are logged.
+    pace
+        How many workers train in step, whose samples count too.
 
     Examples
     --------
@@ -54,10 +56,10 @@ class Progress:
     """
 
     def __init__(
-        self, last_epoch: int, wanted: bool | None, *, first_epoch: int = 0, lines: bool = True
+        self, last_epoch: int, wanted: bool | None, *, first_epoch: int = 0, lines: bool = True, pace: int = 1
     ) -> None:
         self._first, self._last = first_epoch, last_epoch
-        self._active, self._lines = _is_wanted(wanted), lines
+        self._active, self._lines, self._pace = is_wanted(wanted), lines, pace
         self._view: View | None = None
         self._state = BarState(first_epoch + 1, last_epoch)
         self._figures: EpochFigures | None = None  # of the epoch whose training has ended
@@ -108,7 +110,7 @@ class Progress:
         state = self._state
         state.done += 1
         slices = batch if isinstance(batch, list) else [cast(HasData, batch)]
-        self._samples += sum(num_samples(each, self._axis) for each in slices)
+        self._samples += self._pace * sum(num_samples(each, self._axis) for each in slices)
         now = time.monotonic()
         # Before the metric is asked, which may wait for the device.
         if now - self._drawn < _REFRESH_SECONDS:
@@ -157,7 +159,19 @@ class Progress:
         return (now - self._begun) * (self._last - self._first - done) / done
 
 
-def _is_wanted(wanted: bool | None) -> bool:
+def is_wanted(wanted: bool | None) -> bool:
+    """Return whether progress is shown.
+
+    Parameters
+    ----------
+    wanted
+        True, False, or None for the option ``REBIND_PROGRESS``.
+
+    Examples
+    --------
+    >>> is_wanted(True)
+    True
+    """
     if wanted is not None:
         return wanted
     option = config.get("REBIND_PROGRESS")

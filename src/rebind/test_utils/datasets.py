@@ -195,7 +195,7 @@ def get_mnist_pkl() -> None:
 
 
 def get_mnist_iterator(
-    batch_size: int, input_shape: Sequence[int], num_parts: int = 1, part_index: int = 0
+    batch_size: int, input_shape: Sequence[int], num_parts: int | None = None, part_index: int | None = None
 ) -> tuple[MNISTIter, MNISTIter]:
     """Return iterators over the training and the test data of MNIST, both shuffled, from the files in ``data``.
 

@@ -9,7 +9,6 @@ from typing import TypeAlias, TypedDict, cast
 import torch
 from torch import Tensor
 
-from ...distributed import Job
 from ...errors import ArgumentError, ParameterError
 from ...graph.passes import scale_losses
 from ...module.optimizer_setup import rescaled
@@ -83,7 +82,6 @@ class LossScaler:
         self._scale_seq_len = scale_window
         self._unskipped = 0
         self.skipped = 0
-        self._job: Job | None = None  # the workers that must agree
         self._unscaled = False  # whether the current gradients have been divided by the scale already
 
     @property
@@ -95,13 +93,15 @@ class LossScaler:
         """
         return self._loss_scale
 
-    def has_overflow(self, params: Gradients) -> bool:
+    def has_overflow(self, params: Gradients, on_any_worker: Callable[[bool], bool] = bool) -> bool:
         """Return whether gradients are not all finite, and change the scale accordingly.
 
         Parameters
         ----------
         params
             Gradients: arrays, or lists with an array for each device, whose sum must be finite too.
+        on_any_worker
+            Returns whether a condition holds on one of the workers that update together.
 
         Examples
         --------
@@ -114,7 +114,7 @@ class LossScaler:
         (False, 512.0)
         (False, 1024.0)
         """
-        overflow = self._anywhere(not _all_finite(params, 1 if self._job is None else self._job.size))
+        overflow = on_any_worker(not _all_finite(params))
         if overflow:
             self._loss_scale /= self._factor
             self._unskipped = 0
@@ -127,27 +127,6 @@ class LossScaler:
                 self._unskipped = 0
                 self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
         return overflow
-
-    def agree_over(self, job: Job | None) -> None:
-        """Let an overflow on one worker of a job be one on all: all then skip the batch, and change the scale alike.
-
-        >>> import rebind as mx
-        >>> scaler = LossScaler(init_scale=8)
-        >>> scaler.agree_over(
-        ...     mx.distributed.current_job()
-        ... )  # from now on all workers must make the same calls
-        >>> scaler.has_overflow([mx.nd.array([1.0])])
-        False
-        """
-        self._job = job
-
-    def _anywhere(self, overflow: bool) -> bool:
-        """Return whether there is an overflow on any worker."""
-        if self._job is None:
-            return overflow
-        count = torch.tensor([float(overflow)])
-        self._job.sum(count)
-        return bool(count)
 
     def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
         """Return `symbol` with its gradients multiplied by the scale at the time when `backward` runs.
@@ -166,10 +145,15 @@ class LossScaler:
         return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
 
     def update(
-        self, optimizers: Iterable[Optimizer], gradients: Gradients, apply: Callable[[], None]
+        self,
+        optimizers: Iterable[Optimizer],
+        gradients: Gradients,
+        apply: Callable[[], None],
+        on_any_worker: Callable[[bool], bool] = bool,
     ) -> bool:
         """Call `apply`, which updates the weights, if all gradients are finite; return whether they were.
 
+        Where workers update together, `on_any_worker` returns whether a condition holds on one: all update, or none.
         Meanwhile the optimizers' `rescale_grad` contains the scale: a gradient for a master copy is cast to float32
         first, where dividing by the scale does not underflow.
 
@@ -184,7 +168,7 @@ class LossScaler:
         # Gradients that `unscale` divided are plain; for others the optimizer divides, in its own factor.
         scale = 1.0 if self._unscaled else self._loss_scale
         self._unscaled = False
-        if self.has_overflow(gradients):
+        if self.has_overflow(gradients, on_any_worker):
             return False
         with rescaled(optimizers, 1.0 / scale):
             apply()
@@ -229,8 +213,8 @@ class LossScaler:
         self.skipped = saved["skipped"]
 
 
-def _all_finite(params: Gradients, workers: int = 1) -> bool:
-    """Return whether all arrays are finite, and their sums over devices and workers; it waits for each device once."""
+def _all_finite(params: Gradients) -> bool:
+    """Return whether all arrays are finite, waiting for each device once."""
     groups: dict[tuple[torch.device, torch.dtype, int], list[Tensor]] = {}
     for param in params:
         tensors = [array.tensor for array in _arrays([param])]
@@ -242,7 +226,7 @@ def _all_finite(params: Gradients, workers: int = 1) -> bool:
     for (_, _, devices), tensors in groups.items():
         largest = torch.stack(torch._foreach_norm(tensors, float("inf")))
         # The sum over the devices, which is taken later, must fit into the type too.
-        if not bool(torch.isfinite(largest.max() * (devices * workers))):
+        if not bool(torch.isfinite(largest.max() * devices)):
             return False
     return True
 

@@ -13,7 +13,7 @@ from ...errors import StateError
 from ...kvstore import KVStoreBase
 from ...module import Module
 from ...module.batches import padding
-from ...module.workers import job_of
+from ...module.jobs import job_of
 from ...ndarray import NDArray
 from ...protocols import ArrayDict, Batch
 

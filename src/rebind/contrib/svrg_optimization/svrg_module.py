@@ -17,12 +17,12 @@ from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule
 from ...module.descs import Shapes
+from ...module.jobs import job_of
 from ...module.parameters import copy_across
 from ...module.settings import FitSettings, OptimizerSettings, RowIds
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update import UpdatePolicy
-from ...module.workers import job_of
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
@@ -313,7 +313,7 @@ class SVRGModule(Module):
             sums = [NDArray(total) for each in totals for total in each.values()]
             scale = 1.0 if scaler is None else scaler.loss_scale
             # A sum may overflow where no batch does. `has_overflow` halves the scale for the next attempt.
-            if scaler is None or not scaler.has_overflow(sums):
+            if scaler is None or not scaler.has_overflow(sums, self.on_any_worker):
                 break
             start_over()
             totals, divisor = sum_gradients(self._mod_aux, train_data)
@@ -424,6 +424,13 @@ class SVRGModule(Module):
         """Set all gradients to zero, where they are added up (``grad_req='add'``)."""
         super().clear_gradients()
         self._raw = False
+
+    def take_no_batch(self) -> None:
+        """Set gradients as a batch without samples has them: g(w) and g(w̃) are zero, and μ stays."""
+        super().take_no_batch()
+        self._mod_aux.clear_gradients()
+        self._both_ran = True
+        self._after_backward()
 
     def _update_svrg_gradients(self, request: str) -> None:
         """Apply the rule on each device, to the gradients with this request."""

@@ -13,7 +13,6 @@ from ...errors import FormatError, ParameterError, ShapeError
 from ...imaging import opencv, resize
 from ...params import AtLeast, Between
 from ...recordio.stream import record_heads
-from ..partition import check_part
 from ..read_ahead import ReadAheadIter
 from .augmenting import decoded, interpolation_of, shorter_edge_to
 from .boxes import Limits, Region, cropped, mirrored, moved, split_label
@@ -24,6 +23,7 @@ from .iterators import (
     checked_shape,
     group_of,
     mean_of,
+    part_settings,
     record_batches,
     start_reading,
     taking,
@@ -394,8 +394,7 @@ class ImageDetRecordIter(ReadAheadIter):
     @taking(_DetectionSettings, _Augmentation, _DetectionNormalization)
     def __init__(self, **given: object) -> None:
         who = type(self).__name__
-        records = group_of(_DetectionSettings, given)
-        check_part(who, records.num_parts, records.part_index)
+        records = part_settings(_DetectionSettings, given, who)
         shape = checked_shape(who, records.data_shape)
         dtype = records.dtype or torch.float32
         augmenter = _Augmenter(group_of(_Augmentation, given), shape)

@@ -6,7 +6,7 @@ import inspect
 import logging
 import weakref
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Literal, TypeVar, get_type_hints
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...params import AtLeast
 from ...recordio import IRHeader, unpack
 from ...recordio.lists import read_list
 from ..batch import DataDesc
-from ..partition import check_part
+from ..partition import check_part, chosen_part
 from ..read_ahead import ReadAheadIter
 from ..settings import settings
 from .augmenting import Augmentation, Augmenter
@@ -45,8 +45,8 @@ class RecordSettings:
     label_width: Annotated[int, AtLeast(1)] = 1
     preprocess_threads: Annotated[int, AtLeast(1)] = 4
     verbose: bool = True
-    num_parts: int = 1
-    part_index: int = 0
+    num_parts: int | None = None
+    part_index: int | None = None
     device_id: int = 0
     shuffle_chunk_size: Annotated[int, AtLeast(0)] = 0
     shuffle_chunk_seed: int = 0
@@ -64,8 +64,8 @@ class RecordSettings:
     def order(self) -> Order:
         """Return which records are read, and in which order."""
         return Order(
-            num_parts=self.num_parts,
-            part_index=self.part_index,
+            num_parts=self.num_parts or 1,
+            part_index=self.part_index or 0,
             shuffle=self.shuffle,
             seed=self.seed,
             chunk_size=self.shuffle_chunk_size,
@@ -83,6 +83,9 @@ class RecordSettings:
     def pinned(self) -> bool:
         """Whether batches are in memory from which copies to a GPU run beside other work."""
         return self.ctx == "gpu" and self.device_id >= 0 and torch.cuda.is_available()
+
+
+_Records = TypeVar("_Records", bound=RecordSettings)
 
 
 def taking(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -116,6 +119,14 @@ def taking(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
 def group_of(kind: type[_Group], given: dict[str, object]) -> _Group:
     """Return one of the dataclasses that a constructor takes, from what it was given."""
     return kind(**{each.name: given[each.name] for each in fields(kind) if each.name in given})  # type: ignore[arg-type]
+
+
+def part_settings(kind: type[_Records], given: dict[str, object], who: str) -> _Records:
+    """Return settings of records with the part that is to be read: that of this worker, where none is given."""
+    records = group_of(kind, given)
+    num_parts, part_index = chosen_part(who, records.num_parts, records.part_index)
+    check_part(who, num_parts, part_index)
+    return replace(records, num_parts=num_parts, part_index=part_index)
 
 
 def checked_shape(who: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -216,7 +227,7 @@ class ImageRecordIter(ReadAheadIter):
     verbose
         Whether to log what is read.
     num_parts, part_index
-        Of how many parts this iterator reads which one.
+        Of how many parts this iterator reads which one; without both, that of this worker in a job of several.
     device_id, ctx
         Batches are in pinned memory when there is a GPU, unless `ctx` is ``'cpu'`` or `device_id` is -1.
     shuffle_chunk_size, shuffle_chunk_seed
@@ -322,8 +333,7 @@ class ImageRecordIter(ReadAheadIter):
     @taking(RecordSettings, Augmentation, Normalization)
     def __init__(self, **given: object) -> None:
         who = type(self).__name__
-        records = group_of(RecordSettings, given)
-        check_part(who, records.num_parts, records.part_index)
+        records = part_settings(RecordSettings, given, who)
         shape = checked_shape(who, records.data_shape)
         dtype = self._dtype or records.dtype or torch.float32
         augmenter = Augmenter(group_of(Augmentation, given), shape)
@@ -389,6 +399,7 @@ def mean_of(batches: RecordBatches) -> np.ndarray:
 def start_reading(iterator: ReadAheadIter, batches: RecordBatches, records: RecordSettings) -> None:
     """Let an iterator read batches ahead, and end their threads with it."""
     ReadAheadIter.__init__(iterator, batches, records.prefetch_buffer)
+    iterator.num_parts, iterator.part_index = records.num_parts or 1, records.part_index or 0
     weakref.finalize(iterator, batches.close)
     if records.verbose:
         logging.info(

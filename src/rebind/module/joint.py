@@ -1,0 +1,75 @@
+"""What a module does where workers train together: its part in a step for which it has no batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..kvstore import KVStoreBase
+from ..ndarray import NDArray
+from .base_module import BaseModule
+from .copies import Copies
+from .jobs import any_of
+
+__all__ = ["Joint", "JointParts"]
+
+
+class Joint(Copies):
+    """A module that can train with those of other workers; `Module` adds the steps.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), label_names=None)
+    >>> module.bind([("data", (2, 3))])
+    >>> [len(of_devices) for of_devices in module.auxiliary_arrays()], module.stores()
+    ([1, 1], [])
+    """
+
+    def stores(self) -> list[KVStoreBase]:
+        """Return the store, if there is one."""
+        return [] if self.policy is None or self.policy.store is None else [self.policy.store]
+
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        """Return for each auxiliary state the arrays of all devices; not copies."""
+        return list(self._need_group("auxiliary_arrays()").aux_arrays)
+
+    def take_no_batch(self) -> None:
+        """Set gradients as a batch without samples has them."""
+        if self.batches_per_update == 1:  # otherwise the sums of earlier batches stay as they are
+            self.clear_gradients()
+        self._on_gradient()  # the other workers' pushes begin with their backward
+        self._has_gradients = True  # `update` is to use them
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        # Scaled gradients are checked for an overflow first.
+        if not self.sends_gradients or self.policy is None or self.loss_scaler is not None:
+            return None
+        return self.policy.start_sending(self._parameters.trained())
+
+    def on_any_worker(self, holds: bool) -> bool:
+        """Return whether a condition holds on one of the workers whose gradients are summed."""
+        return any_of(self.stores(), holds)
+
+
+class JointParts(BaseModule):
+    """A module made of others; `SequentialModule` adds the steps.
+
+    >>> import rebind as mx
+    >>> mx.mod.SequentialModule().stores()
+    []
+    """
+
+    @property
+    def _modules(self) -> Sequence[BaseModule]:
+        return ()
+
+    def stores(self) -> list[KVStoreBase]:
+        """Return the stores of all parts."""
+        return [store for module in self._modules for store in module.stores()]
+
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        """Return the auxiliary states of all parts."""
+        return [each for module in self._modules for each in module.auxiliary_arrays()]
+
+    def take_no_batch(self) -> None:
+        """Let all parts set their gradients as a batch without samples has them."""
+        for module in self._modules:
+            module.take_no_batch()
