@@ -70,6 +70,13 @@ OPTIONS: dict[str, Option] = {
             "How many seconds the workers of a job wait for each other before it is an error.",
         ),
         Option(
+            "REBIND_STALENESS",
+            int,
+            -1,
+            "With kvstore='dist_async': how many pushes of a key a worker may be ahead of the slowest one before it "
+            "waits; below 0, which is the default, any number, as in MXNet.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

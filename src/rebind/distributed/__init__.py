@@ -1,12 +1,13 @@
 """The processes that train together: `current_job` is what this process takes part in."""
 
 from .environment import JobEnvironment, Role
-from .job import JSON, Job, Transfer, current_job, started_job
+from .job import FINISHED, JSON, Job, Transfer, current_job, started_job
 from .liveness import Sign, Signs
 from .roles import take_role, takes_role, wait_for_workers
 from .store import host_store, open_store, view_of_job
 
 __all__ = [
+    "FINISHED",
     "JSON",
     "Job",
     "JobEnvironment",

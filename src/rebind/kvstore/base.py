@@ -288,7 +288,19 @@ class KVStoreBase:
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._updater = updater
 
-    set_updater = _set_updater  # MXNet's scripts use either name
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Let the store update its values by ``updater(key, gradient, weight)`` when something is pushed.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.set_updater(lambda key, gradient, weight: weight.write(weight - gradient))
+        >>> store.push("w", mx.nd.array([2]))
+        >>> store.pull("w", out=(weight := mx.nd.zeros((1,))))
+        >>> weight.item()
+        8.0
+        """
+        self._set_updater(updater)  # MXNet's scripts use either name; stores define the other one
 
     def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all."""

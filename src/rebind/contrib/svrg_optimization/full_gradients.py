@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 
 from ... import kvstore
+from ...distributed import current_job
 from ...errors import StateError
 from ...kvstore import KVStoreBase
 from ...module import Module
@@ -85,12 +86,26 @@ def share_over_devices(
         # For this sum alone: there are several devices, but the module has no store.
         store = kvstore.create("device")
         store.put(own_keys, [each[0] for each in arrays])
-    store.push(own_keys, arrays)
-    store.pull(own_keys, arrays)
+    if store.capabilities.is_synchronous:
+        store.push(own_keys, arrays)
+        store.pull(own_keys, arrays)
+    else:
+        _sum_over_workers(arrays)  # such a store would assign what comes last
     # Each device adds its full gradient to its own slice's gradient, and the store sums both over the devices: divided
     # by their number, the total is counted once.
     for full in fulls:
         torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+
+
+def _sum_over_workers(arrays: Sequence[Sequence[NDArray]]) -> None:
+    """Give each device the sum over the devices of all workers, for which all of them wait."""
+    for of_devices in arrays:
+        total = of_devices[0].tensor.detach().clone()
+        for each in of_devices[1:]:
+            total += each.tensor.detach().to(total.device)
+        current_job().sum(total)
+        for each in of_devices:
+            each.write_unrecorded(total.to(each.tensor.device))
 
 
 def _summed_in(grad: NDArray) -> torch.dtype:

@@ -1,0 +1,472 @@
+"""`DistAsyncStore`: servers hold the weights, and update them by each worker's gradients as these arrive."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import ClassVar, cast
+
+from torch import Tensor
+
+from .. import files
+from ..autograd import pause
+from ..checks import warn_user
+from ..device import cpu
+from ..distributed import JSON, current_job
+from ..errors import ArgumentError, MXNetError, StateError
+from ..ndarray import NDArray
+from ..optimizer import Optimizer, Updater, UpdateScope
+from ..optimizer.arrays import StoredState
+from ..optimizer.plain import settings_of, to_plain
+from ..optimizer.states import write_states
+from .base import Key, Keys, UpdateFunction, Values, stores
+from .capabilities import Capabilities
+from .local import KVStore
+from .plan import PushPlan, plan_requests
+from .same_update import describe_updater, scope_of
+from .server_link import Request, ServerLink
+from .servers import Servers
+from .sharding import Sharding
+from .staleness import Staleness
+from .state_forms import Form, build_state, form_of, join_states, part_of, tensors_of
+from .wire import Message
+
+__all__ = ["DistAsyncStore"]
+
+logger = logging.getLogger(__name__)
+#: So many pushes of one combination of keys may wait for a server; the next one waits for the first of them.
+_MOST_WAITING = 8
+
+
+class DistAsyncStore(KVStore):
+    """A store over all workers of a job, in which no worker waits for the others.
+
+    Servers hold the values: processes of their own, or threads of the workers where the job has no servers. A big key
+    is cut, so that each server has a part. A push is applied when it arrives at the server, as an update of its own; a
+    pull returns what is there then, with the earlier pushes of this worker in it. So the gradients of a worker may be
+    of weights that others have updated since: `staleness` says by how many updates.
+
+    `init`, `set_optimizer` and `barrier` wait for all workers, which must call them in the same order.
+
+    Parameters
+    ----------
+    kind
+        ``'dist_async'``.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> kv = DistAsyncStore()  # a job of one worker, as no launcher started this program
+    >>> kv.init("w", mx.nd.zeros((2,)))
+    >>> kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.5))
+    >>> kv.push("w", mx.nd.ones((2,)))
+    >>> kv.pull("w", out=(out := mx.nd.zeros((2,))))
+    >>> out.asnumpy().tolist()
+    [-0.5, -0.5]
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(spans_processes=True, is_synchronous=False)
+
+    def __init__(self, kind: str = "dist_async") -> None:
+        super().__init__(kind)
+        self._job = current_job()
+        self._servers = Servers(self._job)
+        self._sharding: Sharding[Key] = Sharding(len(self._servers.links))
+        self._plans: dict[tuple[Key, ...], list[PushPlan]] = {}
+        #: Pushes that were not answered yet when it was last looked.
+        self._pushes: list[tuple[ServerLink, Future[Message]]] = []
+        self._staleness = Staleness()
+        self._settings: dict[str, object] = {}  # of the optimizer, as the servers know them
+        self._has_warned = False
+        self._job.before_close(self._report)
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker.
+
+        >>> DistAsyncStore().rank
+        0
+        """
+        return self._job.rank
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers there are.
+
+        >>> DistAsyncStore().num_workers
+        1
+        """
+        return self._job.size
+
+    def barrier(self) -> None:
+        """Wait until all workers have come here, and all that they have pushed before is applied."""
+        with self._together("KVStore.barrier"):
+            pass
+
+    def staleness(self, reset: bool = False) -> Staleness:
+        """Return how many updates the weights had got since this worker pulled them, when its gradients were applied.
+
+        Parameters
+        ----------
+        reset
+            Whether to count anew from now on, such as at the end of an epoch.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> kv = DistAsyncStore()
+        >>> kv.init("w", mx.nd.zeros((2,)))
+        >>> kv.set_optimizer(mx.optimizer.create("sgd"))
+        >>> for _ in range(3):
+        ...     kv.push("w", mx.nd.ones((2,)))  # without a pull in between
+        >>> kv.barrier()
+        >>> kv.staleness()
+        Staleness(pushes=3, mean=1, largest=2)
+        """
+        self._hear("KVStore.staleness")
+        found = self._staleness
+        if reset:
+            self._staleness = Staleness()
+        return found
+
+    # Values.
+
+    def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
+        given = list(pairs)
+        described: JSON = {str(k): f"{arrays[0].shape} {arrays[0].storage.dtype}" for k, arrays in given}
+        self._job.agree("KVStore.init", "keys and shapes", described)
+        with self._together("KVStore.init"):
+            for key, arrays in given:
+                self._key_type = type(key)
+                old = self._values.get(key)
+                self._values[key] = arrays[0].copyto(cpu())
+                if old is None or old.shape != arrays[0].shape:
+                    self._sharding.add(key, arrays[0].size)
+                self._plans = {}  # they refer to the arrays
+            if self.rank == 0:  # whose values count
+                self._send_values([key for key, _ in given])
+
+    def _send_values(self, keys: Sequence[Key]) -> None:
+        """Give the servers the values of keys."""
+        for plan in self._plan(tuple(keys)):
+            arrays = [
+                _shaped(part, self._values[key])
+                for key, part in zip(plan.keys, self._parts(plan), strict=True)
+            ]
+            self._ask("KVStore.init", plan.server, {"do": "init", "keys": list(plan.keys)}, arrays)
+
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copy the values that the servers have into the arrays `out`.
+
+        Parameters
+        ----------
+        key, out
+            As in `KVStoreBase.pull`.
+        priority
+            The higher, the sooner it is asked for where other requests wait to be sent.
+        ignore_sparse
+            Has no effect.
+        """
+        if out is None:
+            raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
+        pairs = self._pairs("pull", key, out)
+        for k, arrays in pairs:
+            self._stored("pull", k, arrays)
+        self._fetch("KVStore.pull", [k for k, _ in pairs], priority)
+        super().pull(key, out, priority, ignore_sparse)
+
+    def _fetch(self, who: str, keys: Sequence[Key], priority: int = 0) -> None:
+        """Copy the servers' values into this worker's."""
+        asked = []
+        for plan in self._plan(tuple(dict.fromkeys(keys))):
+            message = Message({"do": "pull", "keys": list(plan.keys)})
+            request = Request(message, frozenset(plan.keys), priority, self._parts(plan))
+            asked.append((plan.server, self._link(plan.server).submit(request)))
+        what = f"{who} of {_listed(keys)}"
+        with self._job.guard(what):
+            for server, answer in asked:
+                header = self._answer(what, self._link(server), answer).header
+                self._note_counts(header)
+                self._warn(bool(header["diverged"]))
+        self._hear(what)
+
+    # Pushing.
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Send the sum of the arrays of each key to the servers, which update their values by it; returns at once.
+
+        Parameters
+        ----------
+        key, value
+            As in `KVStoreBase.push`.
+        priority
+            The higher, the sooner it is sent where others wait.
+        """
+        pairs = self._pairs("push", key, value)
+        for k, arrays in pairs:
+            self._stored("push", k, arrays)
+        if self._updater is None:
+            raise StateError(
+                "KVStore.push: a 'dist_async' store updates its values when something is pushed; it needs "
+                "set_optimizer() first"
+            )
+        self._hear("KVStore.push")
+        self._follow_settings()
+        with pause():
+            self._send_gradients(self._totals(pairs), priority)
+
+    def _send_gradients(self, totals: Mapping[Key, NDArray], priority: int) -> None:
+        header: dict[str, JSON] = {"do": "push"}
+        if isinstance(self._updater, Updater):
+            optimizer = self._updater.optimizer
+            # Here, as no server has all gradients.
+            totals = dict(zip(totals, optimizer.clip_arrays_together(list(totals.values())), strict=True))
+            header["rescale"] = optimizer.rescale_grad
+        for plan in self._plan(tuple(totals)):
+            parts = [
+                totals[key].tensor.detach().reshape(-1)[begin:end].cpu()
+                for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
+            ]
+            # A copy, as the caller writes into its gradients again.
+            copies, scratch = plan.copies(parts)
+            message = Message({**header, "keys": list(plan.keys)}, copies)
+            link = self._link(plan.server)
+            answer = link.submit(Request(message, frozenset(plan.keys), priority))
+            plan.waiting.append((scratch, answer))
+            self._pushes.append((link, answer))
+            if len(plan.waiting) > _MOST_WAITING:
+                self._answer("KVStore.push", link, plan.waiting[0][1])
+        self._job.bytes_sent += sum(each.tensor.nbytes for each in totals.values())
+
+    def _hear(self, who: str, wait: bool = False) -> None:
+        """Take note of the answers to pushes, of those that are there or of all; the first error is raised."""
+        rest = []
+        for link, answer in self._pushes:
+            if not wait and not answer.done():
+                rest.append((link, answer))
+                continue
+            header = self._answer(who, link, answer).header
+            self._staleness = self._staleness.with_pushes(cast("list[int]", header["staleness"]))
+            self._note_counts(header)
+        self._pushes = rest
+
+    def _note_counts(self, header: dict[str, JSON]) -> None:
+        """Let this worker's optimizer know how many updates there were: programs ask it for the learning rate."""
+        if not isinstance(self._updater, Updater) or "num_update" not in header:
+            return
+        optimizer = self._updater.optimizer
+        optimizer._index_update_count.update(cast("list[tuple[Key, int]]", header["counts"]))
+        optimizer.num_update = max(optimizer.num_update, cast(int, header["num_update"]))
+
+    def _warn(self, has_diverged: bool) -> None:
+        """Warn once of weights that are not finite."""
+        if has_diverged and not self._has_warned:
+            self._has_warned = True
+            warn_user(
+                f"KVStore.pull: weights are not finite any more, so training has diverged ({self._staleness}). Where "
+                "training with one worker does not: lower the learning rate, set REBIND_STALENESS so that workers "
+                "wait for the slowest one, or use optimizer='dcasgd', which makes up for the age of gradients."
+            )
+
+    # Updating.
+
+    def _set_updater(self, updater: UpdateFunction) -> None:
+        self._job.agree("KVStore.set_optimizer", "optimizer", describe_updater(updater))
+        if self._servers.own is None and not isinstance(updater, Updater):
+            raise ArgumentError(
+                "KVStore.set_updater: a function cannot be sent to the job's servers; got "
+                f"{updater!r}. Use set_optimizer(), or start no servers (-s 0): then each worker updates a part of the "
+                "weights itself."
+            )
+        plain = None
+        if self._servers.own is None and isinstance(updater, Updater):
+            plain = to_plain(updater.optimizer)  # before anything is changed
+        with self._together("KVStore.set_optimizer"):
+            self._divide_by(scope_of(updater))
+            super()._set_updater(updater)
+            if isinstance(updater, Updater):
+                self._settings = dict(settings_of(updater.optimizer))
+            if self._servers.own is not None:
+                _give(self._servers.own.set_optimizer, self._servers.own.set_updater, updater)
+            elif self.rank == 0:
+                for server in range(len(self._servers.links)):
+                    self._ask("KVStore.set_optimizer", server, {"do": "optimizer", "optimizer": plain})
+        if isinstance(updater, Updater) and updater.states:
+            states, updater.states = updater.states, {}
+            self.set_optimizer_states(states)
+
+    def _divide_by(self, scope: UpdateScope) -> None:
+        """Divide the keys over the servers so that an update sees at once what it must."""
+        if scope == self._sharding.scope:
+            return
+        keys = list(self._values)
+        if self.rank == 0 and keys:
+            self._fetch("KVStore.set_optimizer", keys)
+            for server in range(len(self._servers.links)):
+                self._ask("KVStore.set_optimizer", server, {"do": "clear"})
+        sizes = {key: self._values[key].size for key in keys}
+        self._sharding = Sharding.of(sizes, len(self._servers.links), scope)
+        self._plans = {}
+        if self.rank == 0:
+            self._send_values(keys)
+
+    def _follow_settings(self) -> None:
+        """Tell the servers what the program has changed of the optimizer since, on worker 0: its learning rate."""
+        if self.rank != 0 or not isinstance(self._updater, Updater):
+            return
+        now = settings_of(self._updater.optimizer)
+        changed = {
+            name: value
+            for name, value in now.items()
+            if name not in self._settings or self._settings[name] != value
+        }
+        if changed:
+            self._settings = dict(now)
+            for server in range(len(self._servers.links)):
+                self._ask("KVStore.push", server, {"do": "settings", "settings": cast(JSON, changed)})
+
+    # The optimizer's states.
+
+    def optimizer_states(self) -> dict[Hashable, StoredState]:
+        """Return the optimizer's states by key; worker 0 gets them from the servers, and the others get none."""
+        self._need_updater("optimizer_states")
+        self._hear("KVStore.optimizer_states", wait=True)
+        return self._gathered_states() if self.rank == 0 else {}
+
+    def _gathered_states(self) -> dict[Hashable, StoredState]:
+        parts: dict[Key, list[StoredState]] = {}
+        for plan in self._plan(tuple(self._values)):
+            header: dict[str, JSON] = {"do": "states", "keys": list(plan.keys)}
+            found = self._ask("KVStore.optimizer_states", plan.server, header)
+            arrays = iter(found.arrays)
+            for key, form in cast("list[tuple[Key, Form]]", found.header["states"]):
+                parts.setdefault(key, []).append(build_state(form, arrays))
+        return {key: join_states(each, self._values[key].shape, key) for key, each in parts.items()}
+
+    def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
+        """Give the servers the states that worker 0 has; all workers must call it.
+
+        The counts of updates are those of worker 0's optimizer.
+        """
+        self._need_updater("set_optimizer_states")
+        with self._together("KVStore.set_optimizer_states"):
+            if self.rank == 0:
+                self._send_states(states)
+
+    def _send_states(self, states: Mapping[Hashable, StoredState]) -> None:
+        who = "KVStore.set_optimizer_states"
+        optimizer = self._need_updater("set_optimizer_states").optimizer
+        counts: JSON = [[cast(Key, key), count] for key, count in optimizer._index_update_count.items()]
+        for server in range(len(self._servers.links)):
+            header: dict[str, JSON] = {"do": "progress", "counts": counts, "num_update": optimizer.num_update}
+            self._ask(who, server, header)
+        for plan in self._plan(tuple(self._values)):
+            own = {
+                key: part_of(states[key], self._values[key].size, *bounds)
+                for key, bounds in zip(plan.keys, plan.parts, strict=True)
+                if key in states
+            }
+            forms: list[JSON] = [[key, form_of(state)] for key, state in own.items()]
+            arrays = [each.cpu().contiguous() for state in own.values() for each in tensors_of(state)]
+            self._ask(who, plan.server, {"do": "set states", "states": forms}, arrays)
+
+    def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all: worker 0 does it.
+
+        The others need not call it, and do nothing. MXNet refuses.
+        """
+        optimizer = self._need_updater("save_optimizer_states").optimizer
+        self._hear("KVStore.save_optimizer_states", wait=True)
+        if self.rank == 0:
+            content = write_states(self._gathered_states(), optimizer if dump_optimizer else None)
+            with files.atomic_write(fname) as file:
+                file.write(content)
+
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
+        """Read the optimizer's states from a file; all workers must call it, and worker 0 reads."""
+        updater = self._need_updater("load_optimizer_states")
+        loaded = Updater(updater.optimizer)
+        if self.rank == 0:
+            loaded.load_states(fname)
+        self.set_optimizer_states(loaded.states)
+
+    # Requests.
+
+    def _plan(self, keys: tuple[Key, ...]) -> list[PushPlan]:
+        """Return in which messages some keys go to the servers; made once for each combination."""
+        if keys not in self._plans:
+            sizes = {key: self._values[key].tensor.element_size() for key in keys}
+            self._plans[keys] = plan_requests(self._sharding, sizes)
+        return self._plans[keys]
+
+    def _parts(self, plan: PushPlan) -> list[Tensor]:
+        """Return the parts of this worker's values that are in a message, as views."""
+        flat = [self._values[key].tensor.view(-1) for key in plan.keys]
+        return [each[begin:end] for each, (begin, end) in zip(flat, plan.parts, strict=True)]
+
+    def _link(self, server: int) -> ServerLink:
+        return self._servers.links[server]
+
+    def _ask(self, who: str, server: int, header: dict[str, JSON], arrays: Sequence[Tensor] = ()) -> Message:
+        """Send a request, and wait for the answer."""
+        link = self._link(server)
+        return self._answer(who, link, link.submit(Request(Message(header, arrays))))
+
+    def _answer(self, who: str, link: ServerLink, answer: Future[Message]) -> Message:
+        try:
+            return answer.result()
+        except MXNetError as error:
+            raise self._servers.failure(who, link, error) from None
+
+    @contextlib.contextmanager
+    def _together(self, who: str) -> Iterator[None]:
+        """Do something when all that this worker has pushed is applied; all workers have done it afterwards."""
+        self._hear(who, wait=True)
+        is_bound = self._servers.bound is not None and self.num_workers > 1
+        if is_bound:
+            self._pause(who, on=True)  # those that are ahead need not wait for who waits for them
+        self._job.barrier(f"{who} (begin)")
+        yield
+        self._job.barrier(who)
+        if is_bound:
+            self._pause(who, on=False)
+
+    def _pause(self, who: str, on: bool) -> None:
+        for server in range(len(self._servers.links)):
+            self._ask(who, server, {"do": "pause", "on": on})
+
+    def _report(self, ended: str) -> None:
+        """Say at the end how stale gradients were."""
+        with contextlib.suppress(MXNetError):
+            self._hear("KVStore, at the end", wait=True)
+        if self._staleness.pushes and self.num_workers > 1:
+            logger.info("Worker %d of kvstore 'dist_async': %s", self.rank, self._staleness)
+
+
+def _give(
+    set_optimizer: Callable[[Optimizer], None],
+    set_updater: Callable[[UpdateFunction], None],
+    updater: UpdateFunction,
+) -> None:
+    if isinstance(updater, Updater):
+        set_optimizer(updater.optimizer)
+    else:
+        set_updater(updater)
+
+
+def _shaped(part: Tensor, value: NDArray) -> Tensor:
+    """Return a part with the shape of the key, if it is all of it: some updates go by axes."""
+    return part.view(value.shape) if part.numel() == math.prod(value.shape) else part
+
+
+def _listed(keys: Sequence[object]) -> str:
+    return repr(keys[0]) if len(keys) == 1 else f"{keys[0]!r} and {len(keys) - 1} more"
+
+
+stores.register("dist_async")(DistAsyncStore)
