@@ -178,7 +178,9 @@ def fall_behind() -> tuple[float, float, str]:
 
 @pytest.mark.parametrize("servers", [0, 1])
 def test_a_fast_worker_waits_with_a_bound(servers):
-    for lead, total, staleness in run_job(fall_behind, 2, servers=servers, environment={"REBIND_STALENESS": "1"}):
+    for lead, total, staleness in run_job(
+        fall_behind, 2, servers=servers, environment={"REBIND_STALENESS": "1"}
+    ):
         assert total == 606 and lead <= 2
         assert staleness.startswith("6 pushes with a staleness of")
 
@@ -205,7 +207,9 @@ def train_all() -> dict[str, object]:
     module.fit(samples(store.rank), optimizer_params=settings, **options)
     found["rescale_grad"] = module._optimizer.rescale_grad
     found["Module"] = module.score(samples(9), "acc")[0][1]
-    buckets = mx.mod.BucketingModule(lambda key: (classifier(), ["data"], ["softmax_label"]), default_bucket_key=1)
+    buckets = mx.mod.BucketingModule(
+        lambda key: (classifier(), ["data"], ["softmax_label"]), default_bucket_key=1
+    )
     data = samples(store.rank)
     data.default_bucket_key = 1
     buckets.bind(data.provide_data, data.provide_label)
@@ -221,11 +225,15 @@ def train_all() -> dict[str, object]:
     store.barrier()
     found["BucketingModule"] = buckets.get_params()[0]["one_weight"].shape
     svrg = mx.contrib.svrg_optimization.svrg_module.SVRGModule(classifier(), update_freq=2)
-    svrg.fit(samples(store.rank), optimizer_params=(("learning_rate", 0.1),), **options | {"kvstore": "dist_async"})
+    svrg.fit(
+        samples(store.rank), optimizer_params=(("learning_rate", 0.1),), **options | {"kvstore": "dist_async"}
+    )
     found["SVRGModule"] = svrg.score(samples(9), "acc")[0][1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # FeedForward is deprecated
-        model = mx.model.FeedForward(classifier(), num_epoch=6, optimizer="sgd", initializer=mx.init.Xavier(), **settings)
+        model = mx.model.FeedForward(
+            classifier(), num_epoch=6, optimizer="sgd", initializer=mx.init.Xavier(), **settings
+        )
         model.fit(samples(store.rank), kvstore="dist_async")
         found["FeedForward"] = model.score(samples(9))
     return found

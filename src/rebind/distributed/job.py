@@ -150,7 +150,9 @@ class Job:
             return
         self._closed = True
         if self._liveness is not None:
-            ended = self._liveness.ended or ended  # an error that ends this process was told by what printed it
+            ended = (
+                self._liveness.ended or ended
+            )  # an error that ends this process was told by what printed it
             if ended != FINISHED:
                 self._liveness.stop(ended)
         while self._before_close:

@@ -252,6 +252,8 @@ class Liveness(Signs):
         if not self._sign.ended:
             self._sign = replace(self._sign, ended=ended, lost=list(lost))
         self._give()
+        # A thread that is in the store's code while Python ends would abort the process.
+        self._thread.join(INTERVAL)
 
     def _give(self) -> None:
         with self._lock:

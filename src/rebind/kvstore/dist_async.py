@@ -6,7 +6,7 @@ import contextlib
 import logging
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import ClassVar, cast
 
@@ -19,9 +19,9 @@ from ..device import cpu
 from ..distributed import JSON, current_job
 from ..errors import ArgumentError, MXNetError, StateError
 from ..ndarray import NDArray
-from ..optimizer import Optimizer, Updater, UpdateScope
+from ..optimizer import Updater, UpdateScope
 from ..optimizer.arrays import StoredState
-from ..optimizer.plain import settings_of, to_plain
+from ..optimizer.plain import add_counts, settings_of, to_plain
 from ..optimizer.states import write_states
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .capabilities import Capabilities
@@ -29,10 +29,10 @@ from .local import KVStore
 from .plan import PushPlan, plan_requests
 from .same_update import describe_updater, scope_of
 from .server_link import Request, ServerLink
+from .server_states import gather_states, give_states
 from .servers import Servers
 from .sharding import Sharding
 from .staleness import Staleness
-from .state_forms import Form, build_state, form_of, join_states, part_of, tensors_of
 from .wire import Message
 
 __all__ = ["DistAsyncStore"]
@@ -69,7 +69,9 @@ class DistAsyncStore(KVStore):
     [-0.5, -0.5]
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(spans_processes=True, is_synchronous=False)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        spans_processes=True, is_synchronous=False, takes_ready_gradients=True
+    )
 
     def __init__(self, kind: str = "dist_async") -> None:
         super().__init__(kind)
@@ -79,6 +81,9 @@ class DistAsyncStore(KVStore):
         self._plans: dict[tuple[Key, ...], list[PushPlan]] = {}
         #: Pushes that were not answered yet when it was last looked.
         self._pushes: list[tuple[ServerLink, Future[Message]]] = []
+        self._open: list[PushPlan] = []  # of the push that has begun, those that were not sent yet
+        self._ready: dict[Key, NDArray] = {}  # the gradients of that push
+        self._priority = 0
         self._staleness = Staleness()
         self._settings: dict[str, object] = {}  # of the optimizer, as the servers know them
         self._has_warned = False
@@ -157,7 +162,7 @@ class DistAsyncStore(KVStore):
                 _shaped(part, self._values[key])
                 for key, part in zip(plan.keys, self._parts(plan), strict=True)
             ]
-            self._ask("KVStore.init", plan.server, {"do": "init", "keys": list(plan.keys)}, arrays)
+            self._servers.ask("KVStore.init", plan.server, {"do": "init", "keys": list(plan.keys)}, arrays)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -187,11 +192,11 @@ class DistAsyncStore(KVStore):
         for plan in self._plan(tuple(dict.fromkeys(keys))):
             message = Message({"do": "pull", "keys": list(plan.keys)})
             request = Request(message, frozenset(plan.keys), priority, self._parts(plan))
-            asked.append((plan.server, self._link(plan.server).submit(request)))
+            asked.append((plan.server, self._servers.links[plan.server].submit(request)))
         what = f"{who} of {_listed(keys)}"
         with self._job.guard(what):
             for server, answer in asked:
-                header = self._answer(what, self._link(server), answer).header
+                header = self._servers.answer(what, self._servers.links[server], answer).header
                 self._note_counts(header)
                 self._warn(bool(header["diverged"]))
         self._hear(what)
@@ -216,33 +221,67 @@ class DistAsyncStore(KVStore):
                 "KVStore.push: a 'dist_async' store updates its values when something is pushed; it needs "
                 "set_optimizer() first"
             )
+        if not self._open:
+            self.begin_push(list(dict.fromkeys(k for k, _ in pairs)))
+        with pause():
+            for k, total in self._totals(pairs).items():
+                self._add(k, total, priority)
+        self.end_push()
+
+    def begin_push(self, keys: Sequence[Key]) -> None:
+        """Say which keys are pushed next, each when it is ready; a message is sent when all of its keys are."""
         self._hear("KVStore.push")
         self._follow_settings()
-        with pause():
-            self._send_gradients(self._totals(pairs), priority)
+        self._open = list(self._plan(tuple(keys)))
+        self._ready = {}
 
-    def _send_gradients(self, totals: Mapping[Key, NDArray], priority: int) -> None:
-        header: dict[str, JSON] = {"do": "push"}
-        if isinstance(self._updater, Updater):
-            optimizer = self._updater.optimizer
+    def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:
+        """Push one of the keys that `begin_push` was given."""
+        pairs = self._pairs("push", key, value)
+        self._stored("push", key, pairs[0][1])
+        with pause():
+            self._add(key, self._totals(pairs)[key], 0)
+
+    def end_push(self) -> None:
+        """Send what waits for other keys, when all that `begin_push` was given are there."""
+        if isinstance(self._updater, Updater) and self._updater.optimizer.clip_global_norm is not None:
             # Here, as no server has all gradients.
-            totals = dict(zip(totals, optimizer.clip_arrays_together(list(totals.values())), strict=True))
-            header["rescale"] = optimizer.rescale_grad
-        for plan in self._plan(tuple(totals)):
-            parts = [
-                totals[key].tensor.detach().reshape(-1)[begin:end].cpu()
-                for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
-            ]
-            # A copy, as the caller writes into its gradients again.
-            copies, scratch = plan.copies(parts)
-            message = Message({**header, "keys": list(plan.keys)}, copies)
-            link = self._link(plan.server)
-            answer = link.submit(Request(message, frozenset(plan.keys), priority))
-            plan.waiting.append((scratch, answer))
-            self._pushes.append((link, answer))
-            if len(plan.waiting) > _MOST_WAITING:
-                self._answer("KVStore.push", link, plan.waiting[0][1])
-        self._job.bytes_sent += sum(each.tensor.nbytes for each in totals.values())
+            clipped = self._updater.optimizer.clip_arrays_together(list(self._ready.values()))
+            self._ready = dict(zip(self._ready, clipped, strict=True))
+        waiting, self._open = self._open, []
+        if missing := [key for plan in waiting for key in plan.keys if key not in self._ready]:
+            raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
+        for plan in waiting:
+            self._send(plan)
+        self._ready = {}
+
+    def _add(self, key: Key, total: NDArray, priority: int) -> None:
+        """Take the gradient of a key; messages whose gradients are all there are sent."""
+        self._ready[key] = total
+        self._priority = priority
+        is_clipped = isinstance(self._updater, Updater) and self._updater.optimizer.clip_global_norm
+        for plan in [] if is_clipped else list(self._open):
+            if key in plan.keys and all(each in self._ready for each in plan.keys):
+                self._open.remove(plan)
+                self._send(plan)
+
+    def _send(self, plan: PushPlan) -> None:
+        """Send the gradients of a message."""
+        header: dict[str, JSON] = {"do": "push", "keys": list(plan.keys)}
+        if isinstance(self._updater, Updater):
+            header["rescale"] = self._updater.optimizer.rescale_grad
+        parts = [
+            self._ready[key].tensor.detach().reshape(-1)[begin:end].cpu()
+            for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
+        ]
+        # A copy, as the caller writes into its gradients again.
+        copies, scratch = plan.copies(parts)
+        link = self._servers.links[plan.server]
+        answer = link.submit(Request(Message(header, copies), frozenset(plan.keys), self._priority))
+        plan.waiting.append((scratch, answer))
+        self._pushes.append((link, answer))
+        if len(plan.waiting) > _MOST_WAITING:
+            self._servers.answer("KVStore.push", link, plan.waiting[0][1])
 
     def _hear(self, who: str, wait: bool = False) -> None:
         """Take note of the answers to pushes, of those that are there or of all; the first error is raised."""
@@ -251,18 +290,16 @@ class DistAsyncStore(KVStore):
             if not wait and not answer.done():
                 rest.append((link, answer))
                 continue
-            header = self._answer(who, link, answer).header
+            header = self._servers.answer(who, link, answer).header
             self._staleness = self._staleness.with_pushes(cast("list[int]", header["staleness"]))
             self._note_counts(header)
         self._pushes = rest
 
     def _note_counts(self, header: dict[str, JSON]) -> None:
         """Let this worker's optimizer know how many updates there were: programs ask it for the learning rate."""
-        if not isinstance(self._updater, Updater) or "num_update" not in header:
-            return
-        optimizer = self._updater.optimizer
-        optimizer._index_update_count.update(cast("list[tuple[Key, int]]", header["counts"]))
-        optimizer.num_update = max(optimizer.num_update, cast(int, header["num_update"]))
+        if isinstance(self._updater, Updater) and "num_update" in header:
+            counts = dict(cast("list[tuple[Hashable, int]]", header["counts"]))
+            add_counts(self._updater.optimizer, counts, cast(int, header["num_update"]))
 
     def _warn(self, has_diverged: bool) -> None:
         """Warn once of weights that are not finite."""
@@ -293,10 +330,9 @@ class DistAsyncStore(KVStore):
             if isinstance(updater, Updater):
                 self._settings = dict(settings_of(updater.optimizer))
             if self._servers.own is not None:
-                _give(self._servers.own.set_optimizer, self._servers.own.set_updater, updater)
+                self._servers.own.adopt(updater)
             elif self.rank == 0:
-                for server in range(len(self._servers.links)):
-                    self._ask("KVStore.set_optimizer", server, {"do": "optimizer", "optimizer": plain})
+                self._servers.ask_all("KVStore.set_optimizer", {"do": "optimizer", "optimizer": plain})
         if isinstance(updater, Updater) and updater.states:
             states, updater.states = updater.states, {}
             self.set_optimizer_states(states)
@@ -308,8 +344,7 @@ class DistAsyncStore(KVStore):
         keys = list(self._values)
         if self.rank == 0 and keys:
             self._fetch("KVStore.set_optimizer", keys)
-            for server in range(len(self._servers.links)):
-                self._ask("KVStore.set_optimizer", server, {"do": "clear"})
+            self._servers.ask_all("KVStore.set_optimizer", {"do": "clear"})
         sizes = {key: self._values[key].size for key in keys}
         self._sharding = Sharding.of(sizes, len(self._servers.links), scope)
         self._plans = {}
@@ -328,8 +363,7 @@ class DistAsyncStore(KVStore):
         }
         if changed:
             self._settings = dict(now)
-            for server in range(len(self._servers.links)):
-                self._ask("KVStore.push", server, {"do": "settings", "settings": cast(JSON, changed)})
+            self._servers.ask_all("KVStore.push", {"do": "settings", "settings": cast(JSON, changed)})
 
     # The optimizer's states.
 
@@ -340,41 +374,20 @@ class DistAsyncStore(KVStore):
         return self._gathered_states() if self.rank == 0 else {}
 
     def _gathered_states(self) -> dict[Hashable, StoredState]:
-        parts: dict[Key, list[StoredState]] = {}
-        for plan in self._plan(tuple(self._values)):
-            header: dict[str, JSON] = {"do": "states", "keys": list(plan.keys)}
-            found = self._ask("KVStore.optimizer_states", plan.server, header)
-            arrays = iter(found.arrays)
-            for key, form in cast("list[tuple[Key, Form]]", found.header["states"]):
-                parts.setdefault(key, []).append(build_state(form, arrays))
-        return {key: join_states(each, self._values[key].shape, key) for key, each in parts.items()}
+        plans = self._plan(tuple(self._values))
+        return gather_states(self._servers, "KVStore.optimizer_states", plans, self._values)
 
     def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
         """Give the servers the states that worker 0 has; all workers must call it.
 
         The counts of updates are those of worker 0's optimizer.
         """
-        self._need_updater("set_optimizer_states")
-        with self._together("KVStore.set_optimizer_states"):
-            if self.rank == 0:
-                self._send_states(states)
-
-    def _send_states(self, states: Mapping[Hashable, StoredState]) -> None:
-        who = "KVStore.set_optimizer_states"
         optimizer = self._need_updater("set_optimizer_states").optimizer
-        counts: JSON = [[cast(Key, key), count] for key, count in optimizer._index_update_count.items()]
-        for server in range(len(self._servers.links)):
-            header: dict[str, JSON] = {"do": "progress", "counts": counts, "num_update": optimizer.num_update}
-            self._ask(who, server, header)
-        for plan in self._plan(tuple(self._values)):
-            own = {
-                key: part_of(states[key], self._values[key].size, *bounds)
-                for key, bounds in zip(plan.keys, plan.parts, strict=True)
-                if key in states
-            }
-            forms: list[JSON] = [[key, form_of(state)] for key, state in own.items()]
-            arrays = [each.cpu().contiguous() for state in own.values() for each in tensors_of(state)]
-            self._ask(who, plan.server, {"do": "set states", "states": forms}, arrays)
+        who = "KVStore.set_optimizer_states"
+        with self._together(who):
+            if self.rank == 0:
+                plans = self._plan(tuple(self._values))
+                give_states(self._servers, who, plans, self._values, states, optimizer)
 
     def save_optimizer_states(self, fname: str | os.PathLike[str], dump_optimizer: bool = False) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all: worker 0 does it.
@@ -410,36 +423,20 @@ class DistAsyncStore(KVStore):
         flat = [self._values[key].tensor.view(-1) for key in plan.keys]
         return [each[begin:end] for each, (begin, end) in zip(flat, plan.parts, strict=True)]
 
-    def _link(self, server: int) -> ServerLink:
-        return self._servers.links[server]
-
-    def _ask(self, who: str, server: int, header: dict[str, JSON], arrays: Sequence[Tensor] = ()) -> Message:
-        """Send a request, and wait for the answer."""
-        link = self._link(server)
-        return self._answer(who, link, link.submit(Request(Message(header, arrays))))
-
-    def _answer(self, who: str, link: ServerLink, answer: Future[Message]) -> Message:
-        try:
-            return answer.result()
-        except MXNetError as error:
-            raise self._servers.failure(who, link, error) from None
-
     @contextlib.contextmanager
     def _together(self, who: str) -> Iterator[None]:
         """Do something when all that this worker has pushed is applied; all workers have done it afterwards."""
         self._hear(who, wait=True)
         is_bound = self._servers.bound is not None and self.num_workers > 1
         if is_bound:
-            self._pause(who, on=True)  # those that are ahead need not wait for who waits for them
+            self._servers.ask_all(
+                who, {"do": "pause", "on": True}
+            )  # those that are ahead need not wait for who waits for them
         self._job.barrier(f"{who} (begin)")
         yield
         self._job.barrier(who)
         if is_bound:
-            self._pause(who, on=False)
-
-    def _pause(self, who: str, on: bool) -> None:
-        for server in range(len(self._servers.links)):
-            self._ask(who, server, {"do": "pause", "on": on})
+            self._servers.ask_all(who, {"do": "pause", "on": False})
 
     def _report(self, ended: str) -> None:
         """Say at the end how stale gradients were."""
@@ -447,17 +444,6 @@ class DistAsyncStore(KVStore):
             self._hear("KVStore, at the end", wait=True)
         if self._staleness.pushes and self.num_workers > 1:
             logger.info("Worker %d of kvstore 'dist_async': %s", self.rank, self._staleness)
-
-
-def _give(
-    set_optimizer: Callable[[Optimizer], None],
-    set_updater: Callable[[UpdateFunction], None],
-    updater: UpdateFunction,
-) -> None:
-    if isinstance(updater, Updater):
-        set_optimizer(updater.optimizer)
-    else:
-        set_updater(updater)
 
 
 def _shaped(part: Tensor, value: NDArray) -> Tensor:

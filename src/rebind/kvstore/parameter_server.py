@@ -6,7 +6,7 @@ import contextlib
 import copy
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,8 +17,9 @@ from ..device import cpu
 from ..distributed import JSON
 from ..errors import NameLookupError, StateError, WorkerError, near_names
 from ..ndarray import NDArray
-from ..optimizer import Optimizer, Updater
-from ..optimizer.plain import Plain, from_plain
+from ..optimizer import Updater
+from ..optimizer.arrays import StoredState
+from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
 from .base import Key, UpdateFunction
 from .state_forms import Form, build_state, form_of, tensors_of
 from .wire import Message, Scratch
@@ -75,7 +76,7 @@ class ParameterServer:
     >>> server = ParameterServer(1)
     >>> def ask(do, *arrays, **header):
     ...     return server.answer(0, Message({"do": do, **header}, arrays), Scratch())
-    >>> server.set_updater(lambda key, gradient, weight: weight.write(weight + gradient))
+    >>> server.adopt(lambda key, gradient, weight: weight.write(weight + gradient))
     >>> for do in "init", "push", "push":
     ...     _ = ask(do, torch.ones(2), keys=["w"])
     >>> ask("pull", keys=["w"]).arrays
@@ -119,8 +120,16 @@ class ParameterServer:
             raise Unanswerable(self._lost)
         return self._commands[str(request.header["do"])](rank, request, scratch)
 
-    def set_updater(self, updater: UpdateFunction) -> None:
-        """Update by this from now on."""
+    def adopt(self, updater: UpdateFunction) -> None:
+        """Update by this from now on, or by a copy of its optimizer.
+
+        >>> from rebind.optimizer import create
+        >>> ParameterServer(1).adopt(Updater(create("sgd")))
+        """
+        if isinstance(updater, Updater):
+            optimizer = copy.deepcopy(updater.optimizer)
+            optimizer.clip_global_norm = None  # the worker has all gradients, and clips them
+            updater = Updater(optimizer)
         with self._updating:
             self._updater = updater
 
@@ -152,9 +161,7 @@ class ParameterServer:
     def _pull(self, rank: int, request: Message, scratch: Scratch) -> Message:
         keys = _keys(request)
         parts = [self._part(key) for key in keys]
-        copies = scratch.arrays(
-            [(dtypes.name(part.value.tensor.dtype), part.value.shape) for part in parts]
-        )
+        copies = scratch.arrays([(dtypes.name(part.value.tensor.dtype), part.value.shape) for part in parts])
         # A copy, as sending it takes longer than others can wait; never half of an update.
         for part, target in zip(parts, copies, strict=True):
             with part.lock:
@@ -188,7 +195,9 @@ class ParameterServer:
         self, request: Message, keys: Sequence[Key], gradients: Sequence[NDArray], values: Sequence[NDArray]
     ) -> None:
         if self._updater is None:
-            raise StateError("KVStore.push: the server has no optimizer; all workers must call set_optimizer()")
+            raise StateError(
+                "KVStore.push: the server has no optimizer; all workers must call set_optimizer()"
+            )
         if isinstance(self._updater, Updater):
             # That of the worker's optimizer, which may be another for a single push, as with scaled losses.
             self._updater.optimizer.rescale_grad = cast(float, request.header["rescale"])
@@ -201,10 +210,9 @@ class ParameterServer:
         """Return how often the optimizer has updated some keys, and any key."""
         if not isinstance(self._updater, Updater):
             return {}
-        optimizer = self._updater.optimizer
-        found = optimizer._index_update_count
+        found, num_update = counts_of(self._updater.optimizer)
         counted: list[JSON] = [[key, found[key]] for key in keys if key in found]
-        return {"counts": counted, "num_update": optimizer.num_update}
+        return {"counts": counted, "num_update": num_update}
 
     def _gradients(self, request: Message, parts: Sequence[_Part]) -> list[NDArray]:
         """Return the gradients of a push, with the shapes of the values."""
@@ -259,18 +267,8 @@ class ParameterServer:
 
     def _set_optimizer(self, rank: int, request: Message, scratch: Scratch) -> Message:
         plain = cast("dict[str, Plain]", request.header["optimizer"])
-        self.set_optimizer(from_plain(plain))
+        self.adopt(Updater(from_plain(plain)))
         return Message({})
-
-    def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Update by a copy of an optimizer from now on.
-
-        >>> from rebind.optimizer import create
-        >>> ParameterServer(1).set_optimizer(create("sgd"))
-        """
-        made = copy.deepcopy(optimizer)
-        made.clip_global_norm = None  # the worker has all gradients, and clips them
-        self.set_updater(Updater(made))
 
     def _need_updater(self) -> Updater:
         if not isinstance(self._updater, Updater):
@@ -296,24 +294,21 @@ class ParameterServer:
     def _set_states(self, rank: int, request: Message, scratch: Scratch) -> Message:
         arrays = iter([each.clone() for each in request.arrays])
         forms = cast("list[tuple[Key, Form]]", request.header["states"])
-        states = {key: build_state(form, arrays) for key, form in forms}
+        states: dict[Hashable, StoredState] = {key: build_state(form, arrays) for key, form in forms}
         with self._updating:
             updater = self._need_updater()
-            updater.states |= states
+            updater.states.update(states)
             for key in states:
                 updater.states_synced.pop(key, None)
         return Message({})
 
     def _set_progress(self, rank: int, request: Message, scratch: Scratch) -> Message:
         """Count updates from here, and forget all states."""
-        counts = dict(cast("list[tuple[Key, int]]", request.header["counts"]))
+        counts = dict(cast("list[tuple[Hashable, int]]", request.header["counts"]))
         with self._updating:
             updater = self._need_updater()
             updater.states, updater.states_synced = {}, {}
-            optimizer = updater.optimizer
-            optimizer._index_update_count.clear()
-            optimizer._index_update_count.update(counts)
-            optimizer.num_update = cast(int, request.header["num_update"])
+            add_counts(updater.optimizer, counts, cast(int, request.header["num_update"]), start_over=True)
         return Message({})
 
     def _part(self, key: Key) -> _Part:

@@ -41,7 +41,7 @@ def run_server(environment: JobEnvironment | None = None) -> None:
     job = JobEnvironment.read() if environment is None else environment
     if job is None:
         raise StateError(
-            "run_server: the environment must describe a job; it has no address. Servers are started by `rebind launch -s`."
+            "run_server: the environment must describe a job; it has no address. `rebind launch -s` starts servers."
         )
     timeout = float(config.get("REBIND_TIMEOUT"))
     store = open_store(job, timeout)

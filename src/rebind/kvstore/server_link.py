@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -11,7 +12,6 @@ from typing import Protocol
 
 from torch import Tensor
 
-from ..distributed import JSON
 from ..errors import MXNetError, WorkerError
 from .service import error_of
 from .wire import Connection, Message, Scratch
@@ -155,10 +155,9 @@ class ServerLink:
             self._closed = True
             self._changed.notify_all()
         if farewell and self._failure is None:
-            try:
+            # Where the server is gone, nobody waits for it any more.
+            with contextlib.suppress(OSError):
                 self._end.send(Message({"do": "finish"}))
-            except OSError:
-                pass  # the server is gone, and nobody waits for it any more
         self._end.close()
 
     def _raise_priorities(self, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""`Servers`: the parameter servers of a job as a worker sees them; processes of their own, or threads of the workers."""
+"""`Servers`: the parameter servers of a job, as a worker sees them: processes, or threads of the workers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import logging
 import socket
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 
 import torch.distributed as dist
+from torch import Tensor
 
 from .. import config
 from ..distributed import FINISHED, JSON, Job, JobEnvironment
@@ -18,7 +20,7 @@ from ..distributed.job import open_store
 from ..distributed.liveness import Liveness
 from ..errors import MXNetError, WorkerError
 from .parameter_server import ParameterServer
-from .server_link import End, ServerLink, SocketEnd, WorkersLost
+from .server_link import End, Request, ServerLink, SocketEnd, WorkersLost
 from .service import LocalEnd, Service
 from .wire import Address, Connection, Message
 
@@ -78,6 +80,41 @@ class Servers:
         """How many bytes of arrays were sent to servers, those in this process among them."""
         return sum(link.bytes_sent for link in self.links)
 
+    # Asking.
+
+    def ask(self, who: str, server: int, header: dict[str, JSON], arrays: Sequence[Tensor] = ()) -> Message:
+        """Send a request to one server, and return the answer.
+
+        >>> servers = Servers(Job(JobEnvironment()))
+        >>> servers.ask("this example", 0, {"do": "clear"}).header
+        {}
+        """
+        link = self.links[server]
+        return self.answer(who, link, link.submit(Request(Message(header, arrays))))
+
+    def ask_all(self, who: str, header: dict[str, JSON]) -> None:
+        """Send a request to all servers, and wait until each has answered."""
+        asked = [(link, link.submit(Request(Message(header)))) for link in self.links]
+        for link, answer in asked:
+            self.answer(who, link, answer)
+
+    def answer(self, who: str, link: ServerLink, answer: Future[Message]) -> Message:
+        """Wait for an answer; what went wrong is raised, with who is missing.
+
+        Parameters
+        ----------
+        who
+            What it is for, as errors say it.
+        link
+            The server.
+        answer
+            What the request returned.
+        """
+        try:
+            return answer.result()
+        except MXNetError as error:
+            raise self._failure(who, link, error) from None
+
     # Finding them.
 
     def _threads(self, number: int, introduction: dict[str, JSON]) -> list[ServerLink]:
@@ -130,7 +167,7 @@ class Servers:
 
     # Failing, and the end.
 
-    def failure(self, what: str, link: ServerLink, error: MXNetError) -> MXNetError:
+    def _failure(self, what: str, link: ServerLink, error: MXNetError) -> MXNetError:
         """Return the error to raise for one that a server's answer was, or that came in place of one."""
         job = self._job
         if isinstance(error, WorkersLost):

@@ -59,6 +59,7 @@ class Service:
         self._lock = threading.Lock()
         self._finished: set[int] = set()
         self._lost: dict[int, str] = {}
+        self._talking: list[threading.Thread] = []
         self._listening = None if host is None else listen(host)
         self.address: Address | None = None
         if self._listening is not None:
@@ -122,6 +123,9 @@ class Service:
             with contextlib.suppress(OSError):
                 self._listening.shutdown(socket.SHUT_RDWR)
             self._listening.close()
+        # A thread that computes while Python ends would abort the process.
+        for talking in self._talking:
+            talking.join(_INTERVAL)
 
     # Connections.
 
@@ -133,9 +137,11 @@ class Service:
             except OSError:  # closed
                 return
             # A thread for each, so that one who connects and says nothing keeps nobody waiting.
-            threading.Thread(
+            talking = threading.Thread(
                 target=self._talk, args=(connected,), name="rebind-server-connection", daemon=True
-            ).start()
+            )
+            self._talking.append(talking)
+            talking.start()
 
     def _talk(self, connected: socket.socket) -> None:
         """Answer one connection until it ends."""

@@ -51,6 +51,4 @@ class Staleness:
         return f"Staleness(pushes={self.pushes}, mean={self.mean:.3g}, largest={self.largest})"
 
     def __str__(self) -> str:
-        return (
-            f"{self.pushes} pushes with a staleness of {self.mean:.3g} updates on average, {self.largest} at most"
-        )
+        return f"{self.pushes} pushes with a staleness of {self.mean:.3g} updates on average, {self.largest} at most"

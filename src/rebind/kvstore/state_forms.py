@@ -1,4 +1,4 @@
-"""What the optimizer remembers of a weight as a form, which is JSON, and arrays; and parts of it, where a key is cut."""
+"""What the optimizer remembers of a weight: as a form, which is JSON, with arrays; and in parts, for those of a key."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def join_states(parts: Sequence[StoredState], shape: Sequence[int], key: str | i
 
     Examples
     --------
-    >>> join_states([(NDArray(torch.zeros(1)), 3), (NDArray(torch.ones(1)), 3)], (2,), "w")[0].asnumpy().tolist()
+    >>> join_states([(NDArray(torch.zeros(1)), 3), (NDArray(torch.ones(1)), 3)], (2,), "w")[
+    ...     0
+    ... ].asnumpy().tolist()
     [0.0, 1.0]
     """
     first = parts[0]
@@ -109,7 +111,7 @@ def join_states(parts: Sequence[StoredState], shape: Sequence[int], key: str | i
     elif all(part == first for part in parts):
         return first
     raise StateError(
-        f"KVStore.optimizer_states: {key!r} is updated in parts, so what the optimizer remembers of it must be an array "
-        "with an element for each of the weight's, or the same for all parts; it differs. An optimizer for which that "
-        "is not so has the update_scope 'weight'."
+        f"KVStore.optimizer_states: {key!r} is updated in parts, so what the optimizer remembers of it must be an "
+        "array with an element for each of the weight's, or the same for all parts; it differs. An optimizer for which "
+        "that is not so has the update_scope 'weight'."
     )

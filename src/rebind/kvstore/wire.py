@@ -259,7 +259,7 @@ class _Frames:
 
 def _bytes_of(tensor: Tensor) -> memoryview:
     """Return the memory of a contiguous tensor."""
-    return memoryview(tensor.detach().view(-1).view(torch.uint8).numpy())
+    return tensor.detach().view(-1).view(torch.uint8).numpy().data
 
 
 def _keep_alive(connected: socket.socket) -> None:

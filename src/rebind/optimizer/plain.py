@@ -6,9 +6,8 @@ lists and dicts of them.
 
 from __future__ import annotations
 
-import copy
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import SimpleNamespace
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -22,7 +21,7 @@ from ..ndarray import NDArray
 from ..registry import Registry
 from .base import Optimizer, optimizers
 
-__all__ = ["Plain", "from_plain", "settings_of", "to_plain"]
+__all__ = ["Plain", "add_counts", "counts_of", "from_plain", "settings_of", "to_plain"]
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
@@ -100,13 +99,44 @@ def from_plain(plain: Mapping[str, Plain]) -> Optimizer:
     (0.5, {0: 'w_weight'})
     """
     kind = _class_of(plain, optimizers, "optimizer")
-    optimizer = kind.__new__(kind)
+    optimizer = object.__new__(kind)
     attributes = _decode_attributes(plain)
     vars(optimizer).update(attributes)
     counts = attributes.get(_ALL_COUNTS)
     if isinstance(counts, dict):
         vars(optimizer)[_COUNTS] = counts.setdefault(0, {})
     return optimizer
+
+
+def counts_of(optimizer: Optimizer) -> tuple[dict[Hashable, int], int]:
+    """Return how often an optimizer has updated each weight, and how often any of them: schedules go by the latter.
+
+    >>> from rebind.optimizer import create
+    >>> made = create("sgd")
+    >>> _ = made.rates(["w"])
+    >>> counts_of(made)
+    ({'w': 1}, 1)
+    """
+    return dict(getattr(optimizer, _COUNTS)), optimizer.num_update
+
+
+def add_counts(
+    optimizer: Optimizer, counts: Mapping[Hashable, int], num_update: int, *, start_over: bool = False
+) -> None:
+    """Let an optimizer have these counts, and its own of other weights too unless it is to start over.
+
+    >>> from rebind.optimizer import create
+    >>> made = create("sgd")
+    >>> add_counts(made, {"w": 3}, 3)
+    >>> counts_of(made)
+    ({'w': 3}, 3)
+    """
+    in_use = getattr(optimizer, _COUNTS)  # the optimizer holds this dict under two names
+    if start_over:
+        in_use.clear()
+        optimizer.num_update = 0
+    in_use.update(counts)
+    optimizer.num_update = max(optimizer.num_update, num_update)
 
 
 # Writing.
@@ -139,7 +169,9 @@ def _encode(value: object, who: str) -> Plain:
     if isinstance(value, list):
         return [_encode(each, who) for each in value]
     if isinstance(value, (tuple, set, frozenset)):
-        return {"set" if isinstance(value, (set, frozenset)) else "tuple": [_encode(each, who) for each in value]}
+        return {
+            "set" if isinstance(value, (set, frozenset)) else "tuple": [_encode(each, who) for each in value]
+        }
     if isinstance(value, Mapping):
         return {"dict": [[_encode(key, who), _encode(each, who)] for key, each in value.items()]}
     if isinstance(value, (NDArray, torch.Tensor, np.ndarray)):
@@ -169,12 +201,12 @@ def _pieces(tensor: torch.Tensor) -> list[Plain]:
 
 # Reading.
 
-_SCHEDULES: Registry[type] = Registry("schedule of learning rates")
+_SCHEDULES: Registry[type[LRScheduler]] = Registry("schedule of learning rates")
 for _schedule in lr_scheduler.__all__:
     _SCHEDULES.register(_schedule)(getattr(lr_scheduler, _schedule))
 
 
-def _class_of(plain: Mapping[str, Plain], known: Registry[type], what: str) -> type:
+def _class_of(plain: Mapping[str, Plain], known: Registry[type[Optimizer]], what: str) -> type[Optimizer]:
     name, module = str(plain["class"]), str(plain["module"])
     if not _is_known(name, module, known) and module != "__main__":
         # Registered when its module is imported; who sent the name is a worker of this job.
@@ -193,7 +225,7 @@ def _class_of(plain: Mapping[str, Plain], known: Registry[type], what: str) -> t
     )
 
 
-def _is_known(name: str, module: str, known: Registry[type]) -> bool:
+def _is_known(name: str, module: str, known: Registry[type[Optimizer]]) -> bool:
     # A script may register another class under a name in use: that one is meant, not ours.
     return name in known and known[name].__module__ == module
 
@@ -216,12 +248,12 @@ def _decode(value: Plain) -> object:
 def _decode_schedule(content: dict[str, Plain]) -> LRScheduler:
     name, module = str(content["class"]), str(content["module"])
     kind = _SCHEDULES[name] if name in _SCHEDULES else _schedule_of_a_module(name, module)
-    schedule = kind.__new__(kind)
+    schedule = object.__new__(kind)
     vars(schedule).update(_decode_attributes(content))
     return schedule
 
 
-def _schedule_of_a_module(name: str, module: str) -> type:
+def _schedule_of_a_module(name: str, module: str) -> type[LRScheduler]:
     # Schedules of a user's own are not registered anywhere: they are found in their module.
     try:
         found = None if module == "__main__" else getattr(importlib.import_module(module), name, None)
@@ -238,7 +270,9 @@ def _schedule_of_a_module(name: str, module: str) -> type:
 def _decode_array(content: list) -> object:
     kind, dtype, shape, values = content
     tensor = torch.tensor(values, dtype=dtypes.torch_dtype(dtype)).view(shape)
-    return {"nd": NDArray, "torch": copy.copy, "numpy": torch.Tensor.numpy}[kind](tensor)
+    if kind == "nd":
+        return NDArray(tensor)
+    return tensor.numpy() if kind == "numpy" else tensor
 
 
 _DECODERS: dict[str, Callable[..., object]] = {

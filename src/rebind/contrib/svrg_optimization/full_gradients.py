@@ -15,7 +15,7 @@ from ...module.batches import padding
 from ...ndarray import NDArray
 from ...protocols import ArrayDict, Batch
 
-__all__ = ["share_over_devices", "sum_gradients"]
+__all__ = ["pull_together", "share_over_devices", "sum_gradients"]
 
 
 def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
@@ -53,6 +53,21 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
     assert group is not None  # a module that has run forward is bound
     # The last batch counts as far as it is not padding.
     return totals, batches - pad / group.batch_size
+
+
+def pull_together(module: Module) -> None:
+    """Let all workers have the same weights, where each may update them at any time.
+
+    >>> import rebind as mx
+    >>> pull_together(mx.mod.Module(mx.sym.var("data") * mx.sym.var("w")))  # it has no store
+    """
+    store = None if module.policy is None else module.policy.store
+    if store is None or store.capabilities.is_synchronous:
+        return
+    store.barrier()
+    # Nobody pushes before the sum over the workers, to which all of them come.
+    for name, arrays in module.parameters.by_device().items():
+        store.pull(name, arrays)
 
 
 def share_over_devices(

@@ -26,7 +26,7 @@ from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
-from .full_gradients import share_over_devices, sum_gradients
+from .full_gradients import pull_together, share_over_devices, sum_gradients
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -302,7 +302,7 @@ class SVRGModule(Module):
         """
         if not self.for_training or not self._mod_aux.binded:
             raise StateError("SVRGModule.update_full_grads() needs bind(for_training=True) first")
-        self._meet_workers()
+        pull_together(self)
         # The snapshot: w̃ becomes a copy of w.
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
         totals, divisor = sum_gradients(self._mod_aux, train_data)
@@ -321,14 +321,6 @@ class SVRGModule(Module):
                 NDArray(total / (divisor * scale)).copyto(fulls[name])
         store = None if self.policy is None else self.policy.store
         share_over_devices(self._param_dict, self._full_keys, store)
-
-    def _meet_workers(self) -> None:
-        """Let all workers have the same weights, where they are updated at any time."""
-        store = None if self.policy is None else self.policy.store
-        if store is not None and not store.capabilities.is_synchronous:
-            store.barrier()
-            for name, arrays in self.parameters.by_device().items():
-                store.pull(name, arrays)
 
     def run_state(self) -> StateTree:
         """Return the state from which training resumes, the snapshot included."""
