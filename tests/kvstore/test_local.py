@@ -229,16 +229,16 @@ def test_what_a_store_is(kv):
     [
         (lambda: mx.kv.create("lokal"), ValueError, "no store 'lokal'; did you mean 'local'"),
         (
-            lambda: mx.kv.create("dist_async"),
+            lambda: mx.kv.create("byteps"),
             ValueError,
-            "'dist_async' is not available yet; use 'local' or 'device'",
+            "'byteps' is not available yet; use 'local' or 'device'",
         ),
         (lambda: mx.kv.create(3), TypeError, "name must be a string; got 3"),
         # With one device no store is needed, but one over several processes is asked for all the same.
         (
-            lambda: choose_store("dist_async", 1, {"w": ones()}),
+            lambda: choose_store("byteps", 1, {"w": ones()}),
             ValueError,
-            "'dist_async' is not available yet",
+            "'byteps' is not available yet",
         ),
     ],
     ids=["a misspelt name", "over processes", "a number", "over processes, with one device"],

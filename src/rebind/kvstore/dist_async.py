@@ -434,9 +434,9 @@ class DistAsyncStore(KVStore):
             )  # those that are ahead need not wait for who waits for them
         self._job.barrier(f"{who} (begin)")
         yield
-        self._job.barrier(who)
         if is_bound:
             self._servers.ask_all(who, {"do": "pause", "on": False})
+        self._job.barrier(who)
 
     def _report(self, ended: str) -> None:
         """Say at the end how stale gradients were."""

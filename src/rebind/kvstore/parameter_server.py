@@ -250,16 +250,14 @@ class ParameterServer:
         ]
 
     def _pause(self, rank: int, request: Message, scratch: Scratch) -> Message:
-        """Wait for a worker no more, or again; it goes on beside the slowest of the others."""
+        """Wait for a worker no more, or again; it goes on beside the first one, as all do that meet at a barrier."""
         with self._moved:
             if request.header["on"]:
                 self._paused.add(rank)
-            elif rank in self._paused:
+            else:
                 self._paused.discard(rank)
-                others = [each for each in range(self._num_workers) if each not in (rank, *self._paused)]
                 for part in self._parts.values():
-                    least = min((part.pushed.get(each, 0) for each in others), default=0)
-                    part.pushed[rank] = max(part.pushed.get(rank, 0), least)
+                    part.pushed[rank] = max(part.pushed.values(), default=0)
             self._moved.notify_all()
         return Message({})
 

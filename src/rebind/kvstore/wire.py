@@ -155,10 +155,13 @@ class Connection:
     @classmethod
     def to(cls, address: Address, timeout: float) -> Connection:
         """Return a connection to a server; a `WorkerError` when there is none, or it does not know the secret."""
+        made = None
         try:
             made = cls(socket.create_connection((address.host, address.port), timeout), timeout)
             made._shake_hands(address.secret, begins=False)
         except (OSError, EOFError, AuthenticationError) as error:
+            if made is not None:
+                made.close()
             raise WorkerError(
                 f"KVStore: a server must listen at {address.host}:{address.port}; got {error!r}"
             ) from error

@@ -59,7 +59,9 @@ def pull_together(module: Module) -> None:
     """Let all workers have the same weights, where each may update them at any time.
 
     >>> import rebind as mx
-    >>> pull_together(mx.mod.Module(mx.sym.var("data") * mx.sym.var("w")))  # it has no store
+    >>> pull_together(
+    ...     mx.mod.Module(mx.sym.var("data") * mx.sym.var("w"), label_names=None)
+    ... )  # it has no store
     """
     store = None if module.policy is None else module.policy.store
     if store is None or store.capabilities.is_synchronous:
