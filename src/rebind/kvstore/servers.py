@@ -15,8 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from .. import config
-from ..distributed import FINISHED, JSON, Job, JobEnvironment
-from ..distributed.job import open_store
+from ..distributed import FINISHED, JSON, Job, JobEnvironment, open_store
 from ..distributed.liveness import Liveness
 from ..errors import MXNetError, WorkerError
 from .parameter_server import ParameterServer

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from .. import errors
-from ..distributed import FINISHED, JSON
-from ..distributed.liveness import Sign
+from ..distributed import FINISHED, JSON, Sign
 from ..errors import MXNetError
 from .parameter_server import ParameterServer, Unanswerable
 from .wire import Address, Connection, Message, Scratch, listen
