@@ -185,6 +185,27 @@ def test_a_fast_worker_waits_with_a_bound(servers):
         assert staleness.startswith("6 pushes with a staleness of")
 
 
+def count_bytes() -> list[float]:
+    """Return how many bytes a push takes, plain and compressed, and what is there at the end."""
+    store = mx.kv.create("dist_async")
+    store.init("w", filled(BIG, 0))
+    store.set_optimizer(mx.optimizer.create("test"))
+    found = []
+    for kind in ("none", "2bit", "1bit"):
+        store.set_gradient_compression({"type": kind, "threshold": 0.5})
+        before = store._job.bytes_sent
+        store.push("w", filled(BIG, 0.75))
+        found.append(store._job.bytes_sent - before)
+        store.barrier()
+    return [*found, pulled(store, "w", BIG).min()]
+
+
+def test_compressed_gradients_are_sent_in_bits():
+    for plain, two, one, value in run_job(count_bytes, 2, servers=2):
+        assert plain == 90_000 * 4 and two == plain / 16 and one == plain / 32
+        assert value == 2 * (0.75 + 0.5 + 1)
+
+
 def classifier() -> mx.sym.Symbol:
     hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=200, name="one")
     output = mx.sym.FullyConnected(mx.sym.Activation(hidden, act_type="tanh"), num_hidden=2, name="two")

@@ -45,6 +45,9 @@ def push_in_turns(mx: Any, case: dict[str, Any]) -> tuple[int, list[list[float]]
         settings["lr_scheduler"] = mx.lr_scheduler.FactorScheduler(
             step=case["halved_every"], factor=0.5, base_lr=settings["learning_rate"]
         )
+    if "multipliers" in case:
+        # As a module gives it: MXNet's servers know keys by their numbers only.
+        settings["param_idx2name"] = dict(enumerate(keys))
     optimizer = mx.optimizer.create(case["optimizer"], **settings)
     optimizer.set_lr_mult(case.get("multipliers", {}))
     store.set_optimizer(optimizer)

@@ -25,6 +25,7 @@ from ..optimizer.plain import add_counts, settings_of, to_plain
 from ..optimizer.states import write_states
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .capabilities import Capabilities
+from .compression import Compression, Residuals
 from .local import KVStore
 from .plan import PushPlan, plan_requests
 from .same_update import describe_updater, scope_of
@@ -33,7 +34,7 @@ from .server_states import gather_states, give_states
 from .servers import Servers
 from .sharding import Sharding
 from .staleness import Staleness
-from .wire import Message
+from .wire import Message, Scratch
 
 __all__ = ["DistAsyncStore"]
 
@@ -70,7 +71,7 @@ class DistAsyncStore(KVStore):
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        spans_processes=True, is_synchronous=False, takes_ready_gradients=True
+        spans_processes=True, is_synchronous=False, compresses=True, takes_ready_gradients=True
     )
 
     def __init__(self, kind: str = "dist_async") -> None:
@@ -81,6 +82,7 @@ class DistAsyncStore(KVStore):
         self._plans: dict[tuple[Key, ...], list[PushPlan]] = {}
         #: Pushes that were not answered yet when it was last looked.
         self._pushes: list[tuple[ServerLink, Future[Message]]] = []
+        self._residuals: Residuals | None = None  # with compressed gradients
         self._open: list[PushPlan] = []  # of the push that has begun, those that were not sent yet
         self._ready: dict[Key, NDArray] = {}  # the gradients of that push
         self._priority = 0
@@ -203,6 +205,40 @@ class DistAsyncStore(KVStore):
 
     # Pushing.
 
+    def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
+        """Compress the gradients that are sent to servers; weights come back as they are. All workers must call it.
+
+        The gradients of a worker's devices are summed first. What is not sent is kept, and added to the next gradient.
+
+        Parameters
+        ----------
+        compression_params
+            The ``'type'``, ``'2bit'`` or ``'1bit'`` (or ``'none'``), and the ``'threshold'``; see `Compression`.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> kv = DistAsyncStore()
+        >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        >>> kv.init("w", mx.nd.zeros((3,)))
+        >>> kv.set_optimizer(mx.optimizer.create("test"))
+        >>> for _ in range(2):
+        ...     kv.push("w", mx.nd.array([0.3, 0.7, -9.0]))
+        ...     kv.pull("w", out=(out := mx.nd.zeros((3,))))
+        ...     print(out.asnumpy())
+        [ 0.   0.5 -0.5]
+        [ 0.5  1.  -1. ]
+        """
+        compression = Compression.of(compression_params)
+        described: JSON = None if compression is None else [compression.type, compression.threshold]
+        self._job.agree("KVStore.set_gradient_compression", "compression", described)
+        if compression is None:
+            self._residuals = None
+        elif self._residuals is None:
+            self._residuals = Residuals(compression)  # a server has the place of a device
+        else:
+            self._residuals.compression = compression
+
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Send the sum of the arrays of each key to the servers, which update their values by it; returns at once.
 
@@ -223,10 +259,13 @@ class DistAsyncStore(KVStore):
             )
         if not self._open:
             self.begin_push(list(dict.fromkeys(k for k, _ in pairs)))
-        with pause():
-            for k, total in self._totals(pairs).items():
-                self._add(k, total, priority)
-        self.end_push()
+        try:
+            with pause():
+                for k, total in self._totals(pairs).items():
+                    self._add(k, total, priority)
+            self.end_push()
+        finally:
+            self._open = []  # the next push is a new one, if this one has failed
 
     def begin_push(self, keys: Sequence[Key]) -> None:
         """Say which keys are pushed next, each when it is ready; a message is sent when all of its keys are."""
@@ -274,8 +313,18 @@ class DistAsyncStore(KVStore):
             self._ready[key].tensor.detach().reshape(-1)[begin:end].cpu()
             for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
         ]
-        # A copy, as the caller writes into its gradients again.
-        copies, scratch = plan.copies(parts)
+        if self._residuals is not None:
+            compression, scratch = self._residuals.compression, Scratch()
+            header["compression"] = [compression.type, compression.threshold]
+            copies = [
+                self._residuals.quantized(key, part, plan.server)
+                for key, part in zip(plan.keys, parts, strict=True)
+            ]
+        else:
+            # A copy, as the caller writes into its gradients again.
+            copies, scratch = plan.copies(parts)
+        if self._servers.own is None or plan.server != self.rank:
+            self._job.bytes_sent += sum(each.nbytes for each in copies)
         link = self._servers.links[plan.server]
         answer = link.submit(Request(Message(header, copies), frozenset(plan.keys), self._priority))
         plan.waiting.append((scratch, answer))

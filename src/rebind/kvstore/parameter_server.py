@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 import torch
 
@@ -21,6 +21,7 @@ from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
 from .base import Key, UpdateFunction
+from .compression import Compression
 from .state_forms import Form, build_state, form_of, tensors_of
 from .wire import Message, Scratch
 
@@ -216,7 +217,16 @@ class ParameterServer:
 
     def _gradients(self, request: Message, parts: Sequence[_Part]) -> list[NDArray]:
         """Return the gradients of a push, with the shapes of the values."""
-        pairs = zip(parts, request.arrays, strict=True)
+        arrays = list(request.arrays)
+        if "compression" in request.header:
+            kind, threshold = cast("tuple[Literal['2bit', '1bit'], float]", request.header["compression"])
+            compression = Compression(kind, threshold)
+            values = [part.value.tensor for part in parts]
+            arrays = [
+                compression.dequantize(array, value.numel(), value.dtype)
+                for array, value in zip(arrays, values, strict=True)
+            ]
+        pairs = zip(parts, arrays, strict=True)
         return [NDArray(array.view(part.value.shape), cpu()) for part, array in pairs]
 
     # Waiting.

@@ -69,7 +69,7 @@ def _let_threads_import() -> None:
     for module in list(sys.modules.values()):
         spec = getattr(module, "__spec__", None)
         if getattr(spec, "_initializing", False):
-            spec._initializing = False
+            setattr(spec, "_initializing", False)  # noqa: B010  # its type does not declare it
 
 
 def _hosts_of_workers(signs: Signs, job: JobEnvironment, timeout: float) -> set[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.distributed.workers import run_job
+from tests.parity.dist_async import CASES, WORKERS, push_in_turns
+from tests.parity.golden import DATA, read_manifest
 
 import rebind as mx
-
-from .dist_async import CASES, WORKERS, push_in_turns
-from .golden import DATA, read_manifest
 
 RECORDED = read_manifest(DATA / "dist_async.json")["runs"]
 
