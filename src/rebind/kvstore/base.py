@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ..protocols import StateTree
 from ..registry import Registry
-from .capabilities import UNAVAILABLE, Capabilities
+from .capabilities import Capabilities
 
 __all__ = ["KVStoreBase", "Key", "Keys", "UpdateFunction", "Values", "capabilities_of", "create", "stores"]
 
@@ -383,8 +383,9 @@ def create(name: str = "local") -> KVStoreBase:
     name
         ``'local'`` (sums on the CPU), ``'device'`` (sums on the first device that pushes), and their longer names
         ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; ``'nccl'`` (sums over GPUs);
-        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'horovod'`` and ``'byteps'``; or that of
-        a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it is a ``'local'`` store.
+        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'dist_async'``, ``'horovod'`` and
+        ``'byteps'``; or that of a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it
+        is a ``'local'`` store.
 
     Examples
     --------
@@ -400,10 +401,6 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore.create: name must be a string; got {name!r}")
     if name.lower() not in stores:
-        if name.lower() in UNAVAILABLE:
-            raise NameLookupError(
-                f"kvstore.create: {name!r} is not available yet; use 'local' or 'device' on one machine"
-            )
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
     return stores[name](name)
 
@@ -417,4 +414,4 @@ def capabilities_of(name: str) -> Capabilities:
     if name in stores:
         declared = getattr(stores[name], "capabilities", None)  # what is registered may be a plain function
         return declared if isinstance(declared, Capabilities) else Capabilities()
-    return UNAVAILABLE.get(name.lower(), Capabilities())
+    return Capabilities()

@@ -266,7 +266,7 @@ class DistAsyncStore(ServedStore):
             self._fetch("KVStore.set_optimizer", keys)
             self._servers.ask_all("KVStore.set_optimizer", {"do": "clear"})
         sizes = {key: self._values[key].size for key in keys}
-        self._sharding = Sharding.of(sizes, len(self._servers.links), scope)
+        self._sharding = Sharding.of(sizes, len(self._servers.links), scope, self._servers.smallest)
         self._plans = {}
         if self.rank == 0:
             self._send_values(keys)

@@ -42,7 +42,7 @@ class ServedStore(KVStore):
         super().__init__(kind)
         self._job = current_job()
         self._servers = Servers(self._job)
-        self._sharding: Sharding[Key] = Sharding(len(self._servers.links))
+        self._sharding: Sharding[Key] = Sharding(len(self._servers.links), smallest=self._servers.smallest)
         self._plans: dict[tuple[Key, ...], list[PushPlan]] = {}
         #: Pushes that were not answered yet when it was last looked.
         self._pushes: list[tuple[ServerLink, Future[Message]]] = []

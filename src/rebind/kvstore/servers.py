@@ -21,6 +21,7 @@ from ..errors import MXNetError, WorkerError
 from .parameter_server import ParameterServer
 from .server_link import End, Request, ServerLink, SocketEnd, WorkersLost
 from .service import LocalEnd, Service
+from .sharding import SMALL
 from .wire import Address, Connection, Message
 
 __all__ = ["Servers", "address_of_this_machine", "key_of_server"]
@@ -46,6 +47,8 @@ class Servers:
         One for each server.
     own
         The server in this process; None where servers are processes of their own.
+    smallest
+        Keys of fewer elements are not divided.
     bound
         How many pushes of a key a worker may be ahead of the slowest one; None for any number.
 
@@ -62,10 +65,17 @@ class Servers:
         number = next(_numbers)
         bound = int(config.get("REBIND_STALENESS"))
         self.bound = None if bound < 0 else bound
+        self.smallest: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
         self.own: ParameterServer | None = None
         self._liveness: Liveness | None = None
         job.agree(
-            "kvstore.create('dist_async')", "REBIND_STALENESS", {"REBIND_STALENESS": bound, "store": number}
+            "kvstore.create('dist_async')",
+            "options",
+            {
+                "REBIND_STALENESS": bound,
+                "MXNET_KVSTORE_BIGARRAY_BOUND": self.smallest,
+                "store": number,
+            },
         )
         introduction: dict[str, JSON] = {"rank": job.rank, "store": number, "bound": self.bound}
         if job.environment.num_servers > 0:
