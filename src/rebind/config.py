@@ -76,6 +76,13 @@ OPTIONS: dict[str, Option] = {
             "Which workers of a job log the figures of a training run: 'first', worker 0 for all; or 'all'.",
         ),
         Option(
+            "REBIND_STALENESS",
+            int,
+            -1,
+            "With kvstore='dist_async': how many pushes of a key a worker may be ahead of the slowest one before it "
+            "waits; below 0, which is the default, any number, as in MXNet.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

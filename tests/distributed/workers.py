@@ -9,6 +9,7 @@ import socket
 import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
 __all__ = ["Failed", "run_job"]
@@ -32,6 +33,7 @@ def run_job(
     count: int,
     *args: object,
     environment: Mapping[str, str] | None = None,
+    servers: int = 0,
     may_fail: bool = False,
     timeout: float = 90,
 ) -> list[object]:
@@ -47,6 +49,8 @@ def run_job(
         For the function.
     environment
         Further variables.
+    servers
+        How many processes are parameter servers; they end with the workers.
     may_fail
         Whether to return `Failed` for a worker whose function raises, and None for one that ends without a result;
         otherwise they fail the test.
@@ -55,31 +59,44 @@ def run_job(
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    token = secrets.token_hex(8)
+    job = {
+        "DMLC_NUM_WORKER": str(count),
+        "DMLC_NUM_SERVER": str(servers),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "REBIND_JOB_TOKEN": secrets.token_hex(8),
+        "REBIND_TIMEOUT": "30",
+        "OMP_NUM_THREADS": "1",
+    } | dict(environment or {})
     started = []
     for rank in range(count):
-        receiver, sender = _CONTEXT.Pipe(duplex=False)
-        variables = {
-            "RANK": str(rank),
-            "WORLD_SIZE": str(count),
-            "LOCAL_RANK": str(rank),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-            "REBIND_JOB_TOKEN": token,
-            "REBIND_TIMEOUT": "30",
-            "OMP_NUM_THREADS": "1",
-        } | dict(environment or {})
-        process = _CONTEXT.Process(target=_work, args=(sender, function, args, variables), daemon=True)
-        process.start()
-        sender.close()
-        started.append((process, receiver))
+        own = {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank)}
+        started.append(_start(function, args, job | own))
+    for number in range(servers):
+        started.append(_start(_serve, (), job | {"DMLC_ROLE": "server", "DMLC_SERVER_ID": str(number)}))
     try:
-        return [_result(receiver, timeout, may_fail) for _, receiver in started]
+        return [_result(receiver, timeout, may_fail) for _, receiver in started[:count]]
     finally:
         for process, _ in started:
             process.join(10)
             if process.is_alive():
                 process.kill()
+
+
+def _start(
+    function: Callable[..., object], args: tuple, variables: Mapping[str, str]
+) -> tuple[BaseProcess, Connection]:
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(target=_work, args=(sender, function, args, variables), daemon=True)
+    process.start()
+    sender.close()
+    return process, receiver
+
+
+def _serve() -> None:
+    from rebind.kvstore import run_server
+
+    run_server()
 
 
 def _result(receiver: Connection, timeout: float, may_fail: bool) -> object:

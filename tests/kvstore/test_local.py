@@ -228,20 +228,9 @@ def test_what_a_store_is(kv):
     ("make", "error", "says"),
     [
         (lambda: mx.kv.create("lokal"), ValueError, "no store 'lokal'; did you mean 'local'"),
-        (
-            lambda: mx.kv.create("dist_async"),
-            ValueError,
-            "'dist_async' is not available yet; use 'local' or 'device'",
-        ),
         (lambda: mx.kv.create(3), TypeError, "name must be a string; got 3"),
-        # With one device no store is needed, but one over several processes is asked for all the same.
-        (
-            lambda: choose_store("dist_async", 1, {"w": ones()}),
-            ValueError,
-            "'dist_async' is not available yet",
-        ),
     ],
-    ids=["a misspelt name", "over processes", "a number", "over processes, with one device"],
+    ids=["a misspelt name", "a number"],
 )
 def test_stores_that_are_not_there(make, error, says):
     with pytest.raises(error, match=says):

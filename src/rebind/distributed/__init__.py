@@ -2,12 +2,13 @@
 
 from .environment import JobEnvironment, Role
 from .first import first_does, from_first, gather_bytes, scatter_bytes
-from .job import JSON, Job, Transfer, current_job, started_job
+from .job import FINISHED, JSON, Job, Transfer, current_job, started_job
 from .liveness import Sign, Signs
 from .roles import take_role, takes_role, wait_for_workers
 from .store import host_store, open_store, view_of_job
 
 __all__ = [
+    "FINISHED",
     "JSON",
     "Job",
     "JobEnvironment",

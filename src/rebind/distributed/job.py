@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -25,10 +25,13 @@ from .. import config
 from .._version import __version__
 from ..errors import MXNetError, StateError, WorkerError
 from .environment import JobEnvironment
-from .liveness import INTERVAL, Liveness
+from .liveness import INTERVAL, Liveness, Sign
 from .store import open_store
 
-__all__ = ["JSON", "Job", "Transfer", "current_job", "started_job"]
+__all__ = ["FINISHED", "JSON", "Job", "Transfer", "current_job", "started_job"]
+
+#: What a process says of itself when it has done all it was to do.
+FINISHED = "it has finished"
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
@@ -72,6 +75,7 @@ class Job:
         self._exchanges = 0
         self._timeout = float(config.get("REBIND_TIMEOUT"))
         self._closed = False
+        self._before_close: list[Callable[[str], None]] = []
         self._store: dist.Store | None = None
         self._liveness: Liveness | None = None
         self._group: dist.ProcessGroup | None = None
@@ -121,11 +125,40 @@ class Job:
         assert group is not None  # it was made above
         return group
 
-    def close(self, ended: str = "it has finished") -> None:
+    def before_close(self, action: Callable[[str], None]) -> None:
+        """Do something when this process leaves the job, while the others still see it; the last one comes first.
+
+        Parameters
+        ----------
+        action
+            It is given how this process ends: `FINISHED`, or an error.
+
+        Examples
+        --------
+        >>> job = Job(JobEnvironment())
+        >>> job.before_close(print)
+        >>> job.close()
+        it has finished
+        """
+        self._before_close.append(action)
+        if self.size == 1:
+            atexit.register(self.close)
+
+    def close(self, ended: str = FINISHED) -> None:
         """Leave the job, without waiting for the others."""
-        if self._closed or self._liveness is None:
+        if self._closed:
             return
         self._closed = True
+        if self._liveness is not None:
+            ended = (
+                self._liveness.ended or ended
+            )  # an error that ends this process was told by what printed it
+            if ended != FINISHED:
+                self._liveness.stop(ended)
+        while self._before_close:
+            self._before_close.pop()(ended)
+        if self._liveness is None:
+            return
         self._liveness.stop(ended)
         if self.environment.hosts_store:
             self._wait_for_the_last()
@@ -143,6 +176,14 @@ class Job:
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self._timeout:  # its network is cut
                     break
+
+    def sign_of(self, rank: int) -> Sign | None:
+        """Return the last sign of life of a worker; None if it gave none.
+
+        >>> Job(JobEnvironment()).sign_of(0) is None  # alone, it gives none
+        True
+        """
+        return None if self._liveness is None else self._liveness.read(rank)
 
     # Agreeing.
 

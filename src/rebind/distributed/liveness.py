@@ -232,6 +232,11 @@ class Liveness(Signs):
         """What tells this process from one that is started again in its place."""
         return self._sign.life
 
+    @property
+    def ended(self) -> str:
+        """How this process has ended, as far as it has said; ``''`` while it runs."""
+        return self._sign.ended
+
     def doing(self, what: str) -> None:
         """Say at once what this process does now."""
         self._sign = replace(self._sign, doing=what)
@@ -247,6 +252,8 @@ class Liveness(Signs):
         if not self._sign.ended:
             self._sign = replace(self._sign, ended=ended, lost=list(lost))
         self._give()
+        # A thread that is in the store's code while Python ends would abort the process.
+        self._thread.join(INTERVAL)
 
     def _give(self) -> None:
         with self._lock:

@@ -62,13 +62,6 @@ def _schedule(environment: JobEnvironment) -> None:
     wait_for_workers(open_store(environment, timeout), environment.num_workers, timeout)
 
 
-@takes_role("server")
-def _idle(environment: JobEnvironment) -> None:
-    """Wait: stores without servers leave them nothing to do."""
-    timeout = float(config.get("REBIND_TIMEOUT"))
-    wait_for_workers(open_store(environment, timeout), environment.num_workers, timeout)
-
-
 def wait_for_workers(store: Store, size: int, timeout: float) -> None:
     """Wait until all workers of a job have ended.
 

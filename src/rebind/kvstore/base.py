@@ -16,7 +16,7 @@ from ..optimizer.arrays import StoredState
 from ..optimizer.states import write_states
 from ..protocols import StateTree
 from ..registry import Registry
-from .capabilities import UNAVAILABLE, Capabilities
+from .capabilities import Capabilities
 
 __all__ = ["KVStoreBase", "Key", "Keys", "UpdateFunction", "Values", "capabilities_of", "create", "stores"]
 
@@ -290,7 +290,19 @@ class KVStoreBase:
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._updater = updater
 
-    set_updater = _set_updater  # MXNet's scripts use either name
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Let the store update its values by ``updater(key, gradient, weight)`` when something is pushed.
+
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([10]))
+        >>> store.set_updater(lambda key, gradient, weight: weight.write(weight - gradient))
+        >>> store.push("w", mx.nd.array([2]))
+        >>> store.pull("w", out=(weight := mx.nd.zeros((1,))))
+        >>> weight.item()
+        8.0
+        """
+        self._set_updater(updater)  # MXNet's scripts use either name; stores define the other one
 
     def optimizer_states(self) -> dict[Hashable, StoredState]:
         """Return the optimizer's states by key; over processes, worker 0 gets those of all, and the others none.
@@ -444,8 +456,9 @@ def create(name: str = "local") -> KVStoreBase:
     name
         ``'local'`` (sums on the CPU), ``'device'`` (sums on the first device that pushes), and their longer names
         ``'local_update_cpu'``, ``'local_allreduce_cpu'``, ``'local_allreduce_device'``; ``'nccl'`` (sums over GPUs);
-        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'horovod'`` and ``'byteps'``; or that of
-        a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it is a ``'local'`` store.
+        over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'dist_async'``, ``'horovod'`` and
+        ``'byteps'``; or that of a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it
+        is a ``'local'`` store.
 
     Examples
     --------
@@ -461,10 +474,6 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore.create: name must be a string; got {name!r}")
     if name.lower() not in stores:
-        if name.lower() in UNAVAILABLE:
-            raise NameLookupError(
-                f"kvstore.create: {name!r} is not available yet; use 'local' or 'device' on one machine"
-            )
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
     return stores[name](name)
 
@@ -478,4 +487,4 @@ def capabilities_of(name: str) -> Capabilities:
     if name in stores:
         declared = getattr(stores[name], "capabilities", None)  # what is registered may be a plain function
         return declared if isinstance(declared, Capabilities) else Capabilities()
-    return UNAVAILABLE.get(name.lower(), Capabilities())
+    return Capabilities()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["UNAVAILABLE", "Capabilities"]
+__all__ = ["Capabilities"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,3 @@ class Capabilities:
     compresses: bool = False
     keeps_values: bool = True
     takes_ready_gradients: bool = False
-
-
-#: MXNet's stores that are not available, and what they can do there.
-UNAVAILABLE = {
-    "dist_async": Capabilities(spans_processes=True, is_synchronous=False, compresses=True),
-}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
@@ -14,7 +12,7 @@ from .. import config
 from ..distributed import JSON, current_job, first_does, from_first
 from ..errors import StateError
 from ..ndarray import NDArray
-from ..optimizer import Updater, UpdateScope
+from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
 from .base import Key, Keys, UpdateFunction, Values, stores
@@ -24,6 +22,7 @@ from .compressed_bucket import CompressedBucket
 from .compression import Compression
 from .divided_states import divide_states, gather_states
 from .local import KVStore
+from .same_update import describe_updater, scope_of
 from .sharding import SMALL, Sharding
 
 __all__ = ["DistSyncStore"]
@@ -271,7 +270,7 @@ class DistSyncStore(KVStore):
 
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._settle()
-        self._job.agree("KVStore.set_optimizer", "optimizer", _description(updater))
+        self._job.agree("KVStore.set_optimizer", "optimizer", describe_updater(updater))
         super()._set_updater(updater)
         self._forget_sharding()
         self._placed, self._unplaced = None, {}
@@ -309,7 +308,7 @@ class DistSyncStore(KVStore):
             sizes = {key: self._values[key].size for key in self._numbers}
             smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
             self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
-            self._sharding = Sharding.of(sizes, self.num_workers, _scope_of(self._updater), smallest)
+            self._sharding = Sharding.of(sizes, self.num_workers, scope_of(self._updater), smallest)
             self._place_states(self._sharding)
         return self._sharding
 
@@ -387,41 +386,6 @@ class DistSyncStore(KVStore):
 
 def _flat(total: NDArray) -> Tensor:
     return total.tensor.detach().contiguous().view(-1)
-
-
-def _scope_of(updater: UpdateFunction | None) -> UpdateScope:
-    """Return what an updater must see at once."""
-    if updater is None:
-        return "element"
-    if not isinstance(updater, Updater):  # a function of a whole weight, as far as is known
-        return "weight"
-    # One that stands for another, as that of SVRG does, updates the weights by that one.
-    optimizer = getattr(updater.optimizer, "default_opt", updater.optimizer)
-    # Of the class itself: a subclass may have another rule.
-    return vars(type(optimizer)).get("update_scope", "weight")
-
-
-def _description(updater: UpdateFunction) -> JSON:
-    """Return what must be the same on all workers for an updater to do the same: class, code and settings."""
-    if not isinstance(updater, Updater):
-        return {"updater": getattr(updater, "__qualname__", type(updater).__name__), "code": _digest(updater)}
-    optimizer = updater.optimizer
-    settings: dict[str, JSON] = {
-        name: value
-        for name, value in vars(optimizer).items()
-        if isinstance(value, (bool, int, float, str, type(None))) and not name.startswith("_")
-    }
-    kind = type(optimizer)
-    return {"optimizer": kind.__qualname__, "code": _digest(kind), "settings": settings}
-
-
-def _digest(what: object) -> str:
-    """Return a digest of the source of a class or function, where it can be read."""
-    try:
-        source = inspect.getsource(what)  # type: ignore[arg-type]  # a TypeError for what has none
-    except (OSError, TypeError):
-        return ""
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 for _kind in _ON_DEVICE:

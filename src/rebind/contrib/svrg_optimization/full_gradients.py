@@ -8,7 +8,7 @@ from typing import cast
 import torch
 
 from ... import kvstore
-from ...distributed import Job
+from ...distributed import Job, current_job
 from ...errors import StateError
 from ...kvstore import KVStoreBase
 from ...module import Module
@@ -158,9 +158,10 @@ def share_over_devices(
     names = list(fulls[0])
     if not names or (store is None and len(fulls) == 1):
         return
-    job = None if store is None else job_of([store])
-    if job is not None:
-        _share_over_workers(job, fulls)
+    # Not through a store over processes: one that does not wait for all workers has no sums, and servers know weights
+    # only.
+    if store is not None and (job_of([store]) is not None or not store.capabilities.is_synchronous):
+        _share_over_workers(current_job(), fulls)
         return
     own_keys = [keys[name] for name in names]
     arrays = [[full[name] for full in fulls] for name in names]
@@ -178,7 +179,6 @@ def share_over_devices(
 
 def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
     """Give each device of all workers the same share of the total."""
-    # Not through the store: one that does not wait for all workers has no sums, and servers know weights only.
     first = [each.tensor.detach() for each in fulls[0].values()]
     sums = [each.clone() for each in first]
     for full in fulls[1:]:

@@ -1,0 +1,56 @@
+"""What must be the same on all workers for an updater to do the same, and what it must see at once."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+
+from ..distributed import JSON
+from ..optimizer import Updater, UpdateScope
+from .base import UpdateFunction
+
+__all__ = ["describe_updater", "scope_of"]
+
+
+def scope_of(updater: UpdateFunction | None) -> UpdateScope:
+    """Return what an updater must see at once.
+
+    >>> scope_of(lambda key, gradient, weight: None)
+    'weight'
+    """
+    if updater is None:
+        return "element"
+    if not isinstance(updater, Updater):  # a function of a whole weight, as far as is known
+        return "weight"
+    # One that stands for another, as that of SVRG does, updates the weights by that one.
+    optimizer = getattr(updater.optimizer, "default_opt", updater.optimizer)
+    # Of the class itself: a subclass may have another rule.
+    return vars(type(optimizer)).get("update_scope", "weight")
+
+
+def describe_updater(updater: UpdateFunction) -> JSON:
+    """Return what must be the same on all workers for an updater to do the same: class, code and settings.
+
+    >>> from rebind.optimizer import create
+    >>> describe_updater(Updater(create("sgd", learning_rate=0.5)))["settings"]["lr"]
+    0.5
+    """
+    if not isinstance(updater, Updater):
+        return {"updater": getattr(updater, "__qualname__", type(updater).__name__), "code": _digest(updater)}
+    optimizer = updater.optimizer
+    settings: dict[str, JSON] = {
+        name: value
+        for name, value in vars(optimizer).items()
+        if isinstance(value, (bool, int, float, str, type(None))) and not name.startswith("_")
+    }
+    kind = type(optimizer)
+    return {"optimizer": kind.__qualname__, "code": _digest(kind), "settings": settings}
+
+
+def _digest(what: object) -> str:
+    """Return a digest of the source of a class or function, where it can be read."""
+    try:
+        source = inspect.getsource(what)  # type: ignore[arg-type]  # a TypeError for what has none
+    except (OSError, TypeError):
+        return ""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
