@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.launch.jobs import launch
+from tests.launch.jobs import launch, put_tools
 
 import rebind as mx
 
@@ -36,16 +37,31 @@ def train(folder: Path, workers: int, *arguments: object, flags: tuple[object, .
     return right, done.stderr
 
 
-def test_digits_with_any_number_of_workers(tmp_path: Path) -> None:
-    # The same steps: with one worker, with two and with four.
+def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -> None:
+    # The same steps: with one worker, with four, and with two of which one is killed.
     alone = subprocess.run(
         [sys.executable, str(DIGITS), "--epochs", "4", "--save", "1.params"],
         cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert alone.returncode == 0, alone.stderr
     assert digits_read(alone.stdout)[1] >= 0.9 * 357
-    for count in (2, 4):
-        train(tmp_path, count, "--epochs", 4, "--save", f"{count}.params")
+    train(tmp_path, 4, "--epochs", 4, "--save", "4.params")
+    restart = ("--max-restarts", 1)
+    _, said = train(
+        tmp_path,
+        2,
+        "--epochs",
+        4,
+        "--save",
+        "2.params",
+        "--checkpoint",
+        "run",
+        "--lose-worker",
+        1,
+        flags=restart,
+    )
+    assert "was ended by SIGKILL.\nrebind launch: starting all again" in said
+    assert "Resuming from" in said
     expected = mx.nd.load(str(tmp_path / "1.params"))
     assert isinstance(expected, dict)
     for count in (2, 4):
@@ -53,6 +69,40 @@ def test_digits_with_any_number_of_workers(tmp_path: Path) -> None:
         assert isinstance(found, dict)
         for name, array in expected.items():
             np.testing.assert_allclose(found[name].asnumpy(), array.asnumpy(), atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flags"),
+    [
+        (("--compress", "2bit"), ()),
+        (("--svrg",), ()),
+        (("--kvstore", "dist_async"), ()),
+        (("--kvstore", "dist_async"), ("-s", 1)),
+    ],
+    ids=["2bit", "svrg", "async", "async with a server"],
+)
+def test_digits_otherwise(arguments: tuple[str, ...], flags: tuple[object, ...], tmp_path: Path) -> None:
+    right, _ = train(tmp_path, 2, *arguments, flags=flags)
+    assert right >= 0.85 * 357
+
+
+def test_the_file_for_slurm(tmp_path: Path) -> None:
+    # A program in the place of srun; `rebind` is found where this Python is.
+    put_tools(tools := tmp_path / "tools")
+    (tools / "rebind").write_text(f'#!/bin/sh\nexec {sys.executable} -m rebind "$@"\n')
+    (tools / "rebind").chmod(0o755)
+    (tools / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tools / "python").chmod(0o755)
+    shutil.copytree(FOLDER, tmp_path / "examples" / "distributed")
+    variables = {"SLURM_NTASKS": "2", "SLURM_CPUS_PER_TASK": "1", "SLURM_JOB_ID": "17"}
+    environment = {**os.environ, **variables, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "examples/distributed/train_digits.sbatch"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert digits_read(done.stdout)[0] == 2
+    assert [path.suffix for path in (tmp_path / "checkpoints").iterdir()] == [".run"] * 3
 
 
 @pytest.mark.parametrize("name", ["train_digits-job.yaml", "train_digits-pytorchjob.yaml"])
