@@ -303,8 +303,7 @@ class Executor(Unpicklable):
         is_train
             Accepted; the mode is that of `forward`.
         on_gradient
-            Called with the name of an argument as soon as its gradient is in the bound array, while others are still
-            computed; not for one that no output depends on, nor for one whose gradient is added to others.
+            Called with the name of each argument whose gradient is in the bound array before backward ends.
 
         Raises
         ------

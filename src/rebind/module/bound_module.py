@@ -306,11 +306,11 @@ class BoundModule(OldNames, BaseModule):
         >>> module.data_shapes[0].shape
         (2, 3)
         """
-        group = self._need_group("reshape()")
+        self._need_group("reshape()")
         data = read_descs(data_shapes, "data_shapes")
         labels = read_descs(label_shapes, "label_shapes") or None
         check_descs(data, labels, self._data_names, self._label_names, self._symbol)
-        self._reshape(group, data, labels)
+        self._reshape(data, labels)
         assert self.binding is not None  # there is a group
         self.binding = dataclasses.replace(self.binding, data=data, labels=labels)
 
@@ -381,17 +381,12 @@ class BoundModule(OldNames, BaseModule):
         if labels:
             descs = described(labels, expected, getattr(batch, "provide_label", None))
         check_descs(data, descs, self._data_names, self._label_names, self._symbol)
-        self._reshape(group, data, descs)
+        self._reshape(data, descs)
 
-    def _reshape(
-        self,
-        group: DataParallelExecutorGroup,
-        data: Sequence[DataDesc],
-        labels: Sequence[DataDesc] | None,
-    ) -> None:
+    def _reshape(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
         """Bind to other shapes; where the weights forbid them, say that the data are wrong rather than the weights."""
         try:
-            group.reshape(data, labels)
+            self._need_group("reshape()").reshape(data, labels)
         except SharedArgumentError as error:
             raise data_error(error, [] if self.binding is None else self.binding.data, data) from None
 

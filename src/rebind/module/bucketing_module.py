@@ -188,9 +188,6 @@ class BucketingModule(CurrentBucket):
         self.loss_scaler = scaler
         self.buckets.default.use_loss_scaler(scaler, outputs=outputs)
 
-    def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        return self.buckets.default.grad_req_of_parameters(grad_req)
-
     def install_monitor(self, mon: Monitor) -> None:
         """Let a monitor watch all buckets, also those that are yet to come."""
         self._bound("install_monitor()")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Hashable, Mapping, Sequence
 
 from ..errors import StateError
-from ..executor import DataParallelExecutorGroup
+from ..executor import DataParallelExecutorGroup, GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
@@ -264,6 +264,9 @@ class CurrentBucket(OldNames, BaseModule):
         self._bound("set_params()")
         self._all.default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
         self.params_initialized = True
+
+    def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
+        return self._all.default.grad_req_of_parameters(grad_req)
 
     def unify_devices(self) -> None:
         self._all.default.unify_devices()

@@ -27,6 +27,13 @@ class Joint(Copies):
         """Return the store, if there is one."""
         return [] if self.policy is None or self.policy.store is None else [self.policy.store]
 
+    def _samples_per_update(self, store: KVStoreBase | None) -> int:
+        samples = self._need_group("init_optimizer()").batch_size * self.batches_per_update
+        # Workers that do not wait for each other update one by one, each by the gradients of its own batch.
+        if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
+            samples *= store.num_workers
+        return samples
+
     def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
         """Return for each auxiliary state the arrays of all devices; not copies."""
         return list(self._need_group("auxiliary_arrays()").aux_arrays)

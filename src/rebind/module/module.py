@@ -11,7 +11,7 @@ from .. import checkpoint
 from ..checks import warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
-from ..kvstore import KVStoreBase, choose_store
+from ..kvstore import choose_store
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
@@ -245,13 +245,6 @@ class Module(Joint):
         self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]
     ) -> Optimizer:
         return make_optimizer(settings, self._symbol, rescale, names, extend=self._first_index > 0)
-
-    def _samples_per_update(self, store: KVStoreBase | None) -> int:
-        samples = self._need_group("init_optimizer()").batch_size * self.batches_per_update
-        # Workers that do not wait for each other update one by one, each by the gradients of its own batch.
-        if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
-            samples *= store.num_workers
-        return samples
 
     def optimizers(self) -> list[Optimizer]:
         return [self._need_policy("optimizers()").updater.optimizer]  # a file may have replaced the first one

@@ -19,7 +19,7 @@ from ...module.bound_module import BoundModule
 from ...module.descs import Shapes
 from ...module.jobs import job_of
 from ...module.parameters import copy_across
-from ...module.settings import FitSettings, OptimizerSettings, RowIds
+from ...module.settings import FitSettings, OptimizerSettings
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update import UpdatePolicy
@@ -28,6 +28,7 @@ from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import meet_workers, sum_gradients, write_means
+from .snapshot import WithSnapshot
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -60,7 +61,7 @@ class SVRGLoop(TrainingLoop):
             self.rewind()
 
 
-class SVRGModule(Module):
+class SVRGModule(WithSnapshot):
     """A `Module` that learns by stochastic variance-reduced gradients (SVRG).
 
     Every `update_freq` epochs it takes a snapshot: a copy w̃ of the weights w, and the mean gradient over all data at
@@ -221,23 +222,6 @@ class SVRGModule(Module):
             }
             for full, grads in zip(have, self._mod_aux.gradients_by_device(), strict=True)
         ]
-
-    def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Change the shapes of inputs and labels, in both modules; parameters and optimizer stay."""
-        super().reshape(data_shapes, label_shapes)
-        if self._mod_aux.binded:
-            self._mod_aux.reshape(data_shapes, label_shapes)
-
-    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Prepare both modules for a batch; rows of sparse parameters are fetched for the trained one only."""
-        super().prepare(data_batch, sparse_row_id_fn)
-        self._mod_aux.prepare(data_batch)
-
-    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
-        """Set the states of both modules from arrays, or all to one number."""
-        super().set_states(states, value)
-        if self._mod_aux.binded:
-            self._mod_aux.set_states(states, value)
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
         """Give the store a key ``<name>_full`` for each full gradient, too; workers of a job add them up themselves."""
