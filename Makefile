@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-operators golden parity clean
+.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-distributed bench-operators golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -53,6 +53,9 @@ stubs: $(READY) ## write the stubs of nd, sym and their methods from the table o
 
 bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)
+
+bench-distributed: $(READY) ## time training over 2 and 4 processes beside DistributedDataParallel
+	$(BIN)/python -m benchmarks.distributed $(ARGS)
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own; ARGS="--families reduce"
 	$(BIN)/python -m benchmarks.operators $(ARGS)

@@ -269,20 +269,15 @@ def test_modules_of_all_kinds_train(servers):
             assert found[kind] > 0.85, kind
 
 
-@mx.optimizer.register
-class OfThisModule(mx.optimizer.SGD):
-    """An optimizer of a user's own, which a server finds by its registered name."""
-
-    def update(self, index, weight, grad, state):
-        self._update_count(index)
-        weight[:] = weight - 3 * grad
-
-
 def use_own_optimizers() -> dict[str, object]:
+    from tests.kvstore.own_optimizer import (
+        OfThatModule,  # in a worker only: it registers itself for all tests
+    )
+
     found = {}
     store = mx.kv.create("dist_async")
     store.init("w", filled(SHAPE, 0))
-    store.set_optimizer(OfThisModule())
+    store.set_optimizer(OfThatModule())
     store.push("w", filled(SHAPE, 1))
     store.barrier()
     found["registered"] = pulled(store, "w", SHAPE).max()

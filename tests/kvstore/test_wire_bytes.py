@@ -35,6 +35,7 @@ def test_the_bytes_of_a_push():
     for kind, ratio in {"2bit": 16, "1bit": 32}.items():
         for on_interface, of_arrays in found[kind]:
             assert of_arrays == half // ratio + half
-            # What travels besides the weights, with all headers and signs of life.
+            # What travels besides the weights, with all headers and signs of life: a difference of large numbers, in
+            # which half a percent of the weights' headers is a sixth of the 1-bit push.
             without, _ = found["none"][0]
-            assert 0.8 * ratio < (without / 2) / (on_interface - without / 2) < 1.1 * ratio
+            assert 0.8 * ratio < (without / 2) / (on_interface - without / 2) < 1.3 * ratio

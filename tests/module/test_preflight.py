@@ -20,7 +20,7 @@ from rebind.errors import (
     StateError,
 )
 from rebind.ops import OPERATORS, Asked, Labels, operator
-from rebind.symbol.composition import compose
+from rebind.symbol.symbol import compose
 
 from .classifier import batches, fit, network
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from .. import config
-from ..distributed import JSON, current_job, first_does, from_first
+from ..distributed import FINISHED, JSON, current_job, first_does, from_first
 from ..errors import StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -71,12 +72,19 @@ class DistSyncStore(KVStore):
         self._sharding: Sharding[Key] | None = None  # made at the first push
         self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
         self._unplaced: dict[Hashable, StoredState] = {}  # whole states to divide, on worker 0
-        self._buckets: dict[
-            tuple[Key, ...], list[Bucket[Key]]
-        ] = {}  # for each combination of keys that was pushed
+        # For each combination of keys that was pushed.
+        self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
         self._next_tag = 0
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
+        # Not the store itself, which would live as long as the job.
+        leave = weakref.WeakMethod(self._leave)
+        self._job.before_close(lambda ended: None if (call := leave()) is None else call(ended))
+
+    def _leave(self, ended: str) -> None:
+        # The others may not have this worker's part of the last weights yet.
+        if ended == FINISHED:
+            self._settle()
 
     @property
     def rank(self) -> int:
