@@ -72,6 +72,8 @@ def step_cost(cost: Cost, network: Network, workers: int) -> dict[str, float]:
     return {"compute": compute, "gradients": gradients, "weights": sent + network.delay, "messages": messages}
 
 
+#: How many messages go to each other worker for the gradients: one for a bucket of small keys, one for a large key.
+_MESSAGES = {"wide": 5, "lstm": 3, "resnet18": 6}
 NETWORKS = {"10 Gbit/s": (1.25e9, 50e-6), "100 Gbit/s": (12.5e9, 20e-6), "400 Gbit/s": (50e9, 10e-6)}
 
 
@@ -80,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("samples", type=Path, help="the file that benchmarks.distributed --json wrote")
     parser.add_argument(
-        "--message", type=float, default=60e-6, help="seconds that a small message costs a worker"
+        "--message", type=float, default=250e-6, help="seconds that a small message costs a worker"
     )
     parser.add_argument(
         "--accelerators", type=float, default=20.0, help="how many times faster a worker computes"
@@ -96,11 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row, workers, engine = key.split("/")
         if engine != "rebind alone" or workers != "1":
             continue
-        size = (
-            max(each["bytes"] for name, each in samples.items() if name.startswith(f"{row}/2/rebind")) / 1.0
-        )
+        size = max(each["bytes"] for name, each in samples.items() if name.startswith(f"{row}/2/rebind"))
         seconds = statistics.median(found["seconds"]) / given.accelerators
-        cost = Cost(seconds, 0.1 * seconds, size, 0.6, max(1, round(size / 8e6)))
+        cost = Cost(seconds, 0.1 * seconds, size, 0.6, _MESSAGES[row])
         for name, (rate, delay) in NETWORKS.items():
             for count in (8, 64, 1024):
                 parts = step_cost(cost, Network(rate, delay, given.message), count)

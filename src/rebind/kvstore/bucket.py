@@ -19,7 +19,7 @@ Key = TypeVar("Key", bound="str | int")
 
 #: Parts of at least so many elements are sent from where they are and received where they belong. Smaller ones are
 #: copied into one message: what a message costs is worth more than what the copy costs.
-LARGE = 64 * 1024
+LARGE = 512 * 1024
 #: A bucket is full with so many bytes. Sending begins with the first that is full, while backward computes the rest.
 BUCKET_BYTES = 8 * 1024 * 1024
 
