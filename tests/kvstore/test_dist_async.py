@@ -382,10 +382,15 @@ def lose_a_worker(how: str) -> str:
         if how == "raises":
             raise ValueError("no more")
         os.kill(os.getpid(), signal.SIGKILL)
+    return push_until_an_error(store, BIG)
+
+
+def push_until_an_error(store: mx.kv.KVStore, shape: tuple[int, int]) -> str:
+    """Return the error that pushing and pulling comes to."""
     try:
         for _ in range(2000):
-            store.push("w", filled(BIG, 1))
-            pulled(store, "w", BIG)
+            store.push("w", filled(shape, 1))
+            pulled(store, "w", shape)
             time.sleep(0.01)
     except mx.MXNetError as error:
         return f"{type(error).__name__}: {error}"
@@ -429,14 +434,7 @@ def lose_the_server() -> str:
     store.barrier()
     if store.rank == 0:
         os.kill(int(name.partition("pid ")[2].split()[0]), signal.SIGKILL)
-    try:
-        for _ in range(2000):
-            store.push("w", filled(SHAPE, 1))
-            pulled(store, "w", SHAPE)
-            time.sleep(0.01)
-    except mx.MXNetError as error:
-        return f"{type(error).__name__}: {error}"
-    return "no error"
+    return push_until_an_error(store, SHAPE)
 
 
 def test_a_server_that_is_lost_is_named():

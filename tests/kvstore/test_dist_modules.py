@@ -306,3 +306,41 @@ def test_all_workers_may_save_and_worker_0_writes(tmp_path):
         "net-symbol.json", "net-0002.params", "net-0002.states", "module-symbol.json", "module-0001.params",
         "module-0001.states", "module-0002.params", "module-0002.states",
     ])  # fmt: skip
+
+
+def train_asynchronously(folder: str, kind: str, epochs: int) -> dict[str, np.ndarray]:
+    """Train over `dist_async`, with checkpoints; return the weights and how the data are classified."""
+    store = mx.kv.create("dist_async")
+    module = (
+        SVRGModule(network(), update_freq=2, context=[mx.cpu(0), mx.cpu(1)])
+        if kind == "svrg"
+        else mx.mod.Module(network())
+    )
+    data = own_iter(store.rank, store.num_workers)
+    module.fit(data, kvstore=store, initializer=FromName(), num_epoch=epochs, checkpoint=f"{folder}/net",
+               optimizer_params={"learning_rate": 0.1, "momentum": 0.5})  # fmt: skip
+    store.barrier()  # nobody pushes from here on
+    data.reset()
+    [(_, accuracy)] = module.score(data, "acc")
+    return {
+        "accuracy": np.array(accuracy),
+        **{name: array.asnumpy() for name, array in module.get_params()[0].items()},
+    }
+
+
+@pytest.mark.parametrize("kind", ["plain", "svrg"])
+def test_dist_async_trains_and_resumes_each_kind(kind, tmp_path):
+    for name in ("whole", "halves", "two"):
+        (tmp_path / name).mkdir()
+    # Updates of one worker come in one order, so that a run that resumes ends in the same bits.
+    [whole] = run_job(train_asynchronously, 1, str(tmp_path / "whole"), kind, 4, servers=1)
+    run_job(train_asynchronously, 1, str(tmp_path / "halves"), kind, 2, servers=1)
+    [halves] = run_job(train_asynchronously, 1, str(tmp_path / "halves"), kind, 4, servers=1)
+    assert {name: array.tobytes() for name, array in halves.items()} == {
+        name: array.tobytes() for name, array in whole.items()
+    }
+    assert whole["accuracy"] > 0.9
+    # Those of several come as they come: both learn, before and after they resume.
+    for epochs in (10, 20):
+        for found in run_job(train_asynchronously, 2, str(tmp_path / "two"), kind, epochs, servers=2):
+            assert found["accuracy"] > 0.9

@@ -54,6 +54,29 @@ def test_the_store_updates_by_the_sum_over_workers_and_devices():
             assert (array == 1 + 4 * 2.0 * 2 * (1 + 2 + 3)).all()
 
 
+def update_by_a_function() -> list[list[float]]:
+    """Update by a function that keeps the gradients it was given; return what they hold after all pushes."""
+    store = mx.kv.create("dist_sync")
+    kept = []
+
+    def update(key: int | str, gradient: mx.nd.NDArray, weight: mx.nd.NDArray) -> None:
+        kept.append(gradient)
+        weight -= gradient
+
+    store.init("w", mx.nd.zeros(SHAPE))
+    store.set_updater(update)
+    for step in range(1, 4):
+        store.push("w", mx.nd.ones(SHAPE) * step)
+    store.pull("w", out=(found := mx.nd.zeros(SHAPE)))
+    assert (found.asnumpy() == -(2 + 4 + 6)).all()
+    return [[float(each.asnumpy().min()), float(each.asnumpy().max())] for each in kept]
+
+
+def test_gradients_that_a_users_function_keeps_are_not_written_into():
+    kept = [each for found in run_job(update_by_a_function, 2) for each in found]
+    assert kept == [[2, 2], [4, 4], [6, 6]]  # of the worker whose key it is
+
+
 OPTIMIZERS = {
     "sgd": {"momentum": 0.9, "wd": 0.01},
     "adam": {"clip_gradient": 0.5},

@@ -150,9 +150,8 @@ class Job:
             return
         self._closed = True
         if self._liveness is not None:
-            ended = (
-                self._liveness.ended or ended
-            )  # an error that ends this process was told by what printed it
+            # An error that ends this process was told by what printed it.
+            ended = self._liveness.ended or ended
             if ended != FINISHED:
                 self._liveness.stop(ended)
         while self._before_close:
@@ -288,21 +287,17 @@ class Job:
         tag
             The number of this transfer: arrays meet those that were sent under the same one.
         """
-        works: list[tuple[int, dist.Work]] = []
+        works: list[dist.Work] = []
         # Each begins with its neighbour, so that not all send to worker 0 first.
         others = [(self.rank + step) % self.size for step in range(1, self.size)]
         with self.guard("transfer"):
             for rank in others:
                 target, source = incoming[rank], outgoing[rank]
                 if target is not None and target.numel():
-                    works.append(
-                        (rank, self._work(dist.irecv(target, group=self._group, group_src=rank, tag=tag)))
-                    )
+                    works.append(self._work(dist.irecv(target, group=self._group, group_src=rank, tag=tag)))
                 if source is not None and source.numel():
                     self.bytes_sent += source.nbytes
-                    works.append(
-                        (rank, self._work(dist.isend(source, group=self._group, group_dst=rank, tag=tag)))
-                    )
+                    works.append(self._work(dist.isend(source, group=self._group, group_dst=rank, tag=tag)))
         return Transfer(self, works)
 
     def _work(self, work: dist.Work | None) -> dist.Work:
@@ -403,12 +398,12 @@ class Transfer:
     """Arrays on their way; `wait` for them before they are used, or written again."""
 
     job: Job
-    works: Sequence[tuple[int, dist.Work]]
+    works: Sequence[dist.Work]
 
     def wait(self, what: str) -> None:
         """Wait until all is sent and received; `what` is said in errors."""
         with self.job.guard(what):
-            for _, work in self.works:
+            for work in self.works:
                 work.wait()
 
 

@@ -45,9 +45,8 @@ def host_store(host: str, port: int, timeout: float) -> dist.TCPStore:
             raise WorkerError(
                 f"the job: its store must have {host}:{port} for itself; got {error}. Another job may use that port."
             ) from None
-        listener = socket.create_server(
-            ("", port)
-        )  # a name of another machine's making: of a service, a router
+        # The name is one of another machine's making: of a service, a router.
+        listener = socket.create_server(("", port))
     port = listener.getsockname()[1]
     return _store_at(host, port, timeout, listener.detach())
 

@@ -195,30 +195,31 @@ class DistSyncStore(KVStore):
         """Update the parts of some keys that are this worker's."""
         shaped = [self._whole_again(part) for part in parts]
         owned = [part.key for part in parts]
-        if isinstance(self._updater, Updater) and self.num_workers > 1:
-            optimizer = self._updater.optimizer
-            limit = optimizer.clip_global_norm
-            if limit is not None:
-                shaped = self._clipped(shaped, limit, optimizer.rescale_grad)
-                optimizer.clip_global_norm = None  # it saw parts of the gradients only
-            try:
-                if owned:
-                    self._update(owned, *map(list, zip(*shaped, strict=True)))
-            finally:
+        optimizer = self._updater.optimizer if isinstance(self._updater, Updater) else None
+        limit = None if optimizer is None or self.num_workers == 1 else optimizer.clip_global_norm
+        if optimizer is not None and limit is not None:
+            shaped = self._clipped(shaped, limit, optimizer.rescale_grad)
+            optimizer.clip_global_norm = None  # it saw parts of the gradients only
+        try:
+            if owned:
+                self._update(owned, *map(list, zip(*shaped, strict=True)))
+        finally:
+            if optimizer is not None and limit is not None:
                 optimizer.clip_global_norm = limit
-            # All workers count all updates: schedules go by the count.
-            if others := [key for key in keys if key not in set(owned)]:
-                optimizer._update_count(others)
-        elif owned:
-            self._update(owned, *map(list, zip(*shaped, strict=True)))
+        # All workers count all updates: schedules go by the count.
+        if optimizer is not None and (others := [key for key in keys if key not in set(owned)]):
+            optimizer._update_count(others)
 
     def _whole_again(self, part: Part) -> tuple[NDArray, NDArray]:
         """Return gradient and weight of a part as arrays, with the key's shape where the part is all of it."""
         value = self._values[part.key]
         shape = value.shape if part.weight.numel() == value.size else (part.weight.numel(),)
-        return NDArray(part.gradient.view(shape), value.context), NDArray(
-            part.weight.view(shape), value.context
-        )
+        gradient = part.gradient.view(shape)
+        if not isinstance(self._updater, Updater):
+            gradient = (
+                gradient.clone()
+            )  # a user's function may keep it, and the next push writes into its memory
+        return NDArray(gradient, value.context), NDArray(part.weight.view(shape), value.context)
 
     def _clipped(
         self, shaped: Sequence[tuple[NDArray, NDArray]], limit: float, rescale: float

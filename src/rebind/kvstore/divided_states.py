@@ -10,23 +10,19 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..distributed import JSON, Job
-from ..errors import StateError
-from ..ndarray import NDArray
+from ..distributed import Job
 from ..optimizer.arrays import StoredState
 from ..shapes import Shape
 from .sharding import Sharding
+from .state_forms import Form, build_state, form_of, join_states, tensors_of
 
 __all__ = ["divide_states", "gather_states"]
 
 Key: TypeAlias = "str | int"
-#: What a state looks like without its numbers: ``{'array': ['float32', [2, 3]]}``, or ``{'tuple': [...]}``.
-Form: TypeAlias = JSON
 
 #: Above those of buckets and keys.
 _TAG = 1 << 30
@@ -60,23 +56,22 @@ def gather_states(
 
     Examples
     --------
+    >>> import rebind as mx
     >>> from rebind.distributed import current_job
     >>> sharding = Sharding.of({"w": 2}, 1, "element")
-    >>> found = gather_states(
-    ...     current_job(), "saving", sharding, {"w": (2,)}, {"w": (NDArray(torch.ones(2)), 0.5)}
-    ... )
+    >>> found = gather_states(current_job(), "saving", sharding, {"w": (2,)}, {"w": (mx.nd.ones((2,)), 0.5)})
     >>> found["w"][0].asnumpy().tolist(), found["w"][1]
     ([1.0, 1.0], 0.5)
     """
     keys = list(sharding.bounds)
     own = {key: states[key] for key in keys if key in states and job.rank in sharding.owners(key)}
     # By the number of the key, as JSON has no dicts by int.
-    given = job.exchange(who, {str(i): _form_of(own[key]) for i, key in enumerate(keys) if key in own})
+    given = job.exchange(who, {str(i): form_of(own[key]) for i, key in enumerate(keys) if key in own})
     forms = [{keys[int(i)]: form for i, form in cast(dict[str, Form], each).items()} for each in given]
     found: dict[Hashable, StoredState] = {}
     for together in _messages(keys, forms):
         for key, trees in _collected(job, who, own, [_picked(form, together) for form in forms]).items():
-            found[key] = _joined(trees, shapes[key], key)
+            found[key] = join_states(trees, shapes[key], key)
     return found
 
 
@@ -94,16 +89,15 @@ def divide_states(
 
     Examples
     --------
+    >>> import rebind as mx
     >>> from rebind.distributed import current_job
     >>> sharding = Sharding.of({"w": 2}, 1, "element")
-    >>> divide_states(current_job(), "loading", sharding, {"w": NDArray(torch.ones(2))})[
-    ...     "w"
-    ... ].asnumpy().tolist()
+    >>> divide_states(current_job(), "loading", sharding, {"w": mx.nd.ones((2,))})["w"].asnumpy().tolist()
     [1.0, 1.0]
     """
     keys = list(sharding.bounds)
     known = {key: states[key] for key in keys if key in states and job.rank == 0}
-    whole = job.exchange(who, {str(i): _form_of(known[key]) for i, key in enumerate(keys) if key in known})[0]
+    whole = job.exchange(who, {str(i): form_of(known[key]) for i, key in enumerate(keys) if key in known})[0]
     forms: list[dict[Key, Form]] = [{} for _ in range(job.size)]
     for number, form in cast(dict[str, Form], whole).items():
         key = keys[int(number)]
@@ -140,7 +134,7 @@ def _collected(
     job: Job, who: str, own: Mapping[Key, StoredState], forms: Sequence[Mapping[Key, Form]]
 ) -> dict[Key, list[StoredState]]:
     """Send the states of some keys to worker 0; there, return the parts of each key by rank."""
-    packed = _packed(array for key in forms[job.rank] for array in _tensors(own[key]))
+    packed = _packed(array for key in forms[job.rank] for array in tensors_of(own[key]))
     nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
         job.transfer([packed, *nothing[1:]], nothing, _TAG).wait(who)
@@ -168,7 +162,7 @@ def _given_out(
         job.transfer(nothing, [row, *nothing[1:]], _TAG).wait(who)
         return _unpacked(row, forms[job.rank])
     rows = [
-        _packed(_part(array, sharding, key, rank) for key in form for array in _tensors(known[key]))
+        _packed(_part(array, sharding, key, rank) for key in form for array in tensors_of(known[key]))
         for rank, form in enumerate(forms)
     ]
     job.transfer(list(rows), nothing, _TAG).wait(who)
@@ -188,35 +182,18 @@ def _unpacked(row: Tensor, forms: Mapping[Key, Form]) -> dict[Key, StoredState]:
     """Return the states whose arrays `_packed` has put together."""
     at = 0
 
-    def next_array(name: str, shape: Shape) -> NDArray:
+    def arrays_of(form: Form) -> Iterator[Tensor]:
         nonlocal at
-        dtype = dtypes.torch_dtype(name)
-        begin, size = at, math.prod(shape) * dtype.itemsize
-        at += size + -size % _ALIGNMENT
-        return NDArray(row[begin : begin + size].view(dtype).view(shape))
+        for array in _arrays(form):
+            name, shape = array
+            dtype = dtypes.torch_dtype(name)
+            begin, at = at, at + _length(array)  # before it is yielded: nothing asks on behind the last one
+            yield row[begin : begin + math.prod(shape) * dtype.itemsize].view(dtype).view(shape)
 
-    def build(form: Form) -> StoredState:
-        match form:
-            case {"array": [name, shape]}:
-                return next_array(cast(str, name), tuple(cast(list[int], shape)))
-            case {"tuple": members}:
-                return tuple(build(each) for each in cast(list[Form], members))
-            case {"list": members}:
-                return [build(each) for each in cast(list[Form], members)]
-        return cast("float | None", form)
-
-    return {key: build(form) for key, form in forms.items()}
+    return {key: build_state(form, arrays_of(form)) for key, form in forms.items()}
 
 
 # Forms of states.
-
-
-def _form_of(state: StoredState) -> Form:
-    if isinstance(state, NDArray):
-        return {"array": [dtypes.name(state.tensor.dtype), list(state.shape)]}
-    if isinstance(state, (tuple, list)):
-        return {"tuple" if isinstance(state, tuple) else "list": [_form_of(each) for each in state]}
-    return state.item() if isinstance(state, np.generic) else state
 
 
 def _arrays(form: Form) -> list[tuple[str, Shape]]:
@@ -238,15 +215,6 @@ def _length(array: tuple[str, Shape]) -> int:
 
 def _length_of_all(forms: Mapping[Key, Form]) -> int:
     return sum(_length(array) for form in forms.values() for array in _arrays(form))
-
-
-def _tensors(state: StoredState) -> list[Tensor]:
-    """Return the arrays of a state, in the order of `_arrays`."""
-    if isinstance(state, NDArray):
-        return [state.tensor]
-    if isinstance(state, (tuple, list)):
-        return [tensor for each in state for tensor in _tensors(each)]
-    return []
 
 
 def _picked(forms: Mapping[Key, Form], keys: set[Key]) -> dict[Key, Form]:
@@ -278,29 +246,3 @@ def _part(array: Tensor, sharding: Sharding[Key], key: Key, rank: int) -> Tensor
 
 def _is_cut(size: int, sharding: Sharding[Key], key: Key) -> bool:
     return len(sharding.owners(key)) > 1 and size == sharding.bounds[key][-1]
-
-
-def _joined(parts: Sequence[StoredState], shape: Shape, key: Key) -> StoredState:
-    """Return the state of a key from its parts, by rank."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    if isinstance(first, NDArray):
-        tensors = [part.tensor for part in parts if isinstance(part, NDArray)]
-        if len(tensors) == len(parts) and sum(each.numel() for each in tensors) == math.prod(shape):
-            return NDArray(torch.cat([each.view(-1) for each in tensors]).view(shape))
-        alike = len(tensors) == len(parts) and all(torch.equal(each, tensors[0]) for each in tensors)
-    elif isinstance(first, (tuple, list)):
-        members = [part for part in parts if type(part) is type(first) and len(part) == len(first)]
-        alike = len(members) == len(parts)
-        if alike:
-            return type(first)(_joined(each, shape, key) for each in zip(*members, strict=True))
-    else:
-        alike = all(part == first for part in parts)
-    if not alike:
-        raise StateError(
-            f"KVStore.optimizer_states: each worker updates a part of {key!r}, so what the optimizer remembers of it "
-            "must be an array with an element for each of the weight's, or the same on all workers; it differs. An "
-            "optimizer for which that is not so has the update_scope 'weight'."
-        )
-    return first
