@@ -1,4 +1,5 @@
 import gc
+import math
 import threading
 import time
 import weakref
@@ -21,6 +22,15 @@ def first_rows(batches):
 
 def threads():
     return [each for each in threading.enumerate() if each.name == "rebind-prefetch"]
+
+
+def hand_over(monkeypatch, seconds):
+    """Let a thread read ahead if that and the work on a batch take more than so many seconds."""
+    monkeypatch.setattr("rebind.io.read_ahead._HANDING_OVER", seconds)
+
+
+#: Read by the thread wherever it can, and never.
+either_thread = pytest.mark.parametrize("handing_over", [-math.inf, math.inf], ids=["ahead", "when-asked"])
 
 
 class Failing(DataIter):
@@ -53,7 +63,9 @@ class Empty(DataIter):
         raise StopIteration
 
 
-def test_prefetching_gives_the_same_batches():
+@either_thread
+def test_prefetching_gives_the_same_batches(monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     ahead = PrefetchingIter(numbers())
     for _ in range(3):
         assert [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in ahead] == [
@@ -64,7 +76,9 @@ def test_prefetching_gives_the_same_batches():
     assert ahead.batch_size == 4
 
 
-def test_several_are_put_together():
+@either_thread
+def test_several_are_put_together(monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     other = NDArrayIter({"z": np.arange(10) * 2}, batch_size=4)
     ahead = PrefetchingIter(
         [numbers(), other], rename_data=[{"data": "d"}, {"z": "e"}], rename_label=[{"softmax_label": "l"}, {}]
@@ -76,6 +90,7 @@ def test_several_are_put_together():
         np.testing.assert_array_equal(batch.data[0].asnumpy() * 2, batch.data[1].asnumpy())
 
 
+@either_thread
 @pytest.mark.parametrize(
     ("make", "consumed", "expected"),
     [
@@ -85,7 +100,8 @@ def test_several_are_put_together():
         pytest.param(lambda: PrefetchingIter(numbers()), 2, [8], id="prefetched-2"),
     ],
 )
-def test_position_is_that_of_what_was_handed_out(make, consumed, expected):
+def test_position_is_that_of_what_was_handed_out(make, consumed, expected, monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     first, second = make(), make()
     for _ in range(consumed):
         next(first)
@@ -95,7 +111,8 @@ def test_position_is_that_of_what_was_handed_out(make, consumed, expected):
 
 
 @pytest.mark.parametrize("how", ["end", "close", "reset", "drop"])
-def test_threads_end(how):
+def test_threads_end(monkeypatch, how):
+    hand_over(monkeypatch, -math.inf)
     assert not threads()
     ahead = PrefetchingIter(numbers(1000))
     next(ahead)
@@ -110,7 +127,9 @@ def test_threads_end(how):
     assert not threads()
 
 
-def test_an_iterator_that_failed_can_be_collected():
+@either_thread
+def test_an_iterator_that_failed_can_be_collected(monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     ahead = PrefetchingIter([numbers(1000), Failing()])
     for _ in range(2):  # asked again it fails again, rather than to wait for a thread that has ended
         with pytest.raises(OSError, match="the disk is gone"):
@@ -125,6 +144,54 @@ def test_an_iterator_that_failed_can_be_collected():
 def test_nothing_is_read_before_the_first_batch():
     PrefetchingIter(numbers())
     assert not threads()
+
+
+class Clocked(DataIter):
+    """Takes some time by a clock of its own, and notes the threads that have read."""
+
+    provide_data = provide_label = ()
+
+    def __init__(self, seconds):
+        super().__init__(1)
+        self.seconds = seconds
+        self.now = 0.0
+        self.readers = []
+
+    def perf_counter(self):
+        return self.now
+
+    def next(self):
+        self.now += self.seconds
+        self.readers.append(threading.current_thread().name)
+        return DataBatch([len(self.readers)])
+
+
+@pytest.mark.parametrize(
+    ("reading", "working", "is_ahead"),
+    [
+        pytest.param(0.05, 0.05, True, id="both-take-long"),
+        pytest.param(0.00001, 0.05, False, id="quickly-read"),
+        pytest.param(0.05, 0.00001, False, id="asked-at-once"),
+    ],
+)
+def test_a_thread_reads_ahead_where_that_is_quicker(monkeypatch, reading, working, is_ahead):
+    source = Clocked(reading)
+    monkeypatch.setattr("rebind.io.read_ahead.time", source)
+    ahead = ReadAheadIter(source, 2)
+    found = []
+    for _ in range(6):
+        found += next(ahead).data
+        # The first work is not known when its batch is returned, and taken for a long one.
+        read = len(found) + 2 if is_ahead or (len(found) == 1 and reading > working) else 0
+        deadline = time.monotonic() + 20
+        while len(source.readers) < read and time.monotonic() < deadline:
+            time.sleep(0.001)
+        source.now += working
+    ahead.close()
+    assert found == [1, 2, 3, 4, 5, 6]
+    assert source.readers[0] != "rebind-prefetch"
+    by_thread = source.readers[3:6].count("rebind-prefetch")
+    assert by_thread == (3 if is_ahead else 0)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +261,10 @@ def test_batch_repr():
     assert repr(DataBatch(None)) == "DataBatch: data shapes: None label shapes: None"
 
 
+@either_thread
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_read_ahead(depth):
+def test_read_ahead(depth, monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     ahead = ReadAheadIter(numbers(), depth)
     assert (ahead.batch_size, ahead.provide_data) == (4, numbers().provide_data)
     for _ in range(3):
@@ -211,8 +280,10 @@ def test_read_ahead(depth):
     assert not threads()
 
 
+@either_thread
 @pytest.mark.parametrize("depth", [0, 4])
-def test_reset_is_for_what_was_returned(depth):
+def test_reset_is_for_what_was_returned(depth, monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     ahead = ReadAheadIter(numbers(last_batch_handle="roll_over"), depth)
     next(ahead)
     time.sleep(0.02)  # the source comes to its end, where two samples are left over
@@ -222,8 +293,10 @@ def test_reset_is_for_what_was_returned(depth):
     assert first_rows(ahead) == [8, 2, 6]
 
 
+@either_thread
 @pytest.mark.parametrize("make", [PrefetchingIter, lambda source: ReadAheadIter(source, 2)])
-def test_an_error_is_raised_again_and_leaves_no_thread(make):
+def test_an_error_is_raised_again_and_leaves_no_thread(make, monkeypatch, handing_over):
+    hand_over(monkeypatch, handing_over)
     ahead = make(Failing())
     for _ in range(2):
         with pytest.raises(OSError, match="the disk is gone"):

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from .. import dtypes
+from ..device import Device
 from ..errors import FormatError, ShapeError
-from ..ndarray.creation import from_torch
+from ..ndarray.base import wrap_tensor
 from ..params import AtLeast
 from .batch import DataBatch, DataDesc
 from .idx import read_idx
@@ -109,20 +110,19 @@ class MNISTIter(CurrentBatch):
             )
         order = shuffled_order(last - first, seed) if shuffle else np.arange(last - first)
         self._index = (order + first).astype(np.uint64)
-        # Bytes, a quarter of what MXNet keeps: those of a batch become numbers when it is made.
-        self._pictures = torch.from_numpy(pictures[order + first])
-        self._labels = torch.from_numpy(labels[order + first])
         self._dtype = torch.float32 if dtype is None else dtype
+        self._device = Device("cpu", 0)
         _, rows, columns = pictures.shape
-        self._shape = (rows * columns,) if flat else (1, rows, columns)
+        shape = (rows * columns,) if flat else (1, rows, columns)
+        # Bytes, a quarter of what MXNet keeps: those of a batch become numbers when it is made.
+        self._pictures = torch.from_numpy(pictures[order + first]).reshape(-1, *shape)
+        self._labels = torch.from_numpy(labels[order + first]).to(self._dtype)
         given = dtypes.numpy_type(self._dtype)
-        self.provide_data = [DataDesc(data_name, (batch_size, *self._shape), given)]
+        self.provide_data = [DataDesc(data_name, (batch_size, *shape), given)]
         self.provide_label = [DataDesc(label_name, (batch_size,), given)]
         self._next = 0  # the first sample of the next batch
         if not silent:
-            logging.info(
-                "MNISTIter: %d samples of shape %s, shuffle=%s", last - first, self._shape, bool(shuffle)
-            )
+            logging.info("MNISTIter: %d samples of shape %s, shuffle=%s", last - first, shape, bool(shuffle))
 
     def reset(self) -> None:
         """Go back to the first sample."""
@@ -134,11 +134,12 @@ class MNISTIter(CurrentBatch):
         if batch.stop > len(self._labels):
             return False
         self._next = batch.stop
-        pictures = self._pictures[batch].to(torch.float32).mul_(1 / 256).to(self._dtype)
-        labels = self._labels[batch].to(self._dtype, copy=True)
+        pictures = self._pictures[batch].to(torch.float32).mul_(1 / 256)
+        if self._dtype != torch.float32:
+            pictures = pictures.to(self._dtype)
         self.current_batch = DataBatch(
-            [from_torch(pictures.reshape(self.batch_size, *self._shape))],
-            [from_torch(labels)],
+            [wrap_tensor(pictures, self._device)],
+            [wrap_tensor(self._labels[batch].clone(), self._device)],
             pad=0,
             index=self._index[batch],
         )

@@ -1,38 +1,51 @@
-"""Reading ahead in a thread, and the iterators that always do."""
+"""Reading ahead in a thread, and the iterators that do."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 import queue
 import threading
+import time
 import weakref
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from .batch import DataBatch
 from .iterator import CurrentBatch, DataIter, State
 
 __all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all"]
 
-#: A batch, None at the end of an epoch, or the exception that was raised instead; and the position after it.
-_Item: TypeAlias = "tuple[DataBatch | BaseException | None, State | None]"
+#: Seconds that handing a batch from one thread to another costs both of them, about.
+_HANDING_OVER = 1e-4
+
+
+class _Item(NamedTuple):
+    batch: (
+        DataBatch | Exception | None
+    )  # None at the end of an epoch, or the exception that was raised instead
+    position: State | None  # after it
+    took: float  # seconds
 
 
 class ReadingThread(NamedTuple):
     """What it takes to end a reader's thread: nothing that refers to the reader, or to an error that it has raised."""
 
-    thread: threading.Thread
+    threads: list[threading.Thread]  # none, or one that has been started: before, it refers to the reader
     stopped: threading.Event
-    items: queue.Queue[_Item]
+    room: queue.SimpleQueue[None]  # one entry for each batch that may be read
 
 
 class Reader:
-    """A thread that reads one iterator ahead.
+    """Reads one iterator, ahead in a thread wherever that is quicker.
+
+    While a batch is read, the caller can work on the one before; to hand it over costs some 0.1 ms, since each side
+    wakes the other and they share the interpreter. So the thread is at work while reading a batch and the caller's work
+    on one both take longer than that. Otherwise a batch is read when it is asked for.
 
     Parameters
     ----------
     source
-        The iterator. While the thread runs, nothing else may use it.
+        The iterator. Until `stop_all`, nothing else may use it.
     depth
         How many batches wait at most, each with the memory that it takes.
 
@@ -43,55 +56,84 @@ class Reader:
     """
 
     def __init__(self, source: DataIter, depth: int) -> None:
-        self._items: queue.Queue[_Item] = queue.Queue(depth)
-        self._stopped = threading.Event()
+        # Not `queue.Queue`, which takes several locks for an entry, each of which may hand the interpreter over.
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._source = source
+        self._reading = threading.Lock()  # held while a batch is read, and until it waits in its place
+        self._room = depth  # what the thread has not been given yet
         self._last: _Item | None = None
-        # A daemon: a script that ends in the middle of an epoch must not wait for it.
-        thread = threading.Thread(target=self._read, args=(source,), name="rebind-prefetch", daemon=True)
-        self.running = ReadingThread(thread, self._stopped, self._items)
-        thread.start()
+        self._returned = -math.inf  # when `get` did
+        self.running = ReadingThread([], threading.Event(), queue.SimpleQueue())
 
-    def _read(self, source: DataIter) -> None:
-        while not self._stopped.is_set():
-            item: DataBatch | BaseException | None
-            try:
-                item = source.next()
-            except StopIteration:
-                item = None
-            except BaseException as error:  # raised again by `get`, in the thread that reads
-                item = error
-            self._put((item, _position(source)))
-            if item is None or isinstance(item, BaseException):
-                return
+    def _read_ahead(self) -> None:
+        _, stopped, room = self.running
+        while True:
+            room.get()
+            with self._reading:
+                if stopped.is_set() or self._last:
+                    return
+                self._items.put(self._read())
 
-    def _put(self, item: _Item) -> None:
-        # With a timeout: a thread that waited for room without end could not be stopped.
-        while not self._stopped.is_set():
-            try:
-                return self._items.put(item, timeout=0.1)
-            except queue.Full:
-                continue
+    def _read(self) -> _Item:
+        began = time.perf_counter()
+        batch: DataBatch | Exception | None
+        try:
+            batch = self._source.next()
+        except StopIteration:
+            batch = None
+        except Exception as error:  # raised by `get`, in the thread that asks
+            batch = error
+        item = _Item(batch, _position(self._source), time.perf_counter() - began)
+        if batch is None or isinstance(batch, Exception):
+            self._last = item
+            self.running.room.put(
+                None
+            )  # the thread ends now: it refers to the error's frames, and so to the caller
+        return item
 
     def get(self) -> tuple[DataBatch | None, State | None]:
         """Return the next batch, None at the end, and the position after it."""
-        # The thread ends with the epoch or an exception: asked again, the answer is the same.
-        item, position = self._last or self._items.get()
-        if item is None or isinstance(item, BaseException):
-            self._last = item, position
-        if isinstance(item, BaseException):
-            raise item
-        return item, position
+        away = time.perf_counter() - self._returned
+        batch, position, took = self._next()
+        if isinstance(batch, Exception):
+            raise batch
+        if batch is not None and min(away, took) > _HANDING_OVER:
+            self._give_room()
+        self._returned = time.perf_counter()
+        return batch, position
+
+    def _next(self) -> _Item:
+        if self._items.empty() and self._reading.acquire(blocking=False):
+            try:
+                if self._items.empty():  # still: the thread may just have read one
+                    # Asked again after the end or an error, the answer is the same.
+                    return self._last or self._read()
+            finally:
+                self._reading.release()
+        item = self._items.get()
+        self._room += 1
+        return item
+
+    def _give_room(self) -> None:
+        threads, _, room = self.running
+        for _ in range(self._room):
+            room.put(None)
+        self._room = 0
+        if not threads:
+            # A daemon: a script that ends in the middle of an epoch must not wait for it.
+            thread = threading.Thread(target=self._read_ahead, name="rebind-prefetch", daemon=True)
+            thread.start()
+            threads.append(thread)
 
 
 def stop_all(running: Sequence[ReadingThread]) -> None:
-    """End the threads of readers; what they have read is dropped."""
+    """End the threads of readers, each after the batch that it is reading."""
     for each in running:
         each.stopped.set()
+        each.room.put(None)  # for one that waits for room
     for each in running:
-        while each.thread.is_alive():  # make room for what it is about to put
-            with contextlib.suppress(queue.Empty):
-                each.items.get_nowait()
-            each.thread.join(0.01)
+        for thread in each.threads:
+            thread.join()
 
 
 def _position(source: DataIter) -> State | None:
