@@ -6,6 +6,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from . import _process as _process  # before PyTorch is loaded
+
+# isort: split
 from ._collector import collect_again  # before all that makes many objects
 
 # isort: split

@@ -1,0 +1,45 @@
+"""What the process is given before PyTorch is loaded: short waits of threads, and memory that is used again.
+
+A setting of the user's own, in the environment, always stands. What both do, with figures: ``docs/performance.md``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+__all__: list[str] = []
+
+#: How often a thread of OpenMP looks whether there is more to do before it sleeps. That is some 0.1 ms, longer than the
+#: pause between two operators. libgomp's own 300,000 take 13 ms, for which two threads that wait for each other keep
+#: everything else from the processor, and each other when there are fewer processors than threads.
+_SPINS = 2000
+
+#: Numbers of glibc's `mallopt`, from malloc.h.
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+
+
+def _wait_for_a_short_time() -> None:
+    """Have libgomp's threads sleep soon. It reads the environment when it is loaded, which PyTorch does."""
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        os.environ["GOMP_SPINCOUNT"] = str(_SPINS)
+
+
+def _keep_freed_memory() -> None:
+    """Have malloc use freed memory again rather than give it back to the system.
+
+    Otherwise each array above 128 KB to 32 MB may be new memory, whose pages the system fills with zeros one by one
+    as they are first written: a third of the time of a large network's step.
+    """
+    if any(name.startswith("MALLOC_") for name in os.environ) or "malloc" in os.getenv("GLIBC_TUNABLES", ""):
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not in musl, nor where another malloc stands in
+    if mallopt is not None:
+        mallopt(_MMAP_MAX, 0)
+        mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+
+
+if sys.platform == "linux":
+    _wait_for_a_short_time()
+    _keep_freed_memory()
