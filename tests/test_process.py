@@ -1,0 +1,55 @@
+"""What the import of rebind gives to its process: each case is a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="settings of libgomp and of glibc's malloc")
+
+#: Says what the environment has, and whether memory of an array that is gone is used for the next ones.
+SCRIPT = """
+import json, os, resource
+import rebind
+import torch
+
+def new_pages(count):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(count):
+        torch.ones(1 << 24)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+torch.set_num_threads(1)
+print(json.dumps([os.environ.get("GOMP_SPINCOUNT"), new_pages(1) > new_pages(10)]))
+"""
+
+THEIRS = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "GLIBC_TUNABLES")
+
+
+def in_a_process(**settings):
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in THEIRS and not name.startswith("MALLOC_")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment | settings, stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("settings", "spins", "memory_is_kept"),
+    [
+        ({}, "2000", True),
+        ({"GOMP_SPINCOUNT": "7"}, "7", True),
+        ({"OMP_WAIT_POLICY": "active"}, None, True),
+        ({"MALLOC_MMAP_MAX_": "65536"}, "2000", False),
+        ({"GLIBC_TUNABLES": "glibc.malloc.mmap_max=65536"}, "2000", False),
+    ],
+    ids=lambda each: ",".join(each) or "nothing set" if isinstance(each, dict) else "",
+)
+def test_settings_of_the_user_stand(settings, spins, memory_is_kept):
+    assert in_a_process(**settings) == [spins, memory_is_kept]
