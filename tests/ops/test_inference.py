@@ -2,11 +2,155 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
 
 import rebind as mx
+from rebind.graph.inference import meta_shapes
+from rebind.ops import OPERATORS
+
+from .samples import LAYERS, SAMPLES, Sample
+
+# What an operator says of its outputs is what running it on tensors without content says.
+
+
+def _all_inputs(sample: Sample) -> dict[str, tuple[int, ...]]:
+    op = OPERATORS[sample.name]
+    arrays = sample.inputs()
+    names = op.signature.inputs_for(op.parse(sample.parameters), len(arrays))
+    return dict(zip(names, (array.shape for array in arrays), strict=True))
+
+
+DECLARED = [
+    sample
+    for sample in (*SAMPLES, *LAYERS)
+    if OPERATORS[sample.name].inference.forward_rule is not None
+    and all(array.dtype.kind == "f" for array in sample.inputs())
+]
+
+
+@pytest.mark.parametrize("sample", DECLARED, ids=str)
+def test_declared_shapes_of_outputs_are_those_of_a_run(sample):
+    op = OPERATORS[sample.name]
+    p = op.parse(sample.parameters)
+    shapes = _all_inputs(sample)
+    found = op.inference.forward_rule(shapes, p)
+    assert not found or list(found) == meta_shapes(op, p, list(shapes.values()), [None] * len(shapes))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "shapes"),
+    [
+        ("FullyConnected", {"num_hidden": 5}, [(6,), (5, 1), (5,)]),
+        ("Convolution", {"kernel": (3,), "num_filter": 4, "stride": (2,)}, [(2, 3, 8), (4, 3, 3), (4,)]),
+        (
+            "Convolution",
+            {
+                "kernel": (3, 2),
+                "num_filter": 4,
+                "pad": (1, 0),
+                "dilate": (2, 1),
+                "num_group": 2,
+                "layout": "NHWC",
+            },
+            [(2, 9, 8, 6), (4, 3, 2, 3), (4,)],
+        ),
+        *(
+            (
+                "Pooling",
+                {
+                    "kernel": kernel,
+                    "stride": (2, 2, 2),
+                    "pooling_convention": convention,
+                    "pad": pad,
+                    "layout": layout,
+                },
+                [shape],
+            )
+            for convention, pad in (("valid", (1, 1, 1)), ("full", (1, 1, 1)), ("full", ()), ("same", ()))
+            for kernel, layout, shape in (
+                ((3, 2), None, (2, 3, 8, 7)),
+                ((3, 2), "NHWC", (2, 8, 7, 3)),
+                ((2, 3, 2), None, (2, 3, 6, 7, 8)),
+            )
+        ),
+        ("Pooling", {"global_pool": True, "layout": "NHWC"}, [(2, 8, 7, 3)]),
+        ("BatchNorm", {"axis": -1}, [(2, 4, 5, 3), (3,), (3,), (3,), (3,)]),
+        ("Dropout", {"axes": (1, -1)}, [(2, 3, 4)]),
+        ("SoftmaxOutput", {"multi_output": True}, [(2, 3, 4), (2, 4)]),
+        ("LinearRegressionOutput", {}, [(5, 1), (5,)]),
+        ("Reshape", {"shape": (-4, 2, -1, -2)}, [(6, 4, 5)]),
+        ("Reshape", {"shape": (-3, 0), "reverse": True}, [(6, 4, 5)]),
+        ("Flatten", {}, [(6,)]),
+        ("Concat", {"dim": -2, "num_args": 3}, [(2, 3, 4), (2, 1, 4), (2, 5, 4)]),
+        ("SliceChannel", {"num_outputs": 3, "axis": -1, "squeeze_axis": True}, [(2, 4, 3)]),
+        ("SliceChannel", {"num_outputs": 1}, [(2, 4, 3)]),
+        ("Embedding", {"input_dim": 9, "output_dim": 4}, [(2, 3), (9, 4)]),
+        ("broadcast_add", {}, [(2, 1, 3), (4, 1)]),
+        ("_zeros", {"shape": (2, 0)}, []),
+    ],
+)
+def test_declared_shapes_of_outputs_under_many_parameters(name, parameters, shapes):
+    op = OPERATORS[name]
+    p = op.parse(parameters)
+    names = op.signature.inputs_for(p, len(shapes))
+    found = op.inference.forward_rule(dict(zip(names, shapes, strict=True)), p)
+    assert found == [] or list(found) == meta_shapes(op, p, shapes, [None] * len(shapes))
+    assert found or shapes == [(6,), (5, 1), (5,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "shapes"),
+    [
+        ("elemwise_add", {}, [(2, 3), (3, 2)]),
+        ("broadcast_add", {}, [(2, 3), (3, 2)]),
+        ("Concat", {"dim": 1, "num_args": 2}, [(2, 3), (3, 3)]),
+        ("Concat", {"dim": 2, "num_args": 2}, [(2, 3), (2, 3)]),
+        ("Concat", {"num_args": 0}, []),
+        ("SliceChannel", {"num_outputs": 2}, [(2, 3)]),
+        ("Reshape", {"shape": (5, -1)}, [(2, 3)]),
+        ("Pooling", {"kernel": (2, 2)}, [(2, 3, 4)]),
+        ("Convolution", {"kernel": (2, 2), "num_filter": 1}, [(3, 4, 4), (1, 3, 2, 2), (1,)]),
+        ("FullyConnected", {"num_hidden": 5}, [(6, 2), (5, 3), (5,)]),
+        ("LinearRegressionOutput", {}, [(5, 2), (5,)]),
+    ],
+)
+def test_what_a_function_refuses_is_left_to_it(name, parameters, shapes):
+    op = OPERATORS[name]
+    p = op.parse(parameters)
+    names = op.signature.inputs_for(p, len(shapes))
+    assert not op.inference.forward_rule(dict(zip(names, shapes, strict=True)), p)
+
+
+BIND_AND_RUN = """
+import sys
+import rebind as mx
+
+def block(data, name):
+    data = mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=4, no_bias=True, name=name)
+    data = mx.sym.BatchNorm(data, fix_gamma=False, name=name + "_bn")
+    return mx.sym.Activation(data, act_type="relu", name=name + "_relu")
+
+data = block(mx.sym.var("data"), "one")
+data = mx.sym.Pooling(data + block(data, "two"), kernel=(2, 2), stride=(2, 2), pool_type="max")
+data = mx.sym.Dropout(mx.sym.Flatten(mx.sym.concat(data, data * 2)), p=0.5)
+net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=3), name="softmax")
+module = mx.mod.Module(net)
+module.fit(
+    mx.io.NDArrayIter(mx.nd.ones((8, 3, 6, 6)), mx.nd.zeros((8,)), batch_size=4),
+    num_epoch=1, optimizer_params={"momentum": 0.9},
+)
+print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules])
+"""
+
+
+def test_training_a_network_of_common_layers_does_not_import_what_compilers_need():
+    done = subprocess.run([sys.executable, "-c", BIND_AND_RUN], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "[]\n"
+
 
 X, Y, Z = (mx.sym.var(name) for name in "xyz")
 

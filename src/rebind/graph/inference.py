@@ -355,6 +355,11 @@ class _ShapeInference:
             if found:
                 self._take_outputs(found, out_keys)
                 return
+        elif op.inference.forward_rule is not None and all(map(_is_floating, dtypes_)):
+            shapes = op.inference.forward_rule(dict(zip(node.input_names, inputs, strict=True)), p)
+            if shapes:
+                self._take_outputs(shapes, out_keys)
+                return
         # Two runs with different fillers: sizes equal in both do not depend on what is unknown.
         for filler in (1,) if known_all else _fillers(inputs):
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
@@ -401,6 +406,10 @@ class _ShapeInference:
             return node.locate(error, listed)
         reason = (str(error) or type(error).__name__).splitlines()[0]
         return ShapeError(f"inputs do not fit; got {', '.join(listed) or 'no inputs'}. {reason}")
+
+
+def _is_floating(dtype: torch.dtype | None) -> bool:
+    return dtype is None or dtype.is_floating_point
 
 
 def _fillers(shapes: Sequence[Shape | None]) -> tuple[int, int]:

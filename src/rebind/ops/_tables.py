@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +19,7 @@ from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ._types import Double
-from .spec import Operator, Shapes, operator
+from .spec import Operator, Shapes, one_shape, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
 
@@ -56,6 +57,7 @@ def unary(
 
     declare = operator(name, *aliases, same_shape=True, head_gradient=head_gradient, listed=listed)
     made = _declared(function, name, doc, declare)
+    made.output_shapes(one_shape)
     UNARY.append(Row(made, domain))
     return made
 
@@ -77,6 +79,7 @@ def binary(
     )
     note = " Sizes of 1 broadcast, as in NumPy." if broadcasts else ""
     made = _declared(function, name, doc + note, declare)
+    made.output_shapes(_broadcast_known if broadcasts else one_shape)
     if broadcasts:
         made.half_known(broadcast_shapes)
     BINARY.append(Row(made, domain))
@@ -121,6 +124,14 @@ def broadcast_shapes(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [tuple(max(pair) if max(pair) > 1 or min(pair) == 1 else 0 for pair in axes)[::-1]]
 
 
+def _broadcast_known(shapes: Shapes, p: Params) -> list[Shape | None]:
+    first, second = shapes.values()
+    try:
+        return [] if first is None or second is None else [np.broadcast_shapes(first, second)]
+    except ValueError:
+        return []
+
+
 def broadcast_error(lhs: Tensor, rhs: Tensor) -> ShapeError | None:
     """Return the error for shapes that do not broadcast, None when they do.
 
@@ -160,6 +171,7 @@ def scalar(
         types=lambda p: {"output": _type_with_int if p.is_int else _type_with_float},
     )
     made = _declared(function, name, doc + _SCALAR_NOTE, declare)
+    made.output_shapes(one_shape)
     SCALAR.append(Row(made, domain))
     return made
 

@@ -68,6 +68,10 @@ def ones(
     return torch.ones(shape, dtype=dtype, device=device)
 
 
+for _made in (zeros, ones):
+    _made.output_shapes(lambda shapes, p: [p.shape])
+
+
 @operator("_full", types=_typed)
 def full(
     *,

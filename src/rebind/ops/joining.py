@@ -28,6 +28,19 @@ def concat(*data: Tensor, dim: int = 1) -> Tensor:
     return _joined(data, dim)
 
 
+@concat.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    first, *others = shapes.values() or (None,)
+    if first is None or not -len(first) <= p.dim < len(first):
+        return []
+    axis, total = p.dim % len(first), first[p.dim]
+    for shape in others:
+        if shape is None or (*shape[:axis], *shape[axis + 1 :]) != (*first[:axis], *first[axis + 1 :]):
+            return []
+        total += shape[axis]
+    return [(*first[:axis], total, *first[axis + 1 :])]
+
+
 def _joined(data: tuple[Tensor, ...], dim: int) -> Tensor:
     try:
         return torch.cat(data, dim)
@@ -184,6 +197,19 @@ def slice_channel(
         slices = data.chunk(num_outputs, axis)
     # One output is a tensor, as of any operator, not a tuple of one.
     return slices[0] if num_outputs == 1 else slices
+
+
+@slice_channel.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or len(data) < 2 or not -len(data) <= p.axis < len(data):
+        return []
+    axis = p.axis % len(data)
+    size, rest = divmod(data[axis], p.num_outputs)
+    if rest or (p.squeeze_axis and size != 1):
+        return []
+    section = (*data[:axis], *(() if p.squeeze_axis else (size,)), *data[axis + 1 :])
+    return [section] * p.num_outputs
 
 
 @slice_channel.shapes_from_outputs

@@ -172,6 +172,17 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"data": _complete(shapes["data"], p.shape)} if _is_plain(p.shape) else {}
 
 
+@reshape.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or not p.shape:
+        return []
+    try:
+        return [reshape_target(data, p.shape, p.reverse)]
+    except ShapeError:
+        return []
+
+
 @reshape.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [p.shape] if shapes["data"] is not None and _is_plain(p.shape) else []
@@ -208,6 +219,12 @@ def flatten(data: Tensor) -> Tensor:
     torch.Size([2, 12])
     """
     return data.flatten(1) if data.ndim > 1 else data.reshape(-1, 1)
+
+
+@flatten.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    return [(data[0], prod(data[1:]))] if data else []
 
 
 @flatten.shapes_from_outputs

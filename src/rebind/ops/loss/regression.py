@@ -34,6 +34,13 @@ def _regression_label_fits(data: Shape, label: Shape) -> bool:
     return data[:1] == label[:1] and [n for n in data[1:] if n != 1] == [n for n in label[1:] if n != 1]
 
 
+def _regression_output(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data, label = shapes["data"], shapes.get("label")
+    if data is None or label is None or not (data == label or _regression_label_fits(data, label)):
+        return []
+    return [data]
+
+
 def _check_regression(data: Tensor, label: Tensor) -> None:
     if data.shape != label.shape and not _regression_label_fits(tuple(data.shape), tuple(label.shape)):
         raise ShapeError(f"label must have the shape of data {tuple(data.shape)}; got {tuple(label.shape)}")
@@ -88,6 +95,7 @@ def _declare_regression(
         return _scaled(p, derivative(outputs[0] - inputs[1].view_as(outputs[0])), inputs[1])
 
     op.fill_shapes(_regression_shapes)
+    op.output_shapes(_regression_output)
     op.shapes_from_outputs(like_first_output)
     return op
 

@@ -193,6 +193,7 @@ def _declare_softmax_output(name: str, *aliases: str) -> Operator:
     op.gradient(_softmax_output_gradient)
     op.fill_shapes(_softmax_output_shapes)
     op.half_known(lambda shapes, p: [shapes["data"]])
+    op.output_shapes(lambda shapes, p: [shapes["data"]])
     op.shapes_from_outputs(like_first_output)
     return op
 

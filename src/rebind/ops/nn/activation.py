@@ -14,7 +14,7 @@ from ...draws import Source
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..spec import Shapes, one_shape, operator
 
 __all__ = ["activation", "leaky_relu"]
 
@@ -50,6 +50,8 @@ def activation(
     """
     return _ACTIVATIONS[act_type](data)
 
+
+activation.output_shapes(one_shape)
 
 # torch has in-place forms of these three only.
 _OVERWRITING = {"relu": torch.relu_, "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}

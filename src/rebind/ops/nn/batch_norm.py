@@ -178,6 +178,11 @@ def _batch_norm_shapes(shapes: Shapes, p: Params) -> Shapes:
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
 
 
+def _batch_norm_outputs(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    return [] if data is None or len(data) < 2 else [data, shapes["moving_mean"], shapes["moving_var"]]
+
+
 def _like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": outputs[0]}
 
@@ -211,6 +216,7 @@ def declare_batch_norm(
         listed=listed,
     )(function)
     op.fill_shapes(_batch_norm_shapes)
+    op.output_shapes(_batch_norm_outputs)
     op.shapes_from_outputs(_like_first_output)
     return op
 

@@ -142,6 +142,15 @@ def _convolution_shapes(shapes: Shapes, p: Params) -> Shapes:
     }
 
 
+def _convolution_output(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or len(data) != len(p.kernel) + 2:
+        return []
+    batch, _, spatial = split(data, p)
+    windows = [(n + 2 * pad - extent) // s + 1 for n, (s, pad, extent) in zip(spatial, _axes(p), strict=True)]
+    return [(batch, *windows, p.num_filter) if channels_last(p.layout) else (batch, p.num_filter, *windows)]
+
+
 def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
     if data is None or out is None or len(out) != len(data):
@@ -161,6 +170,7 @@ def _declare(name: str, listed: Mapping[str, str | None] | None = None) -> Opera
     op = operator(name, skip=_no_bias, owns_output=True, listed=listed)(_convolution)
     op.check(check_parameters)
     op.fill_shapes(_convolution_shapes)
+    op.output_shapes(_convolution_output)
     op.shapes_from_outputs(_convolution_data)
     return op
 

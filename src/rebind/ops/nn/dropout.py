@@ -75,6 +75,15 @@ def dropout(
     return data * mask, mask
 
 
+@dropout.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or any(not -len(data) <= axis < len(data) for axis in p.axes):
+        return []
+    shared = {axis % len(data) for axis in p.axes}
+    return [data, tuple(1 if axis in shared else n for axis, n in enumerate(data))]
+
+
 @dropout.check
 def _(p: Params) -> str | None:
     if not 0.0 <= p["p"] <= 1.0:

@@ -103,6 +103,14 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"weight": (p.num_hidden, channels), "bias": (p.num_hidden,)}
 
 
+@fully_connected.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if not data or shapes["weight"] != fully_connected.inference.filled_shapes(shapes, p)["weight"]:
+        return []  # a vector, too
+    return [(data[0], p.num_hidden) if p.flatten else (*data[:-1], p.num_hidden)]
+
+
 @fully_connected.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
@@ -166,6 +174,12 @@ def embedding(
 @embedding.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     return {"weight": (p.input_dim, p.output_dim)}
+
+
+@embedding.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    return [] if data is None else [(*data, p.output_dim)]
 
 
 @embedding.shapes_from_outputs

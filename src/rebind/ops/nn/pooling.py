@@ -225,6 +225,29 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
+@pooling.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or (not p.global_pool and len(data) != len(p.kernel) + 2):
+        return []
+    last = channels_last(p.layout)
+    spatial = data[1:-1] if last else data[2:]
+    windows = [1] * len(spatial) if p.global_pool else _number_of_windows(spatial, p)
+    return [(data[0], *windows, data[-1]) if last else (*data[:2], *windows)]
+
+
+def _number_of_windows(spatial: Shape, p: Params) -> list[int]:
+    ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
+    rows = list(
+        zip(spatial, p.kernel, p.stride or ones, p.pad or zeros)
+    )  # both may have more values than axes
+    if p.pooling_convention == "same":
+        return [-(-n // s) for n, _, s, _ in rows]
+    if p.pooling_convention == "full":
+        return [-(-(n + 2 * pad - k) // s) + 1 for n, k, s, pad in rows]
+    return [(n + 2 * pad - k) // s + 1 for n, k, s, pad in rows]
+
+
 def check_fits(data: Shape | None, p: Params) -> None:
     if data is None:
         return

@@ -190,6 +190,23 @@ class Operator:
         self.inference = replace(self.inference, half_known_rule=rule)
         return rule
 
+    def output_shapes(self, rule: ShapeRuleForward) -> ShapeRuleForward:
+        """Declare shapes of outputs that follow from known ones of inputs: ``(shapes, p) -> shapes``.
+
+        Nothing for all that the function refuses: the errors are its own. See `Inference.forward_rule`.
+
+        >>> from math import prod
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("rows", Signature((Input("data"),)), Kernels(lambda data: data.flatten(1)))
+        >>> @op.output_shapes
+        ... def _(shapes, p):
+        ...     return [(shapes["data"][0], prod(shapes["data"][1:]))] if shapes["data"] else []
+        >>> op.inference.forward_rule({"data": (4, 2, 3)}, Params())
+        [(4, 6)]
+        """
+        self.inference = replace(self.inference, forward_rule=rule)
+        return rule
+
     def fill_types(self, rule: TypeRule) -> TypeRule:
         """Declare types that `types` cannot express: ``(types of inputs, p) -> {input or output: type}``, None unknown.
 

@@ -26,6 +26,7 @@ __all__ = [
     "TypeSlot",
     "TypeSlots",
     "Types",
+    "one_shape",
 ]
 
 Shapes: TypeAlias = "Mapping[str, Shape | None]"
@@ -64,6 +65,16 @@ def _shape_holds_zero(p: Params) -> bool:
 SHAPE_PARAMETER = SizeRule(_shape_holds_zero, lambda p, shape: {"shape": shape})
 
 
+def one_shape(shapes: Shapes, p: Params) -> Sequence[Shape | None]:
+    """Return the shape of all inputs if they have one, as a `forward_rule` of what is computed element by element.
+
+    >>> one_shape({"lhs": (2, 3), "rhs": (2, 3)}, Params()), one_shape({"lhs": (2, 3), "rhs": (3,)}, Params())
+    ([(2, 3)], [])
+    """
+    first, *others = shapes.values()
+    return [first] if all(shape == first for shape in others) else []
+
+
 @dataclass(frozen=True)
 class Inference:
     """The rules that an operator declares; each may be absent.
@@ -80,6 +91,11 @@ class Inference:
         Shapes of outputs where those of inputs are known in part: ``(shapes, p) -> shapes``. It is asked where running
         the function on sizes that stand for unknown ones would not do: where it compares sizes with each other
         (broadcasting) or with a parameter (slices).
+    forward_rule
+        Shapes of outputs where those of inputs are known: ``(shapes, p) -> shapes``. It spares a run on ``meta``
+        tensors, of which the first in a process has PyTorch import its decompositions and sympy, for a second. It is
+        asked after `shapes_rule` has been, for inputs of floating types. Where it answers nothing, as it must for all
+        that the function refuses, the function is run.
     same_shape
         Whether all inputs and the first output have one shape.
     types
@@ -101,6 +117,7 @@ class Inference:
     shapes_rule: ShapeRule | None = None
     outputs_rule: ShapeRuleBackward | None = None
     half_known_rule: ShapeRuleForward | None = None
+    forward_rule: ShapeRuleForward | None = None
     same_shape: bool = False
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None
     types_rule: TypeRule | None = None
