@@ -90,6 +90,40 @@ def test_declared_shapes_of_outputs_are_those_of_a_run(sample):
         ("SliceChannel", {"num_outputs": 1}, [(2, 4, 3)]),
         ("Embedding", {"input_dim": 9, "output_dim": 4}, [(2, 3), (9, 4)]),
         ("broadcast_add", {}, [(2, 1, 3), (4, 1)]),
+        ("LeakyReLU", {"act_type": "elu"}, [(2, 3)]),
+        ("LeakyReLU", {"act_type": "rrelu"}, [(2, 3)]),
+        ("softmax", {"axis": 0}, [(2, 3)]),
+        *(
+            ("mean", {"axis": axis, "keepdims": keepdims, "exclude": exclude}, [(2, 3, 4)])
+            for axis in ((), (1,), (-1, 0), (0, 1, 2))
+            for keepdims in (False, True)
+            for exclude in (False, True)
+        ),
+        *(
+            (
+                "RNN",
+                {
+                    "state_size": 5,
+                    "num_layers": 2,
+                    "mode": mode,
+                    "bidirectional": directions == 2,
+                    "state_outputs": outputs,
+                },
+                [
+                    (7, 3, 4),
+                    (size,),
+                    (2 * directions, 3, 5),
+                    *([(2 * directions, 3, 5)] if mode == "lstm" else []),
+                ],
+            )
+            for mode, directions, size in (("rnn_tanh", 1, 115), ("gru", 2, 840), ("lstm", 2, 1120))
+            for outputs in (False, True)
+        ),
+        ("transpose", {}, [(2, 3, 4)]),
+        ("transpose", {"axes": (-1, 0, 1)}, [(2, 3, 4)]),
+        ("SwapAxis", {"dim1": -1, "dim2": 0}, [(2, 3, 4)]),
+        ("expand_dims", {"axis": -1}, [(2, 3)]),
+        ("expand_dims", {"axis": 1}, [(2, 3)]),
         ("_zeros", {"shape": (2, 0)}, []),
     ],
 )
@@ -110,6 +144,12 @@ def test_declared_shapes_of_outputs_under_many_parameters(name, parameters, shap
         ("Concat", {"dim": 1, "num_args": 2}, [(2, 3), (3, 3)]),
         ("Concat", {"dim": 2, "num_args": 2}, [(2, 3), (2, 3)]),
         ("Concat", {"num_args": 0}, []),
+        ("softmax", {"axis": 2}, [(2, 3)]),
+        ("sum", {"axis": (2,)}, [(2, 3)]),
+        ("sum", {"axis": (1, -1)}, [(2, 3)]),
+        ("transpose", {"axes": (0, 0)}, [(2, 3)]),
+        ("SwapAxis", {"dim1": 2}, [(2, 3)]),
+        ("expand_dims", {"axis": 3}, [(2, 3)]),
         ("SliceChannel", {"num_outputs": 2}, [(2, 3)]),
         ("Reshape", {"shape": (5, -1)}, [(2, 3)]),
         ("Pooling", {"kernel": (2, 2)}, [(2, 3, 4)]),

@@ -355,16 +355,13 @@ class _ShapeInference:
             if found:
                 self._take_outputs(found, out_keys)
                 return
-        elif op.inference.forward_rule is not None and all(map(_is_floating, dtypes_)):
-            shapes = op.inference.forward_rule(dict(zip(node.input_names, inputs, strict=True)), p)
-            if shapes:
-                self._take_outputs(shapes, out_keys)
-                return
         # Two runs with different fillers: sizes equal in both do not depend on what is unknown.
         for filler in (1,) if known_all else _fillers(inputs):
             filled = [tuple(n or filler for n in shape) for shape in inputs if shape is not None]
             try:
-                answers.append(meta_shapes(op, p, filled, dtypes_))
+                answers.append(
+                    _declared_outputs(node, filled, dtypes_) or meta_shapes(op, p, filled, dtypes_)
+                )
             except Exception as error:
                 if not known_all:
                     return  # the sizes tried for unknown ones need not fit
@@ -408,8 +405,14 @@ class _ShapeInference:
         return ShapeError(f"inputs do not fit; got {', '.join(listed) or 'no inputs'}. {reason}")
 
 
-def _is_floating(dtype: torch.dtype | None) -> bool:
-    return dtype is None or dtype.is_floating_point
+def _declared_outputs(
+    node: Application, shapes: Sequence[Shape], types: Sequence[torch.dtype | None]
+) -> Sequence[Shape | None]:
+    """Return what the operator says of its outputs, nothing if it says nothing."""
+    rule = node.operator.inference.forward_rule
+    if rule is None or not all(dtype is None or dtype.is_floating_point for dtype in types):
+        return ()
+    return rule(dict(zip(node.input_names, shapes, strict=True)), node.params)
 
 
 def _fillers(shapes: Sequence[Shape | None]) -> tuple[int, int]:

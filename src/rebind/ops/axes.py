@@ -42,6 +42,15 @@ def expand_dims(data: Tensor, *, axis: int) -> Tensor:
     return data.unsqueeze(axis)
 
 
+@expand_dims.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or not -len(data) - 1 <= p.axis <= len(data):
+        return []
+    axis = p.axis % (len(data) + 1)
+    return [(*data[:axis], 1, *data[axis:])]
+
+
 @expand_dims.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     out = outputs[0]
@@ -87,6 +96,14 @@ def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
     return data.permute(axes)
 
 
+@transpose.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or (p.axes and sorted(axis % len(data) for axis in p.axes) != list(range(len(data)))):
+        return []
+    return [tuple(data[axis] for axis in p.axes) if p.axes else data[::-1]]
+
+
 @transpose.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     out = outputs[0]
@@ -116,6 +133,16 @@ def swapaxes(data: Tensor, *, dim1: int = 0, dim2: int = 0) -> Tensor:
         normalize_axis(dim1, data.ndim, "dim1")
         normalize_axis(dim2, data.ndim, "dim2")
     return data.transpose(dim1, dim2)
+
+
+@swapaxes.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or not (-len(data) <= p.dim1 < len(data) and -len(data) <= p.dim2 < len(data)):
+        return []
+    sizes = list(data)
+    sizes[p.dim1], sizes[p.dim2] = sizes[p.dim2], sizes[p.dim1]
+    return [tuple(sizes)]
 
 
 @swapaxes.shapes_from_outputs

@@ -76,8 +76,22 @@ def _reduction(
     function.__doc__ = doc
     function.__name__ = function.__qualname__ = name
     made = operator(name, *aliases)(function)
+    made.output_shapes(_reduced)
     REDUCTIONS.append(Reduction(made, numpy_name))
     return made
+
+
+def _reduced(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if not data or any(not -len(data) <= axis < len(data) for axis in p.axis or ()):
+        return []
+    try:
+        axes = reduced_axes(len(data), p.axis, p.exclude)
+    except ShapeError:
+        return []
+    sizes = ((n, axis in axes) for axis, n in enumerate(data))
+    # No array has no axes.
+    return [tuple(1 if reduced else n for n, reduced in sizes if p.keepdims or not reduced) or (1,)]
 
 
 def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:

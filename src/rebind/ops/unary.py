@@ -17,7 +17,7 @@ from ..params import Params
 from ..shapes import Shape
 from ._tables import unary
 from ._types import AnyType, NumericType
-from .spec import Shapes, operator
+from .spec import Shapes, one_shape, operator
 
 __all__ = [
     "abs_",
@@ -312,6 +312,10 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tens
         return 0.0 * torch.square(data)
     # ``|x| - beta / 2`` beyond beta, ``x**2 / (2 beta)`` within; beta is 1 / scalar**2.
     return F.smooth_l1_loss(data, data.new_zeros(()).expand_as(data), reduction="none", beta=1 / squared)
+
+
+for _made in (make_loss, hard_sigmoid, clip, smooth_l1):
+    _made.output_shapes(one_shape)
 
 
 _NARROW = frozenset({torch.uint8, torch.int8, torch.int16})

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
-from ..spec import Labels, Shapes, operator
+from ..spec import Labels, Shapes, one_shape, operator
 from ._common import Normalization, classes_of_last_axis, like_first_output
 
 __all__ = ["make_loss", "svm_output"]
@@ -45,6 +45,9 @@ def make_loss(
     tensor([0.5000, 0.5000])
     """
     return data
+
+
+make_loss.output_shapes(one_shape)
 
 
 @make_loss.gradient

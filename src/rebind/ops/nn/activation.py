@@ -155,6 +155,14 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"gamma": (data[1],)}
 
 
+@leaky_relu.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    if data is None or p.act_type == "prelu":  # whose slopes must fit the channels
+        return []
+    return [data] * (2 if p.act_type == "rrelu" else 1)
+
+
 @leaky_relu.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": outputs[0]}

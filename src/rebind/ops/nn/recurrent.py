@@ -225,6 +225,15 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {name: shape for name, shape in found.items() if name in shapes}
 
 
+@rnn.output_shapes
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data, directions = shapes["data"], 2 if p.bidirectional else 1
+    if data is None or p.use_sequence_length or (p.mode == "lstm") != ("state_cell" in shapes):
+        return []
+    out = (*data[:2], directions * (p.projection_size or p.state_size))
+    return [out, shapes["state"], shapes.get("state_cell")][: len(_names(p))]
+
+
 @rnn.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     # Time and batch are those of the result; how many features data has does not show there.

@@ -180,6 +180,14 @@ def log_softmax(
     return torch.log_softmax(data, axis, dtype)
 
 
+def _like_data(shapes: Shapes, p: Params) -> list[Shape | None]:
+    data = shapes["data"]
+    return [data] if data and len(shapes) == 1 and -len(data) <= p.axis < len(data) else []
+
+
+for _made in (softmax, softmin, log_softmax):
+    _made.output_shapes(_like_data)
+
 softmin.check(_no_length)
 log_softmax.check(_no_length)
 
