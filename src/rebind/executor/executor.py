@@ -271,7 +271,7 @@ class Executor(Unpicklable):
         tensors = self._arrays.tensors()
         record = record and bool(self._arrays.wanted)
         try:
-            with grad_mode(record):
+            with grad_mode(record), self._plans.threads:
                 if watch is None:
                     outputs, new_aux, loss_inputs = plan(generator, tensors)
                 else:
@@ -328,13 +328,13 @@ class Executor(Unpicklable):
         self._arrays.clear_whole_gradients()
         if not self._arrays.wanted:
             return
-        # Freed by an earlier backward, or never made in an inference pass.
-        if last.record is None:
+        if last.record is None:  # freed by an earlier backward, or never made in an inference pass
             last = self._replay(last)
         record, last.record = last.record, None
         assert record is not None
         run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
-        self._arrays.take_gradients(run, on_gradient)
+        with self._plans.threads:
+            self._arrays.take_gradients(run, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):

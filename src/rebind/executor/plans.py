@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
+from .effort import OneThread, is_small
 from .lower import Kernels, Plan, lower
 
 __all__ = ["Plans", "with_all_outputs"]
@@ -52,6 +53,7 @@ class Plans:
         self.graph, self.device, self.groups = graph, device, dict(groups)
         self.facts = Facts()
         self._plans: dict[tuple[bool, bool], Plan] = {}
+        self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
         self._kernels: Kernels | None = {} if is_stateful(graph) else None
@@ -85,6 +87,19 @@ class Plans:
         True
         """
         return Target.at(self.device, is_train, self.groups, backend)
+
+    @property
+    def threads(self) -> OneThread:
+        """For the ``with`` block of a run: one thread if the graph is small, otherwise as many as there are.
+
+        >>> import rebind as mx
+        >>> plans = Plans(mx.sym.var("x").graph, mx.cpu(), {})
+        >>> with plans.threads:
+        ...     pass
+        """
+        if self._is_small is None:
+            self._is_small = is_small(self.graph, self.facts)
+        return OneThread(self._is_small)
 
     @property
     def has_watched(self) -> bool:

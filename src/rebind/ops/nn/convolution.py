@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Literal
 
 import torch.nn.functional as F
@@ -151,6 +152,11 @@ def _convolution_output(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(batch, *windows, p.num_filter) if channels_last(p.layout) else (batch, p.num_filter, *windows)]
 
 
+def _convolution_products(shapes: Shapes, p: Params) -> int:
+    [out] = _convolution_output(shapes, p) or [None]
+    return 0 if out is None else prod(out) * prod(shapes["weight"] or ()) // p.num_filter
+
+
 def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]
     if data is None or out is None or len(out) != len(data):
@@ -171,6 +177,7 @@ def _declare(name: str, listed: Mapping[str, str | None] | None = None) -> Opera
     op.check(check_parameters)
     op.fill_shapes(_convolution_shapes)
     op.output_shapes(_convolution_output)
+    op.products(_convolution_products)
     op.shapes_from_outputs(_convolution_data)
     return op
 

@@ -111,6 +111,11 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(data[0], p.num_hidden) if p.flatten else (*data[:-1], p.num_hidden)]
 
 
+@fully_connected.products
+def _(shapes: Shapes, p: Params) -> int:
+    return prod(shapes["data"] or ()) * p.num_hidden
+
+
 @fully_connected.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]

@@ -234,6 +234,11 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [out, shapes["state"], shapes.get("state_cell")][: len(_names(p))]
 
 
+@rnn.products
+def _(shapes: Shapes, p: Params) -> int:
+    return prod((shapes["data"] or ())[:2]) * prod(shapes["parameters"] or ())
+
+
 @rnn.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     # Time and batch are those of the result; how many features data has does not show there.

@@ -37,6 +37,7 @@ from ...params import ParameterValue, Params
 from .inference import (
     SHAPE_PARAMETER,
     Inference,
+    ProductsRule,
     ShapeRule,
     ShapeRuleBackward,
     ShapeRuleForward,
@@ -205,6 +206,20 @@ class Operator:
         [(4, 6)]
         """
         self.inference = replace(self.inference, forward_rule=rule)
+        return rule
+
+    def products(self, rule: ProductsRule) -> ProductsRule:
+        """Declare how many multiply-adds the function takes: ``(shapes, p) -> number``. See `Inference.products_rule`.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("times", Signature((Input("lhs"), Input("rhs"))), Kernels(torch.matmul))
+        >>> @op.products
+        ... def _(shapes, p):
+        ...     return shapes["lhs"][0] * shapes["lhs"][1] * shapes["rhs"][1]
+        >>> op.inference.products_rule({"lhs": (2, 3), "rhs": (3, 4)}, Params())
+        24
+        """
+        self.inference = replace(self.inference, products_rule=rule)
         return rule
 
     def fill_types(self, rule: TypeRule) -> TypeRule:

@@ -18,6 +18,7 @@ from ...shapes import Shape, merge
 
 __all__ = [
     "Inference",
+    "ProductsRule",
     "ShapeRule",
     "ShapeRuleForward",
     "Shapes",
@@ -38,6 +39,7 @@ TypeSlots: TypeAlias = "Mapping[str, TypeSlot]"
 ShapeRule: TypeAlias = "Callable[[Shapes, Params], Shapes]"
 ShapeRuleBackward: TypeAlias = "Callable[[Shapes, Sequence[Shape | None], Params], Shapes]"
 ShapeRuleForward: TypeAlias = "Callable[[Shapes, Params], Sequence[Shape | None]]"
+ProductsRule: TypeAlias = "Callable[[Shapes, Params], int]"
 TypeRule: TypeAlias = "Callable[[Types, Params], Types]"
 
 
@@ -96,6 +98,9 @@ class Inference:
         tensors, of which the first in a process has PyTorch import its decompositions and sympy, for a second. It is
         asked after `shapes_rule` has been, for inputs of floating types. Where it answers nothing, as it must for all
         that the function refuses, the function is run.
+    products_rule
+        How many multiply-adds the function takes beside one for each element that it returns, for an operator with a
+        `forward_rule`: ``(shapes, p) -> number``.
     same_shape
         Whether all inputs and the first output have one shape.
     types
@@ -118,6 +123,7 @@ class Inference:
     outputs_rule: ShapeRuleBackward | None = None
     half_known_rule: ShapeRuleForward | None = None
     forward_rule: ShapeRuleForward | None = None
+    products_rule: ProductsRule | None = None
     same_shape: bool = False
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None
     types_rule: TypeRule | None = None

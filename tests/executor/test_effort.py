@@ -1,0 +1,88 @@
+"""How many threads compute a graph."""
+
+import pytest
+import torch
+
+import rebind as mx
+from rebind.executor.effort import OneThread, is_small, multiply_adds
+from rebind.graph import Facts, infer_shapes
+
+X = mx.sym.var("x")
+
+
+def known(symbol, **shapes):
+    return symbol.graph, Facts.of(infer_shapes(symbol.graph, shapes))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "shape", "expected"),
+    [
+        (mx.sym.FullyConnected(X, num_hidden=10), (8, 20, 5), 8 * 100 * 10 + 80),
+        (mx.sym.FullyConnected(X, num_hidden=10, flatten=False), (8, 20, 5), 8 * 20 * 5 * 10 + 1600),
+        (mx.sym.Convolution(X, kernel=(3, 3), num_filter=4), (2, 5, 8, 8), 2 * 4 * 36 * (5 * 9) + 2 * 4 * 36),
+        (
+            mx.sym.Convolution(X, kernel=(3,), num_filter=6, num_group=3, stride=(2,), no_bias=True),
+            (2, 9, 7),
+            2 * 6 * 3 * (3 * 3) + 2 * 6 * 3,
+        ),
+        (mx.sym.tanh(X) + 1, (3, 4), 24),
+        (mx.sym.RNN(X, state_size=5, num_layers=1, mode="rnn_tanh"), (7, 2, 3), 7 * 2 * 50 + 7 * 2 * 5),
+        # Of what no rule says how much it computes nothing is known.
+        (mx.sym.linalg.syrk(X), (4, 4), None),
+    ],
+    ids=lambda each: "-".join(each.list_outputs()) if isinstance(each, mx.sym.Symbol) else "",
+)
+def test_multiply_adds(symbol, shape, expected):
+    assert multiply_adds(*known(symbol, x=shape)) == expected
+
+
+def threads_seen(symbol, **shapes):
+    """Return the threads that PyTorch has while the graph runs forward and backward."""
+    seen = []
+
+    class Seeing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(torch.get_num_threads())
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            seen.append(torch.get_num_threads())
+            return gradient
+
+    executor = symbol.simple_bind(mx.cpu(), **shapes)
+    plan = executor._plans.get(is_train=True)
+    call = next(node for node in plan.code.graph.nodes if node.op == "call_function")
+    first = call.target
+    call.target = lambda *args, **kwargs: Seeing.apply(first(*args, **kwargs))
+    plan.code.recompile()
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones(executor.outputs[0].shape)])
+    return seen, torch.get_num_threads()
+
+
+@pytest.mark.parametrize(("units", "expected"), [(10, 1), (1000, 3)])
+def test_a_small_graph_is_computed_by_one_thread(units, expected):
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        net = mx.sym.FullyConnected(mx.sym.tanh(X), num_hidden=units, name="fc")
+        assert threads_seen(net, x=(110, 100)) == ([expected] * 2, 3)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_threads_are_as_before_after_an_error():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(ValueError), OneThread(wanted=True), OneThread(wanted=True):
+            raise ValueError
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_graph_without_known_shapes_is_not_small():
+    assert not is_small(mx.sym.tanh(X).graph, Facts())
