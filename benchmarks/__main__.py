@@ -1,18 +1,21 @@
-"""The command `python -m benchmarks`: time the rows and print the table, or check that the engines agree."""
+"""The command `python -m benchmarks`: time the rows and print the tables, or check that the engines agree."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from .busy import Load
 from .check import REFERENCE, compare, limits_of, results_of
-from .command import Names, set_threads, wide
-from .engines import ASKED_FOR, ENGINES, TITLES, Options, find_mxnet
+from .command import Names, wide
+from .engines import EngineError, Options, find_mxnet
 from .networks import ROWS
+from .peers import PEERS
 from .report import Report
 from .runner import QUICK, Effort, measure
 
@@ -21,55 +24,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the answer is the exit status."""
     parser = _parser()
     given = parser.parse_args(arguments)
-    mxnet = find_mxnet(given.mxnet)
-    engines = given.engines or _default_engines(quick=given.quick, with_mxnet=bool(mxnet))
-    if "mxnet" in engines and not mxnet:
+    options = Options(threads=given.threads, mxnet=find_mxnet(given.mxnet))
+    if "mxnet" in (given.engines or ()) and not options.mxnet:
         parser.error(
             "the engine mxnet needs --mxnet PYTHON or REBIND_ORACLE: the Python of an environment with MXNet"
         )
-    options = Options(threads=set_threads(given.threads), mxnet=mxnet)
+    engines, left_out = _chosen(given.engines, options, quick=given.quick and not given.check)
     console = Console()
+    for sentence in left_out:
+        console.print(sentence, highlight=False, soft_wrap=True)
+    if not engines:
+        return 1
     if given.check:
         return _check(console, given.rows, engines, options)
-    report = Report(engines, options.threads, QUICK if given.quick else Effort())
+    effort = QUICK if given.quick else Effort()
+    report = Report(engines, given.threads, effort, [load.name for load in given.busy])
     with console.status("") as status:
         for row in given.rows:
-            report.rows[row] = measure(ROWS[row], engines, options, report.effort, status.update)
-    wide(console).print(report.table())
-    console.print(report.caption(), highlight=False, soft_wrap=True)
-    if not mxnet:
-        console.print("MXNet is left out: name the Python of its environment with --mxnet or REBIND_ORACLE.")
+            report.rows[row] = measure(ROWS[row], engines, options, effort, given.busy, status.update)
+            if given.json:  # after each row: what comes later may fail
+                report.write_json(given.json)
+    for table in report.tables():
+        wide(console).print(table)
+    console.print(report.caption(), highlight=False, soft_wrap=True, markup=False)
     if given.json:
-        report.write_json(given.json)
         console.print(f"samples: {given.json}")
     return 0
 
 
-def _default_engines(*, quick: bool, with_mxnet: bool) -> list[str]:
-    left_out = ([] if with_mxnet else ["mxnet"]) + (["torch-channels-last"] if quick else []) + ASKED_FOR
-    return [name for name in ENGINES if name not in left_out]
+def _chosen(named: Sequence[str] | None, options: Options, *, quick: bool) -> tuple[list[str], list[str]]:
+    """The engines that there are, and a sentence for each that is left out for want of a package."""
+    engines, left_out = [], []
+    for name in named or PEERS:
+        peer = PEERS[name]
+        if not named and (peer.asked_for or (quick and not peer.quick)):
+            continue
+        if peer.own_python and not options.mxnet:
+            left_out.append(
+                f"{peer.title} is left out: name the Python of its environment with --mxnet or REBIND_ORACLE."
+            )
+        elif peer.missing:
+            packages = " and ".join(peer.missing)
+            left_out.append(
+                f"{peer.title} is left out: {packages} is not installed; the extra 'bench' has it."
+            )
+        else:
+            engines.append(name)
+    return engines, left_out
 
 
 def _check(console: Console, rows: Sequence[str], engines: Sequence[str], options: Options) -> int:
     """Compare every engine with PyTorch on every row; 1 when one disagrees."""
     failed = False
-    for row in rows:
-        expected = results_of(REFERENCE, ROWS[row], options)
-        assert expected is not None
+    for row in map(ROWS.__getitem__, rows):
+        expected = results_of(REFERENCE, row, options)
         for name in engines:
-            found = None if name == REFERENCE else results_of(name, ROWS[row], options)
-            if found is None:
+            if name == REFERENCE or not PEERS[name].applies(row):
                 continue
-            agreement = compare(found, expected)
-            passed = agreement.within(limits_of(ROWS[row]))
+            try:
+                agreement = compare(results_of(name, row, options), expected, row)
+            except (EngineError, ValueError) as error:
+                passed, said = False, f"  {error}"
+            else:
+                passed, said = agreement.within(limits_of(row)), str(agreement)
             failed = failed or not passed
             console.print(
-                f"{row:<17} {TITLES[name]:<20} {'agrees ' if passed else 'DIFFERS'}"
-                f"  output {agreement.output:.1e}"
-                f"  update {agreement.update:.1e} ({agreement.update_name})"
-                f"  statistics {agreement.statistics:.1e} ({agreement.statistics_name})",
+                f"{row.name:<17} {PEERS[name].title:<32} {'agrees ' if passed else 'DIFFERS'}{said}",
                 soft_wrap=True,
                 highlight=False,
+                markup=False,
             )
     return 1 if failed else 0
 
@@ -81,18 +104,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--engines",
-        type=Names(ENGINES),
+        type=Names(PEERS),
         metavar="A,B",
-        help=f"some of {', '.join(ENGINES)}; ratios are of the first one to the others",
+        help=f"some of {', '.join(PEERS)}; ratios are of the first one to the others",
     )
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, and no channels_last")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter rounds, no channels_last, no torch.compile"
+    )
     parser.add_argument("--check", action="store_true", help="compare results instead of times")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample to FILE")
+    parser.add_argument(
+        "--busy",
+        type=Load.parse,
+        default=[],
+        metavar="KIND,KIND",
+        help="time it again beside other work: loops:N, training, or both as loops:N+training",
+    )
     parser.add_argument(
         "--mxnet", metavar="PYTHON", help="Python of an environment with MXNet (or set REBIND_ORACLE)"
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads in every engine (default: PyTorch's own choice)"
+        "--threads",
+        type=int,
+        default=os.environ.get("OMP_NUM_THREADS"),
+        metavar="N",
+        help="threads in every engine (default: OMP_NUM_THREADS, else each takes its own number)",
     )
     return parser
 

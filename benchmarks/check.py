@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .engines import ENGINES, Options
+from .engines import Options, WorkerEngine
 from .networks import Row, initial_value
 
 REFERENCE = "torch"
@@ -48,6 +48,12 @@ class Agreement:
     statistics: float
     statistics_name: str
 
+    def __str__(self) -> str:
+        return (
+            f"  output {self.output:.1e}  update {self.update:.1e} ({self.update_name})"
+            f"  statistics {self.statistics:.1e} ({self.statistics_name})"
+        )
+
     def within(self, limits: Limits) -> bool:
         """True if no deviation is above its limit (NaN is)."""
         return (
@@ -57,25 +63,27 @@ class Agreement:
         )  # fmt: skip
 
 
-def results_of(engine: str, row: Row, options: Options) -> dict[str, np.ndarray] | None:
-    """Output, parameters and statistics after the steps of the check; None where the engine skips the row."""
-    made = ENGINES[engine](row, options)
-    if made is None:
-        return None
+def results_of(engine: str, row: Row, options: Options) -> dict[str, np.ndarray]:
+    """Output, parameters and statistics after the steps of the check, of which the preparation does the first."""
+    made = WorkerEngine(engine, row, options)
     try:
-        made.timed(limits_of(row).steps)
+        made.timed(limits_of(row).steps - 1)
         return made.results()
     finally:
         made.close()
 
 
-def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> Agreement:
-    """Deviation of the output relative to the output, of all others relative to how far they moved."""
-    if found.keys() != expected.keys():
+def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], row: Row) -> Agreement:
+    """Deviation of the output relative to the output, of all others relative to how far they moved.
+
+    Engines for inference only may keep their parameters to themselves.
+    """
+    if found.keys() != (expected.keys() if row.training else found.keys() & expected.keys() | {"output"}):
         raise ValueError(f"the names differ: {sorted(found.keys() ^ expected.keys())}")
     worst = {"update": (0.0, "-"), "statistics": (0.0, "-")}
     output = 0.0
-    for name, value in expected.items():
+    for name in found:
+        value = expected[name]
         if found[name].shape != value.shape:
             raise ValueError(f"{name}: shape {found[name].shape} where the reference has {value.shape}")
         difference, size = _length(found[name] - value), _length(value)

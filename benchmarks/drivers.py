@@ -6,11 +6,20 @@ the real MXNet, and imports neither.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from .networks import LEARNING_RATE, MOMENTUM, Row, initial_value, make_batch
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an engine is to do: a row, and with how many threads if the user says so."""
+
+    row: Row
+    threads: int | None = None
 
 
 class Driver(Protocol):

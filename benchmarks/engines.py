@@ -1,7 +1,4 @@
-"""The columns of the table: every engine prepares a row and then does timed runs of it.
-
-A new column (a compiled mode, another framework, another device) is one more entry in `ENGINES`.
-"""
+"""An engine with one row prepared, as the runner sees it: in a worker process, or in this one."""
 
 from __future__ import annotations
 
@@ -18,18 +15,37 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .drivers import Driver, ModuleDriver, SVRGDriver
+from .drivers import Driver
 from .networks import Row
+from .peers import PEERS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class EngineError(RuntimeError):
+    """A worker that failed, with what it said."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What it took until the first step was done."""
+
+    versions: dict[str, str]
+    prepare_seconds: float  # building, binding or compiling
+    import_seconds: float = 0.0
+    peak_bytes: int = 0  # the most memory that the process had until then
 
 
 class Engine(Protocol):
     """One engine with one row prepared."""
 
-    version: str
-    prepare_seconds: float
+    preparation: Preparation
 
     def timed(self, steps: int) -> float:
         """Seconds that `steps` steps take."""
+
+    def peak_bytes(self) -> int:
+        """The most memory that its process had during the steps; 0 where that is not known."""
 
     def results(self) -> dict[str, np.ndarray]:
         """As `Driver.results`."""
@@ -39,19 +55,21 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """An engine that runs in this process, through a `Driver`."""
+    """An engine that runs in this process, through a `Driver`; its preparation is without the first step."""
 
-    def __init__(self, version: str, make_driver: Callable[[], Driver]) -> None:
-        self.version = version
+    def __init__(self, versions: dict[str, str], make_driver: Callable[[], Driver]) -> None:
         start = time.perf_counter()
         self._driver: Driver | None = make_driver()
-        self.prepare_seconds = time.perf_counter() - start
+        self.preparation = Preparation(versions, time.perf_counter() - start)
 
     def timed(self, steps: int) -> float:
         assert self._driver is not None, "closed"
         start = time.perf_counter()
         self._driver.run(steps)
         return time.perf_counter() - start
+
+    def peak_bytes(self) -> int:
+        return 0
 
     def results(self) -> dict[str, np.ndarray]:
         assert self._driver is not None, "closed"
@@ -61,48 +79,62 @@ class LocalEngine:
         self._driver = None
 
 
-class MXNetEngine:
-    """MXNet 1.9.1 in a process of its own; see `mxnet_worker` for what the two say to each other."""
+@dataclass(frozen=True)
+class Options:
+    """What engines need to know beside the row."""
 
-    def __init__(self, row: Row, python: str, threads: int) -> None:
-        root = str(Path(__file__).resolve().parent.parent)
+    threads: int | None = None  # None: each takes its own number
+    mxnet: str | None = None  # the Python of MXNet's environment
+
+
+class WorkerEngine:
+    """An engine in a process of its own; see `worker` for what the two say to each other."""
+
+    def __init__(self, name: str, row: Row, options: Options) -> None:
+        self._name = name
+        python = options.mxnet if PEERS[name].own_python else sys.executable
+        assert python is not None, "the command line refuses this"
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (closed in close)
+        self._folder = tempfile.TemporaryDirectory(prefix="rebind-benchmark-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.mxnet_worker"],
-            cwd=root,
+            [python, "-m", "benchmarks.worker", name],
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_worker_environment(threads),
+            env=_environment(name, options.threads, self._folder.name),
         )
         try:
-            answer = self._ask(do="prepare", row=row.name)
+            self.preparation = Preparation(**self._ask(do="prepare", row=row.name, threads=options.threads))
         except BaseException:
             self.close()
             raise
-        self.version = answer["version"]
-        self.prepare_seconds = answer["seconds"]
 
     def timed(self, steps: int) -> float:
         return float(self._ask(do="run", steps=steps)["seconds"])
 
+    def peak_bytes(self) -> int:
+        return int(self._ask(do="memory")["peak_bytes"])
+
     def results(self) -> dict[str, np.ndarray]:
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "values.npz")
-            self._ask(do="results", file=file)
-            with np.load(file) as values:
-                return dict(values)
+        file = os.path.join(self._folder.name, "values.npz")
+        self._ask(do="results", file=file)
+        with np.load(file) as values:
+            return dict(values)
 
     def close(self) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()
         try:
+            self._process.stdin.close()
             self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            pass
+        finally:
+            self._process.kill()  # also when the benchmark is interrupted while it waits
             self._process.wait()
-        self._log.close()
+            self._log.close()
+            self._folder.cleanup()
 
     def _ask(self, **request: Any) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -115,92 +147,29 @@ class MXNetEngine:
         if not line:
             status = self._process.wait()
             self._log.seek(0)
-            raise RuntimeError(
-                f"the MXNet process ended with status {status} at {request}:\n{self._log.read()[-2000:]}"
+            raise EngineError(
+                f"the process of {self._name} ended with status {status} at {request}:\n{self._log.read()[-2000:]}"
             )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise RuntimeError(f"MXNet at {request}: {answer['error']}")
+            raise EngineError(f"{self._name} at {request}: {answer['error']}")
         return answer
 
 
-def _worker_environment(threads: int) -> dict[str, str]:
-    """This process's environment with a number of threads for MXNet.
+def _environment(name: str, threads: int | None, folder: str) -> dict[str, str]:
+    """This process's environment, with a number of threads if one is asked for.
 
-    By itself MXNet takes half of the cores that it sees, which would not compare engines. What would lead
-    the oracle's Python to packages that are not its own is left out.
+    What is compiled is compiled anew, in `folder`, so that the time for it is that of the first use. What would lead
+    MXNet's Python to packages that are not its own is left out.
     """
-    kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-    return {**kept, "OMP_NUM_THREADS": str(threads)}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What engines need to know beside the row."""
-
-    threads: int
-    mxnet: str | None = None  # the Python of MXNet's environment
-
-
-# --------------------------------------------------------------------------- how each engine is made
-
-
-def _rebind(row: Row, options: Options) -> Engine:
-    import rebind as mx
-
-    return LocalEngine(mx.__version__, lambda: ModuleDriver(mx, row))
-
-
-def _svrg(row: Row, options: Options) -> Engine | None:
-    import rebind as mx
-
-    if not row.training:
-        return None
-    return LocalEngine(mx.__version__, lambda: SVRGDriver(mx, row))
-
-
-def _torch(row: Row, options: Options) -> Engine:
-    import torch
-
-    from .peers_torch import TorchDriver
-
-    return LocalEngine(torch.__version__, lambda: TorchDriver(row))
-
-
-def _torch_channels_last(row: Row, options: Options) -> Engine | None:
-    import torch
-
-    from .peers_torch import TorchDriver
-
-    if not row.convolutional:
-        return None
-    return LocalEngine(torch.__version__, lambda: TorchDriver(row, channels_last=True))
-
-
-def _mxnet(row: Row, options: Options) -> Engine:
-    assert options.mxnet is not None, "the command line refuses this"
-    return MXNetEngine(row, options.mxnet, options.threads)
-
-
-# A maker answers None where its column says nothing about the row.
-ENGINES: dict[str, Callable[[Row, Options], Engine | None]] = {
-    "rebind": _rebind,
-    "torch": _torch,
-    "torch-channels-last": _torch_channels_last,
-    "mxnet": _mxnet,
-    "svrg": _svrg,
-}
-
-# Columns for questions of their own, which the table has only when they are named.
-ASKED_FOR = ["svrg"]
-
-TITLES = {
-    "rebind": "rebind",
-    "torch": "PyTorch eager",
-    "torch-channels-last": "eager, channels_last",
-    "mxnet": "MXNet",
-    "svrg": "rebind, SVRG",
-}
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder}
+    if PEERS[name].own_python:
+        for key in ("PYTHONPATH", "PYTHONHOME"):
+            environment.pop(key, None)
+    if threads is not None:
+        # OpenMP of PyTorch and MXNet; XLA's threads. The others are told by their drivers.
+        environment.update(OMP_NUM_THREADS=str(threads), NPROC=str(threads))
+    return environment
 
 
 def find_mxnet(given: str | None) -> str | None:

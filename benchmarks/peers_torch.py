@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .drivers import Setting
 from .networks import (
     BATCH_NORM_EPSILON,
     BATCH_NORM_MOMENTUM,
@@ -197,24 +198,29 @@ PEERS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
+def ready(setting: Setting, channels_last: bool = False) -> Callable[[], TorchDriver]:
+    """PyTorch's eager mode."""
+    return lambda: TorchDriver(setting.row, channels_last)
+
+
 class TorchDriver:
     """A row in PyTorch's eager mode, float32, in the default layout or in channels_last."""
 
     def __init__(self, row: Row, channels_last: bool = False) -> None:
         self._training = row.training
         data, label = make_batch(row)
-        self._data = torch.from_numpy(data)
+        self.data = torch.from_numpy(data)
         if row.tokens:
-            self._data = self._data.long()
+            self.data = self.data.long()
         self._label = torch.from_numpy(label).long().flatten()
-        self._model = PEERS[row.name]().train(row.training)
+        self.model = PEERS[row.name]().train(row.training)
         with torch.no_grad():
-            for name, tensor in named_values(self._model):
+            for name, tensor in named_values(self.model):
                 tensor.copy_(torch.from_numpy(initial_value(name, tuple(tensor.shape))))
         if channels_last:
-            self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-            self._data = self._data.contiguous(memory_format=torch.channels_last)
-        self._optimizer = torch.optim.SGD(self._model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
+            self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            self.data = self.data.contiguous(memory_format=torch.channels_last)
+        self._optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
         self._scores: Tensor | None = None
 
     def run(self, steps: int) -> None:
@@ -224,22 +230,22 @@ class TorchDriver:
 
     def wrap(self, make: Callable[[nn.Module], nn.Module]) -> None:
         """Drive another module around the model, such as a `DistributedDataParallel`."""
-        self._model = make(self._model)
+        self.model = make(self.model)
 
     def _train(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        self._scores = self._model(self._data)
+        self._scores = self.model(self.data)
         F.cross_entropy(self._scores, self._label).backward()
         self._optimizer.step()
 
     def _infer(self) -> None:
         with torch.inference_mode():
-            self._scores = self._model(self._data)
+            self._scores = self.model(self.data)
 
     def results(self) -> dict[str, np.ndarray]:
         """Output (probabilities, as SoftmaxOutput gives), parameters and statistics under MXNet's names."""
         assert self._scores is not None, "run() comes first"
-        values = {name: tensor.detach().numpy().copy() for name, tensor in named_values(self._model)}
+        values = {name: tensor.detach().numpy().copy() for name, tensor in named_values(self.model)}
         return {**values, "output": self._scores.detach().softmax(1).numpy()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import Any
 
 from rich.table import Table
 
-from .engines import TITLES
 from .networks import ROWS
-from .runner import Column, Effort, Ratio
+from .peers import PEERS
+from .runner import Column, Effort, Measured, Ratio
 
-SCHEMA = 1  # of the JSON file; count up when a field changes its meaning
+SCHEMA = 2  # of the JSON file; count up when a field changes its meaning
 
 
 def describe_machine() -> dict[str, Any]:
@@ -52,51 +52,90 @@ def _memory_gib() -> float | None:
 class Report:
     """Collects the rows of one run."""
 
-    def __init__(self, engines: Sequence[str], threads: int, effort: Effort) -> None:
+    def __init__(
+        self, engines: Sequence[str], threads: int | None, effort: Effort, loads: Sequence[str] = ()
+    ) -> None:
         self.engines = list(engines)
         self.threads = threads
         self.effort = effort
+        self.loads = list(loads)
         self.started = datetime.now(timezone.utc)
         self.machine = describe_machine()
-        self.rows: dict[str, dict[str, Column]] = {}
+        self.rows: dict[str, Measured] = {}
 
     @property
-    def versions(self) -> dict[str, str]:
-        """Version of every engine that ran."""
-        return {name: column.version for columns in self.rows.values() for name, column in columns.items()}
+    def versions(self) -> dict[str, dict[str, str]]:
+        """Versions of the packages of every engine that ran."""
+        return {
+            name: column.preparation.versions
+            for row in self.rows.values()
+            for name, column in row.columns.items()
+        }
 
     def ratios(self, row: str) -> dict[str, Ratio]:
         """The first engine over each of the others, by the other's name."""
-        columns = self.rows[row]
-        first = self.engines[0]
-        return {name: Ratio.of(columns[first], columns[name]) for name in self.engines[1:] if name in columns}
+        columns = self.rows[row].columns
+        first = columns.get(self.engines[0])
+        if first is None:
+            return {}
+        return {name: Ratio.of(first, columns[name]) for name in self.engines[1:] if name in columns}
 
     # ------------------------------------------------------------------ on the screen
 
-    def table(self) -> Table:
-        first = self.engines[0]
-        table = Table(title="ms per step: median (best)", title_justify="left")
-        table.add_column("row")
-        for name in self.engines:
-            table.add_column(TITLES[name], justify="right")
-        for name in self.engines[1:]:
-            table.add_column(f"{TITLES[first]} / {TITLES[name]}", justify="right")
-        for row, columns in self.rows.items():
-            ratios = self.ratios(row)
-            cells = [_time_cell(columns.get(name)) for name in self.engines]
-            cells += [_ratio_cell(ratios.get(name)) for name in self.engines[1:]]
-            table.add_row(ROWS[row].title, *cells)
+    def tables(self) -> Iterator[Table]:
+        """A table of times for each row, and one of what preparation and memory took."""
+        for row, measured in self.rows.items():
+            if measured.columns:
+                yield self._times(row)
+        yield self._costs()
+
+    def _times(self, row: str) -> Table:
+        columns, ratios = self.rows[row].columns, self.ratios(row)
+        fastest = min(column.median for column in columns.values())
+        table = Table(title=ROWS[row].title, title_justify="left")
+        table.add_column("engine")
+        table.add_column("ms per step (best)", justify="right")
+        table.add_column(f"{PEERS[self.engines[0]].title} / it (quartiles)", justify="right")
+        for load in self.loads:
+            table.add_column(f"slower beside {load}", justify="right")
+        for name, column in columns.items():
+            title = PEERS[name].title + (" *" if column.median == fastest else "")
+            slower = [f"{column.slowdown(load):.2f}" for load in self.loads]
+            table.add_row(title, _time_cell(column), _ratio_cell(ratios.get(name)), *slower)
+        return table
+
+    def _costs(self) -> Table:
+        table = Table(title="Until the first step is done, and memory at its peak", title_justify="left")
+        for heading in ("row", "engine"):
+            table.add_column(heading)
+        for heading in ("import s", "prepare s", "MiB until then", "MiB in the steps"):
+            table.add_column(heading, justify="right")
+        for row, measured in self.rows.items():
+            table.add_section()
+            for name, column in measured.columns.items():
+                took = column.preparation
+                seconds = (f"{took.import_seconds:.2f}", f"{took.prepare_seconds:.2f}")
+                memory = (f"{bytes_ / 2**20:.0f}" for bytes_ in (took.peak_bytes, column.steps_peak_bytes))
+                table.add_row(row, PEERS[name].title, *seconds, *memory)
         return table
 
     def caption(self) -> str:
         """The machine, the versions, and how to read the ratios."""
         machine = self.machine
-        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        packages = {name: version for each in self.versions.values() for name, version in each.items()}
+        versions = ", ".join(f"{name} {version}" for name, version in packages.items())
         load = f", load {machine['load_average'][0]:.1f} at the start" if machine["load_average"] else ""
+        threads = f"{self.threads} threads" if self.threads else "each engine's own number of threads"
+        failures = "".join(
+            f"\n{row}: {PEERS[name].title} failed: {reason}"
+            for row, measured in self.rows.items()
+            for name, reason in measured.failures.items()
+        )
         return (
             f"{machine['processor']}, {machine['cores']} cores{load}; Python {machine['python']}; "
-            f"{versions}; {self.threads} threads; {self.effort.rounds} rounds.\n"
-            "Ratio: median of the rounds' ratios (their quartiles); below 1, the first is faster."
+            f"{versions}; {threads}; {self.effort.rounds} rounds.\n"
+            "Ratio: median of the rounds' ratios (their quartiles); below 1, the first is faster. "
+            f"* is the fastest of its row.{failures}"
         )
 
     # ------------------------------------------------------------------ in a file
@@ -115,30 +154,39 @@ class Report:
         file.write_text(json.dumps(content, indent=1) + "\n")
 
     def _row_content(self, row: str) -> dict[str, Any]:
-        columns = self.rows[row]
         return {
             "name": row,
             "title": ROWS[row].title,
             "batch_size": ROWS[row].batch_size,
             "training": ROWS[row].training,
-            "engines": {
-                name: {
-                    "median_ms": column.median,
-                    "best_ms": column.best,
-                    "steps_per_round": column.steps_per_round,
-                    "prepare_seconds": column.prepare_seconds,
-                    "samples_ms": column.samples,
-                }
-                for name, column in columns.items()
-            },
+            "engines": {name: _column_content(column) for name, column in self.rows[row].columns.items()},
+            "failures": self.rows[row].failures,
             "ratios": {
                 f"{self.engines[0]}/{name}": asdict(ratio) for name, ratio in self.ratios(row).items()
             },
         }
 
 
-def _time_cell(column: Column | None) -> str:
-    return "–" if column is None else f"{_digits(column.median)} ({_digits(column.best)})"
+def _column_content(column: Column) -> dict[str, Any]:
+    took = column.preparation
+    return {
+        "median_ms": column.median,
+        "best_ms": column.best,
+        "steps_per_round": column.steps_per_round,
+        "import_seconds": took.import_seconds,
+        "prepare_seconds": took.prepare_seconds,
+        "prepare_peak_bytes": took.peak_bytes,
+        "steps_peak_bytes": column.steps_peak_bytes,
+        "samples_ms": column.samples,
+        "busy": {
+            load: {"slowdown": column.slowdown(load), "samples_ms": samples}
+            for load, samples in column.busy.items()
+        },
+    }
+
+
+def _time_cell(column: Column) -> str:
+    return f"{_digits(column.median)} ({_digits(column.best)})"
 
 
 def _ratio_cell(ratio: Ratio | None) -> str:

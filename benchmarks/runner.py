@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .engines import ENGINES, Engine, Options
+from .busy import Load
+from .engines import Engine, EngineError, Options, Preparation, WorkerEngine
 from .networks import Row
+from .peers import PEERS
 
 # Threads that finished their part of a parallel loop wait busily for the next one for a short while. This
 # pause lets those of one engine go to sleep before the next engine is timed.
@@ -36,10 +38,11 @@ QUICK = Effort(rounds=5, round_seconds=0.1, warm_up_seconds=0.1)
 class Column:
     """What one engine did on one row: time per step in milliseconds, one sample a round."""
 
-    version: str
+    preparation: Preparation
     steps_per_round: int
-    prepare_seconds: float
     samples: list[float] = field(default_factory=list)
+    busy: dict[str, list[float]] = field(default_factory=dict)  # samples beside each load, by its name
+    steps_peak_bytes: int = 0
 
     @property
     def median(self) -> float:
@@ -48,6 +51,10 @@ class Column:
     @property
     def best(self) -> float:
         return min(self.samples)
+
+    def slowdown(self, load: str) -> float:
+        """How many times longer a step takes beside `load`."""
+        return statistics.median(self.busy[load]) / self.median
 
 
 @dataclass(frozen=True)
@@ -66,46 +73,81 @@ class Ratio:
         return cls(median, lower, upper)
 
 
+@dataclass
+class Measured:
+    """One row: what each engine did, and why some did nothing."""
+
+    columns: dict[str, Column] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
 def measure(
     row: Row,
     engines: Sequence[str],
     options: Options,
     effort: Effort,
+    loads: Sequence[Load] = (),
     progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Column]:
-    """Time `row` on `engines`; engines that do not apply to the row are absent from the answer."""
-    made: dict[str, Engine] = {}
+) -> Measured:
+    """Time `row` on `engines`; those that do not apply to the row are absent from the answer."""
+    measured, made = Measured(), {}
     try:
         for name in engines:
+            if not PEERS[name].applies(row):
+                continue
             progress(f"{row.name}: prepare {name}")
-            engine = ENGINES[name](row, options)
-            if engine is not None:
-                made[name] = engine
-        return compare(made, effort, lambda text: progress(f"{row.name}: {text}"))
+            try:
+                made[name] = WorkerEngine(name, row, options)
+            except EngineError as error:
+                measured.failures[name] = str(error)
+        measured.columns = compare(made, effort, lambda text: progress(f"{row.name}: {text}"), loads)
+        return measured
     finally:
         for engine in made.values():
             engine.close()
-        made.clear()
-        gc.collect()
 
 
 def compare(
-    made: Mapping[str, Engine], effort: Effort, progress: Callable[[str], None] = lambda text: None
+    made: Mapping[str, Engine],
+    effort: Effort,
+    progress: Callable[[str], None] = lambda text: None,
+    loads: Sequence[Load] = (),
 ) -> dict[str, Column]:
-    """Time engines in turn, each with its work prepared."""
+    """Time engines in turn, each with its work prepared: on the quiet machine, then beside each load."""
     columns = {}
     for name, engine in made.items():
         progress(f"warm up {name}")
-        steps = _warm_up(engine, effort)
-        columns[name] = Column(engine.version, steps, engine.prepare_seconds)
+        columns[name] = Column(engine.preparation, _warm_up(engine, effort))
+    for name, samples in _rounds(made, columns, effort, progress).items():
+        columns[name].samples = samples
+        columns[name].steps_peak_bytes = made[name].peak_bytes()
+    for load in loads:
+        progress(f"start {load.name}")
+        with load:
+            beside = _rounds(
+                made, columns, effort, lambda text, at=load.name: progress(f"beside {at}, {text}")
+            )
+        for name, samples in beside.items():
+            columns[name].busy[load.name] = samples
+    return columns
+
+
+def _rounds(
+    made: Mapping[str, Engine],
+    columns: Mapping[str, Column],
+    effort: Effort,
+    progress: Callable[[str], None],
+) -> dict[str, list[float]]:
+    """Milliseconds per step of each engine, one sample a round."""
+    samples: dict[str, list[float]] = {name: [] for name in made}
     order = list(made)
     for index in range(effort.rounds):
         progress(f"round {index + 1} of {effort.rounds}")
         gc.collect()
         for name in order:
-            columns[name].samples.append(_one_round(made[name], columns[name].steps_per_round))
+            samples[name].append(_one_round(made[name], columns[name].steps_per_round))
         order.reverse()
-    return columns
+    return samples
 
 
 def _warm_up(engine: Engine, effort: Effort) -> int:

@@ -113,7 +113,9 @@ def measure(name: str, effort: Effort, progress: Callable[[str], None]) -> dict[
     import rebind as mx
 
     made = {
-        way: LocalEngine(mx.__version__, functools.partial(ModuleDriver, mx, _row(name, recurrent)))
+        way: LocalEngine(
+            {"rebind": mx.__version__}, functools.partial(ModuleDriver, mx, _row(name, recurrent))
+        )
         for way, recurrent in (("unrolled", _unrolled), ("RNN", _fused))
     }
     return compare(made, effort, lambda text: progress(f"{name}: {text}"))
@@ -141,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 name,
                 f"{unrolled.median:.1f} ({unrolled.best:.1f})",
                 f"{fused.median:.1f} ({fused.best:.1f})",
-                f"{1000 * unrolled.prepare_seconds:.0f}",
+                f"{1000 * unrolled.preparation.prepare_seconds:.0f}",
                 f"{ratio.median:.2f} ({ratio.lower:.2f}–{ratio.upper:.2f})",
             )
     wide(console).print(table)

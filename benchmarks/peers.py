@@ -1,0 +1,119 @@
+"""The columns of the table: what can be timed, said once for the runner and for the workers.
+
+A new column (a compiled mode, another framework, another device) is one more entry in `PEERS`. This file imports
+none of the engines: it is read in the runner, and by the worker of each, MXNet's Python included.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .drivers import Setting
+from .networks import Row
+
+__all__ = ["PEERS", "Peer"]
+
+
+def _everything(row: Row) -> bool:
+    return True
+
+
+def _images(row: Row) -> bool:
+    return row.convolutional
+
+
+def _training(row: Row) -> bool:
+    return row.training
+
+
+def _inference(row: Row) -> bool:
+    return not row.training
+
+
+def _images_in_inference(row: Row) -> bool:
+    return row.convolutional and not row.training
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One engine as a user can choose it.
+
+    Attributes
+    ----------
+    title
+        Its name in the table.
+    ready
+        `module:function` of this package. The function gets a `Setting` and what `options` has; it imports the engine,
+        gets its inputs, and answers with a function without arguments that makes the `Driver`: that one is timed.
+    applies
+        Whether the column says something about a row.
+    needs
+        Packages without which the column is left out. The report has the versions of those that the worker imports.
+    quick
+        Whether `--quick` has it: not what compiles for minutes, nor a second layout.
+    asked_for
+        Whether it answers a question of its own, so that the table has it only when it is named.
+    own_python
+        Whether it runs under MXNet's Python rather than this one.
+    """
+
+    title: str
+    ready: str
+    applies: Callable[[Row], bool] = _everything
+    needs: tuple[str, ...] = ()
+    quick: bool = False
+    asked_for: bool = False
+    own_python: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[str]:
+        """Packages that are not installed."""
+        return [] if self.own_python else [name for name in self.needs if not importlib.util.find_spec(name)]
+
+    def get_ready(self, setting: Setting) -> Callable[[], Any]:
+        """Import the engine; in a worker only."""
+        module, function = self.ready.split(":")
+        make = getattr(importlib.import_module(f".{module}", __package__), function)
+        answer: Callable[[], Any] = make(setting, **self.options)
+        return answer
+
+
+def _compiled(title: str, *, channels_last: bool = False, freezing: bool = False) -> Peer:
+    """`torch.compile`; freezing makes constants of the weights, in inference."""
+    applies = {
+        (False, False): _everything,
+        (True, False): _images,
+        (False, True): _inference,
+        (True, True): _images_in_inference,
+    }[channels_last, freezing]
+    options = {"channels_last": channels_last, "freezing": freezing}
+    return Peer(title, "peers_compiled:ready", applies, needs=("torch",), options=options)
+
+
+PEERS: dict[str, Peer] = {
+    "rebind": Peer("rebind", "peers_module:rebind", needs=("rebind", "torch"), quick=True),
+    "torch": Peer("PyTorch eager", "peers_torch:ready", needs=("torch",), quick=True),
+    "torch-channels-last": Peer(
+        "eager, channels_last", "peers_torch:ready", _images, needs=("torch",), options={"channels_last": True}
+    ),
+    "torch-compile": _compiled("compile"),
+    "torch-compile-channels-last": _compiled("compile, channels_last", channels_last=True),
+    "torch-freezing": _compiled("compile, freezing", freezing=True),
+    "torch-freezing-channels-last": _compiled(
+        "compile, freezing, channels_last", channels_last=True, freezing=True
+    ),
+    "jax": Peer("JAX", "peers_jax:ready", needs=("jax", "jaxlib"), quick=True),
+    "onnxruntime": Peer(
+        "onnxruntime", "peers_onnx:onnxruntime", _inference, ("onnxruntime", "onnx", "onnxscript"), quick=True
+    ),
+    "openvino": Peer(
+        "OpenVINO", "peers_onnx:openvino", _inference, ("openvino", "onnx", "onnxscript"), quick=True
+    ),
+    "mxnet": Peer("MXNet", "peers_module:mxnet", needs=("mxnet",), quick=True, own_python=True),
+    "svrg": Peer("rebind, SVRG", "peers_module:svrg", _training, ("rebind", "torch"), asked_for=True),
+}  # fmt: skip

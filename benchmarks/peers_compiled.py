@@ -1,0 +1,54 @@
+"""PyTorch's networks under `torch.compile`, as a user switches it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .drivers import Setting
+from .networks import Row
+from .peers_torch import TorchDriver
+
+
+def ready(
+    setting: Setting, channels_last: bool = False, freezing: bool = False
+) -> Callable[[], CompiledDriver]:
+    """`torch.compile` in its default mode; frozen weights are an option of inductor for inference."""
+    if freezing:
+        import torch._inductor.config as inductor
+
+        inductor.freezing = True
+    return lambda: CompiledDriver(setting.row, channels_last)
+
+
+class Loss(nn.Module):
+    """A network and its loss, which are compiled together."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+        scores = self.model(data)
+        return scores, F.cross_entropy(scores, label)
+
+
+class CompiledDriver(TorchDriver):
+    """Forward and backward are compiled, with the loss; the optimizer is PyTorch's own, as it comes."""
+
+    def __init__(self, row: Row, channels_last: bool = False) -> None:
+        super().__init__(row, channels_last)
+        self._compiled = torch.compile(Loss(self.model) if row.training else self.model)
+
+    def _train(self) -> None:
+        self._optimizer.zero_grad(set_to_none=True)
+        self._scores, loss = self._compiled(self.data, self._label)
+        loss.backward()
+        self._optimizer.step()
+
+    def _infer(self) -> None:
+        with torch.inference_mode():
+            self._scores = self._compiled(self.data)

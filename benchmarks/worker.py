@@ -1,0 +1,118 @@
+"""An engine in a process of its own, which does what it is asked: `python -m benchmarks.worker ENGINE`.
+
+Each runs as in a user's program: with its own defaults, nothing else imported, and, for MXNet, under its own Python.
+One request is one line of JSON on standard input, one answer is one line on standard output:
+
+    {"do": "prepare", "row": "mlp", "threads": null}
+        -> {"versions": {"torch": "2.13.0"}, "import_seconds": 1.2, "prepare_seconds": 0.1, "peak_bytes": 2e8}
+    {"do": "run", "steps": 100}               -> {"seconds": 0.05}
+    {"do": "memory"}                          -> {"peak_bytes": 2e8}    of the steps since `prepare`
+    {"do": "results", "file": "values.npz"}   -> {}
+
+A failure is answered by {"error": "..."}. Whatever libraries print goes to standard error. The worker ends with its
+standard input, so also when the runner is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .drivers import Driver, Setting
+from .networks import ROWS
+from .peers import PEERS
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    worker = _Worker(sys.argv[1])
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as error:  # the other side raises it again
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+
+
+class _Worker:
+    def __init__(self, engine: str) -> None:
+        self._peer = PEERS[engine]
+        self._driver: Driver | None = None
+
+    def prepare(self, row: str, threads: int | None) -> dict[str, Any]:
+        """Import the engine, build and bind or compile, and do the first step, which may compile too."""
+        begun = time.perf_counter()
+        make = self._peer.get_ready(Setting(ROWS[row], threads))
+        start = time.perf_counter()
+        self._driver = make()
+        self._driver.run(1)
+        answer = {
+            "versions": _versions(self._peer.needs),
+            "import_seconds": start - begun,
+            "prepare_seconds": time.perf_counter() - start,
+            "peak_bytes": peak_memory(),
+        }
+        _forget_peak()
+        return answer
+
+    def run(self, steps: int) -> dict[str, Any]:
+        assert self._driver is not None, "prepare comes first"
+        start = time.perf_counter()
+        self._driver.run(steps)
+        return {"seconds": time.perf_counter() - start}
+
+    def memory(self) -> dict[str, Any]:
+        return {"peak_bytes": peak_memory()}
+
+    def results(self, file: str) -> dict[str, Any]:
+        import numpy as np
+
+        assert self._driver is not None, "prepare comes first"
+        np.savez(file, **self._driver.results())
+        return {}
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    """The versions of what has been imported."""
+    answer = {}
+    for name in packages:
+        if name in sys.modules:
+            try:
+                answer[name] = version(name)
+            except PackageNotFoundError:
+                answer[name] = str(getattr(sys.modules[name], "__version__", "unknown"))
+    return answer
+
+
+def peak_memory() -> int:
+    """The most memory that this process has had at once, in bytes."""
+    try:
+        with open("/proc/self/status") as status:
+            kib = next(line.split()[1] for line in status if line.startswith("VmHWM"))
+        return 1024 * int(kib)
+    except (OSError, StopIteration):  # not Linux
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most
+
+
+def _forget_peak() -> None:
+    """Have the peak count from now on, where the system can do that (Linux)."""
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    main()
