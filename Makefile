@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-distributed bench-operators golden parity clean
+.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-operators golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -51,8 +51,11 @@ format: $(READY) ## rewrite the code in ruff's format, with sorted imports
 stubs: $(READY) ## write the stubs of nd, sym and their methods from the table of operators
 	$(BIN)/python tools/stubs.py
 
-bench: $(READY) ## time rebind beside PyTorch eager; and beside MXNet 1.9.1 with ORACLE=its Python
+bench: $(READY) ## time rebind beside PyTorch and what else is installed; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)
+
+bench-peers: $(READY) ## install JAX, onnxruntime and OpenVINO, for `make bench`
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 
 bench-distributed: $(READY) ## time training over 2 and 4 processes beside DistributedDataParallel
 	$(BIN)/python -m benchmarks.distributed $(ARGS)

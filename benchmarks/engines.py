@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -166,10 +167,19 @@ def _environment(name: str, threads: int | None, folder: str) -> dict[str, str]:
     if PEERS[name].own_python:
         for key in ("PYTHONPATH", "PYTHONHOME"):
             environment.pop(key, None)
+        # By itself MXNet takes half of the cores that it sees, which would not compare engines.
+        environment.setdefault("OMP_NUM_THREADS", str(_threads_of_torch()))
     if threads is not None:
         # OpenMP of PyTorch and MXNet; XLA's threads. The others are told by their drivers.
         environment.update(OMP_NUM_THREADS=str(threads), NPROC=str(threads))
     return environment
+
+
+@functools.cache
+def _threads_of_torch() -> int:
+    """How many threads PyTorch takes by itself; asked in another process, since this one does without it."""
+    program = "import torch; print(torch.get_num_threads())"
+    return int(subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True).stdout)
 
 
 def find_mxnet(given: str | None) -> str | None:

@@ -23,6 +23,6 @@ def svrg(setting: Setting) -> Callable[[], ModuleDriver]:
 
 def mxnet(setting: Setting) -> Callable[[], ModuleDriver]:
     """MXNet, under its own Python."""
-    import mxnet as mx  # type: ignore[import-not-found]
+    import mxnet as mx
 
     return lambda: ModuleDriver(mx, setting.row)

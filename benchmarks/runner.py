@@ -124,9 +124,7 @@ def compare(
     for load in loads:
         progress(f"start {load.name}")
         with load:
-            beside = _rounds(
-                made, columns, effort, lambda text, at=load.name: progress(f"beside {at}, {text}")
-            )
+            beside = _rounds(made, columns, effort, progress)
         for name, samples in beside.items():
             columns[name].busy[load.name] = samples
     return columns

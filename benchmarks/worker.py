@@ -76,7 +76,8 @@ class _Worker:
         import numpy as np
 
         assert self._driver is not None, "prepare comes first"
-        np.savez(file, **self._driver.results())
+        values: dict[str, Any] = self._driver.results()
+        np.savez(file, **values)
         return {}
 
 

@@ -1,0 +1,84 @@
+"""The benchmark's processes: they compute the same thing, know nothing of each other, and end with it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What rebind has set for this process is not the user's.
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "GOMP_SPINCOUNT"}
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_workers_agree() -> None:
+    ended = python("-m", "benchmarks", "--rows", "mlp", "--engines", "rebind,torch", "--check")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "rebind" in ended.stdout and "agrees" in ended.stdout
+
+
+@pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])
+def test_a_worker_imports_its_engine_only(peer: str, unknown: str) -> None:
+    script = f"""
+import os, sys
+from benchmarks.drivers import Setting
+from benchmarks.networks import ROWS
+from benchmarks.worker import PEERS
+assert "torch" not in sys.modules and "rebind" not in sys.modules
+PEERS[{peer!r}].get_ready(Setting(ROWS["mlp"]))
+assert "torch" in sys.modules and {unknown!r} not in sys.modules
+print(os.environ.get("GOMP_SPINCOUNT", "not set"))
+"""
+    ended = python("-c", script)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip() == ("2000" if peer == "rebind" else "not set")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc which processes run")
+def test_a_load_ends_with_the_benchmark() -> None:
+    script = """
+import time
+from benchmarks.busy import Load
+with Load.parse("loops:2")[0] as load:
+    print(*(process.pid for process in load._processes), flush=True)
+    time.sleep(60)
+"""
+    runner = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert runner.stdout is not None
+    with runner, runner.stdout:
+        loops = [int(number) for number in runner.stdout.readline().split()]
+        assert len(loops) == 2
+        runner.kill()
+    until = time.monotonic() + 20
+    while any(_runs(each) for each in loops):
+        assert time.monotonic() < until, "the loops go on"
+        time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there and has not ended; one that has may wait for its parent to ask."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_an_unknown_load_is_refused() -> None:
+    ended = python("-m", "benchmarks", "--busy", "loops:0")
+    assert ended.returncode == 2
+    assert "'loops:0' is neither 'training' nor 'loops:N'" in ended.stderr
