@@ -84,6 +84,7 @@ def _start(kind: str) -> subprocess.Popen[bytes]:
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        start_new_session=True,  # an interrupt from the keyboard is for the benchmark, which then stops them
     )
 
 

@@ -16,10 +16,11 @@ from .networks import LEARNING_RATE, MOMENTUM, Row, initial_value, make_batch
 
 @dataclass(frozen=True)
 class Setting:
-    """What an engine is to do: a row, and with how many threads if the user says so."""
+    """What an engine is to do: a row, with how many threads if the user says so, from which file if it reads one."""
 
     row: Row
     threads: int | None = None
+    file: str = ""
 
 
 class Driver(Protocol):

@@ -160,10 +160,11 @@ class WorkerEngine:
 def _environment(name: str, threads: int | None, folder: str) -> dict[str, str]:
     """This process's environment, with a number of threads if one is asked for.
 
-    What is compiled is compiled anew, in `folder`, so that the time for it is that of the first use. What would lead
+    What is compiled is compiled anew, in `folder`, so that the time for it is that of the first use; the folder goes
+    with the engine. What would lead
     MXNet's Python to packages that are not its own is left out.
     """
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder}
+    environment = {**os.environ, "TMPDIR": folder, "TORCHINDUCTOR_CACHE_DIR": folder}
     if PEERS[name].own_python:
         for key in ("PYTHONPATH", "PYTHONHOME"):
             environment.pop(key, None)

@@ -47,8 +47,8 @@ class Peer:
     title
         Its name in the table.
     ready
-        `module:function` of this package. The function gets a `Setting` and what `options` has; it imports the engine,
-        gets its inputs, and answers with a function without arguments that makes the `Driver`: that one is timed.
+        `module:function` of this package. The function gets a `Setting` and what `options` has; it imports the engine
+        and answers with a function without arguments that makes the `Driver`.
     applies
         Whether the column says something about a row.
     needs
@@ -57,6 +57,8 @@ class Peer:
         Whether `--quick` has it: not what compiles for minutes, nor a second layout.
     asked_for
         Whether it answers a question of its own, so that the table has it only when it is named.
+    reads_onnx
+        Whether it gets the network as an ONNX file.
     own_python
         Whether it runs under MXNet's Python rather than this one.
     """
@@ -67,6 +69,7 @@ class Peer:
     needs: tuple[str, ...] = ()
     quick: bool = False
     asked_for: bool = False
+    reads_onnx: bool = False
     own_python: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -109,10 +112,12 @@ PEERS: dict[str, Peer] = {
     ),
     "jax": Peer("JAX", "peers_jax:ready", needs=("jax", "jaxlib"), quick=True),
     "onnxruntime": Peer(
-        "onnxruntime", "peers_onnx:onnxruntime", _inference, ("onnxruntime", "onnx", "onnxscript"), quick=True
+        "onnxruntime", "peers_onnx:onnxruntime", _inference, ("onnxruntime", "onnx", "onnxscript"), quick=True,
+        reads_onnx=True,
     ),
     "openvino": Peer(
-        "OpenVINO", "peers_onnx:openvino", _inference, ("openvino", "onnx", "onnxscript"), quick=True
+        "OpenVINO", "peers_onnx:openvino", _inference, ("openvino", "onnx", "onnxscript"), quick=True,
+        reads_onnx=True,
     ),
     "mxnet": Peer("MXNet", "peers_module:mxnet", needs=("mxnet",), quick=True, own_python=True),
     "svrg": Peer("rebind, SVRG", "peers_module:svrg", _training, ("rebind", "torch"), asked_for=True),

@@ -125,7 +125,7 @@ class Report:
         packages = {name: version for each in self.versions.values() for name, version in each.items()}
         versions = ", ".join(f"{name} {version}" for name, version in packages.items())
         load = f", load {machine['load_average'][0]:.1f} at the start" if machine["load_average"] else ""
-        threads = f"{self.threads} threads" if self.threads else "each engine's own number of threads"
+        threads = f"threads: {self.threads or 'as many as each engine takes by itself'}"
         failures = "".join(
             f"\n{row}: {PEERS[name].title} failed: {reason}"
             for row, measured in self.rows.items()

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from . import export_onnx
 from .drivers import Driver, Setting
 from .networks import ROWS
 from .peers import PEERS
@@ -49,8 +50,9 @@ class _Worker:
 
     def prepare(self, row: str, threads: int | None) -> dict[str, Any]:
         """Import the engine, build and bind or compile, and do the first step, which may compile too."""
+        file = export_onnx.write(ROWS[row]) if self._peer.reads_onnx else ""
         begun = time.perf_counter()
-        make = self._peer.get_ready(Setting(ROWS[row], threads))
+        make = self._peer.get_ready(Setting(ROWS[row], threads, file))
         start = time.perf_counter()
         self._driver = make()
         self._driver.run(1)
