@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import main
+from benchmarks.peers import PEERS, Peer
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,3 +84,12 @@ def test_an_unknown_load_is_refused() -> None:
     ended = python("-m", "benchmarks", "--busy", "loops:0")
     assert ended.returncode == 2
     assert "'loops:0' is neither 'training' nor 'loops:N'" in ended.stderr
+
+
+def test_a_peer_without_its_package_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(PEERS, "jax", Peer("JAX", "peers_jax:ready", needs=("no_such_package",)))
+    assert main(["--engines", "jax"]) == 1  # nothing else was asked for
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == "JAX is left out: no_such_package is not installed; the extra 'bench' has it."
