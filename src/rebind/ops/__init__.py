@@ -59,6 +59,7 @@ from .spec import (
     TypeSlots,
     all_operators,
     find,
+    one_shape,
     operator,
 )
 
@@ -96,6 +97,7 @@ __all__ = [
     "matmul",
     "misfit",
     "nn",
+    "one_shape",
     "opencv",
     "operator",
     "ordering",

@@ -354,6 +354,10 @@ def amp_cast(data: Tensor, *, dtype: NumericType) -> Tensor:
     return data.to(dtype) if data.dtype in _AMP_TYPES else data.view_as(data)
 
 
+for _made in (cast, amp_cast):
+    _made.output_shapes(one_shape)
+
+
 @operator(
     "amp_multicast",
     count="num_outputs",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from ...ops import Inference, Input, Kernels, Operator, Record, Signature
+from ...ops import Inference, Input, Kernels, Operator, Record, Signature, one_shape
 from ...params import Params
 from ..graph import Application, Entry, Graph, Node, rewrite
 
@@ -81,7 +81,8 @@ def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -
         Signature((Input("data"),)),
         # A view: forward costs nothing, and autograd must not see the very same tensor.
         Kernels(lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head),
-        Inference(same_shape=True, types={"data": "T", suffix: "T"}),
+        # With a rule, as common operators have one: scaled or not, a network is as small (`executor/effort.py`).
+        Inference(same_shape=True, types={"data": "T", suffix: "T"}, forward_rule=one_shape),
         Record((suffix,)),
     )
     # An output is called after its node, and programs look outputs up by name.
