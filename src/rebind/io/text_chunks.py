@@ -15,7 +15,7 @@ from .partition import byte_bounds, check_part
 
 __all__ = ["TextChunk", "TextChunks"]
 
-_SIZE = 1 << 19  # bytes of a chunk: its arrays of numbers stay in the processor's cache
+_SIZE = 1 << 18  # bytes of a chunk: its arrays of numbers stay in the processor's cache
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
