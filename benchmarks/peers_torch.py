@@ -218,6 +218,7 @@ class TorchDriver:
             for name, tensor in named_values(self.model):
                 tensor.copy_(torch.from_numpy(initial_value(name, tuple(tensor.shape))))
         if channels_last:
+            # PyTorch's stubs have no form of `to` with a memory format alone.
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             self.data = self.data.contiguous(memory_format=torch.channels_last)
         self._optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)

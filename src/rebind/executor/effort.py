@@ -6,12 +6,10 @@ a step, and on a busy machine several times, as either may have lost its core to
 
 from __future__ import annotations
 
-from math import prod
-
 import torch
 
 from ..graph import Entry, Facts, Graph
-from ..shapes import Shape, is_known
+from ..shapes import is_known, size
 
 __all__ = ["OneThread", "is_small", "multiply_adds"]
 
@@ -42,14 +40,10 @@ def multiply_adds(graph: Graph, facts: Facts) -> int | None:
         # Only of common operators is it known that they do not compute much more than they return.
         if inference.forward_rule is None or len(known) < len(shapes) or not all(map(is_known, known)):
             return None
-        total += sum(map(_elements, results))
+        total += sum(size(shape) for shape in results if shape is not None)
         if inference.products_rule is not None:
             total += inference.products_rule(dict(zip(node.input_names, shapes, strict=True)), node.params)
     return total
-
-
-def _elements(shape: Shape | None) -> int:
-    return 0 if shape is None else prod(shape)
 
 
 def is_small(graph: Graph, facts: Facts) -> bool:

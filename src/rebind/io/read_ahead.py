@@ -20,9 +20,8 @@ _HANDING_OVER = 1e-4
 
 
 class _Item(NamedTuple):
-    batch: (
-        DataBatch | Exception | None
-    )  # None at the end of an epoch, or the exception that was raised instead
+    # None at the end of an epoch, or the exception that was raised instead.
+    batch: DataBatch | Exception | None
     position: State | None  # after it
     took: float  # seconds
 
@@ -86,9 +85,8 @@ class Reader:
         item = _Item(batch, _position(self._source), time.perf_counter() - began)
         if batch is None or isinstance(batch, Exception):
             self._last = item
-            self.running.room.put(
-                None
-            )  # the thread ends now: it refers to the error's frames, and so to the caller
+            # The thread ends now: it refers to the error's frames, and so to the caller.
+            self.running.room.put(None)
         return item
 
     def get(self) -> tuple[DataBatch | None, State | None]:

@@ -216,9 +216,8 @@ class DistSyncStore(KVStore):
         shape = value.shape if part.weight.numel() == value.size else (part.weight.numel(),)
         gradient = part.gradient.view(shape)
         if not isinstance(self._updater, Updater):
-            gradient = (
-                gradient.clone()
-            )  # a user's function may keep it, and the next push writes into its memory
+            # A user's function may keep it, and the next push writes into its memory.
+            gradient = gradient.clone()
         return NDArray(gradient, value.context), NDArray(part.weight.view(shape), value.context)
 
     def _clipped(

@@ -137,22 +137,23 @@ def swapaxes(data: Tensor, *, dim1: int = 0, dim2: int = 0) -> Tensor:
 
 @swapaxes.output_shapes
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
-    data = shapes["data"]
-    if data is None or not (-len(data) <= p.dim1 < len(data) and -len(data) <= p.dim2 < len(data)):
-        return []
-    sizes = list(data)
-    sizes[p.dim1], sizes[p.dim2] = sizes[p.dim2], sizes[p.dim1]
-    return [tuple(sizes)]
+    found = _swapped(shapes["data"], p)
+    return [] if found is None else [found]
 
 
 @swapaxes.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
-    out = outputs[0]
-    if out is None or not (-len(out) <= p.dim1 < len(out) and -len(out) <= p.dim2 < len(out)):
-        return {}
-    data = list(out)
-    data[p.dim1], data[p.dim2] = data[p.dim2], data[p.dim1]
-    return {"data": tuple(data)}
+    found = _swapped(outputs[0], p)
+    return {} if found is None else {"data": found}
+
+
+def _swapped(shape: Shape | None, p: Params) -> Shape | None:
+    """Return a shape with two sizes exchanged, which is what the other side has; None for axes that it lacks."""
+    if shape is None or not (-len(shape) <= p.dim1 < len(shape) and -len(shape) <= p.dim2 < len(shape)):
+        return None
+    sizes = list(shape)
+    sizes[p.dim1], sizes[p.dim2] = sizes[p.dim2], sizes[p.dim1]
+    return tuple(sizes)
 
 
 @operator("reverse", "flip", same_shape=True)

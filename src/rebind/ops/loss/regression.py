@@ -36,7 +36,7 @@ def _regression_label_fits(data: Shape, label: Shape) -> bool:
 
 def _regression_output(shapes: Shapes, p: Params) -> list[Shape | None]:
     data, label = shapes["data"], shapes.get("label")
-    if data is None or label is None or not (data == label or _regression_label_fits(data, label)):
+    if data is None or label is None or not _regression_label_fits(data, label):
         return []
     return [data]
 

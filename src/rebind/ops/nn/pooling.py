@@ -119,16 +119,25 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
     if convention == "valid":
         return pad, (), direct
     beyond = []
-    for n, k, s, p in zip(spatial, kernel, stride, pad, strict=True):
+    counts = _window_counts(spatial, kernel, stride, pad, convention)
+    for n, k, s, p, windows in zip(spatial, kernel, stride, pad, counts, strict=True):
         if convention == "full":
-            windows = -(-(n + 2 * p - k) // s) + 1  # ceil((n + 2p - k) / s) + 1
             # MXNet lets the last window begin in the padding or beyond it; torch's ceil_mode leaves it out.
             direct = direct and (windows - 1) * s < n + p
         else:
             # What is missing is added at the end only, which torch's symmetric padding cannot express.
-            windows, direct = -(-n // s), False  # ceil(n / s): as many as steps fit
+            direct = False
         beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
     return pad, beyond if any(beyond) else (), direct
+
+
+def _window_counts(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> list[int]:
+    rows = zip(spatial, kernel, stride, pad, strict=True)
+    if convention == "same":
+        return [-(-n // s) for n, _, s, _ in rows]  # ceil(n / s): as many as steps fit
+    if convention == "full":
+        return [-(-(n + 2 * p - k) // s) + 1 for n, k, s, p in rows]  # ceil((n + 2p - k) / s) + 1
+    return [(n + 2 * p - k) // s + 1 for n, k, s, p in rows]
 
 
 def _windows(
@@ -232,20 +241,12 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
         return []
     last = channels_last(p.layout)
     spatial = data[1:-1] if last else data[2:]
-    windows = [1] * len(spatial) if p.global_pool else _number_of_windows(spatial, p)
+    axes = len(spatial)
+    stride, pad = p.stride[:axes] or (1,) * axes, p.pad[:axes] or (0,) * axes
+    windows = (
+        [1] * axes if p.global_pool else _window_counts(spatial, p.kernel, stride, pad, p.pooling_convention)
+    )
     return [(data[0], *windows, data[-1]) if last else (*data[:2], *windows)]
-
-
-def _number_of_windows(spatial: Shape, p: Params) -> list[int]:
-    ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
-    rows = list(
-        zip(spatial, p.kernel, p.stride or ones, p.pad or zeros)
-    )  # both may have more values than axes
-    if p.pooling_convention == "same":
-        return [-(-n // s) for n, _, s, _ in rows]
-    if p.pooling_convention == "full":
-        return [-(-(n + 2 * pad - k) // s) + 1 for n, k, s, pad in rows]
-    return [(n + 2 * pad - k) // s + 1 for n, k, s, pad in rows]
 
 
 def check_fits(data: Shape | None, p: Params) -> None:
