@@ -1,17 +1,11 @@
-"""How much a graph computes, and one thread for what is too little to be shared out.
-
-Two threads meet at the end of every operator. What they gain on a small one is less than what meeting costs: 1.2 times
-a step, and on a busy machine several times, as either may have lost its core to another program meanwhile.
-"""
+"""How much a graph computes, and whether one thread does that as fast as several: see `rebind.threads`."""
 
 from __future__ import annotations
-
-import torch
 
 from ..graph import Entry, Facts, Graph
 from ..shapes import is_known, size
 
-__all__ = ["OneThread", "is_small", "multiply_adds"]
+__all__ = ["is_small", "multiply_adds"]
 
 #: Multiply-adds of a forward run from which on several threads are quicker: measured with two on networks of fully
 #: connected layers, whose steps took 0.84 (7.6 million), 1.1 (17) and 1.3 times (43) as long with one.
@@ -55,32 +49,3 @@ def is_small(graph: Graph, facts: Facts) -> bool:
     """
     found = multiply_adds(graph, facts)
     return found is not None and found <= _SMALL
-
-
-class OneThread:
-    """Compute in one thread in the ``with`` block, if `wanted`.
-
-    >>> before = torch.get_num_threads()
-    >>> with OneThread(wanted=True):
-    ...     torch.get_num_threads()
-    1
-    >>> torch.get_num_threads() == before
-    True
-    """
-
-    __slots__ = ("_before", "_wanted")
-
-    def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted
-        self._before = 1
-
-    def __enter__(self) -> None:
-        if self._wanted:
-            self._before = torch.get_num_threads()
-            if self._before > 1:
-                torch.set_num_threads(1)
-
-    def __exit__(self, *_: object) -> None:
-        if self._before > 1:
-            torch.set_num_threads(self._before)
-            self._before = 1

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
-from .effort import OneThread, is_small
+from ..threads import OneThread
+from .effort import is_small
 from .lower import Kernels, Plan, lower
 
 __all__ = ["Plans", "with_all_outputs"]

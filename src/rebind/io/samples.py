@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..ndarray import NDArray, array
+from ..threads import threads_for
 
 __all__ = ["RowsOnDemand", "Samples", "rows_at", "rows_between", "rows_on_demand"]
 
@@ -61,7 +62,9 @@ def rows_at(samples: Samples, indices: torch.Tensor) -> NDArray:
     array([3., 1.], dtype=float32)
     """
     if isinstance(samples, NDArray):
-        found = samples.tensor.index_select(0, indices.to(samples.tensor.device))
+        tensor = samples.tensor
+        with threads_for(len(indices) * tensor[:1].numel()):
+            found = tensor.index_select(0, indices.to(tensor.device))
         return NDArray(found, samples.context)
     # Files are read forward, each row once.
     rows, places = np.unique(indices.numpy(), return_inverse=True)

@@ -9,6 +9,7 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..ndarray import NDArray
+from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
 from .states import read_states, write_states
@@ -83,9 +84,10 @@ class Updater:
             )
         found = self.ready_states(indices, weights)
         update = self.optimizer.update_multi_precision
-        if self.optimizer.takes_lists:
-            update(indices, weights, grads, found)
-        else:
+        with threads_for(sum([each.size for each in weights])):
+            if self.optimizer.takes_lists:
+                update(indices, weights, grads, found)
+                return
             # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
             clipped = self.optimizer.clip_arrays_together(grads)
             for each in zip(indices, weights, clipped, found, strict=True):

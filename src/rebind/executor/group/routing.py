@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from ...device import Device
 from ...errors import ShapeError
 from ...ndarray import NDArray
 from ...protocols import ArrayLike, Batch, InputDesc
+from ...threads import threads_for
 from .split import Split, as_ndarray, batch_axis
 
 __all__ = ["Copy", "Inputs", "Target", "copies_of", "copy_all"]
@@ -229,7 +230,7 @@ def copies_of(
     return found
 
 
-def copy_all(copies: Iterable[Copy]) -> None:
+def copy_all(copies: Sequence[Copy]) -> None:
     """Copy. Collecting all copies before the first is made leaves the arrays as they were when one does not fit.
 
     >>> import torch, rebind as mx
@@ -238,5 +239,6 @@ def copy_all(copies: Iterable[Copy]) -> None:
     >>> array.asnumpy().tolist()
     [1.0, 1.0]
     """
-    for array, source in copies:
-        array.write(source)
+    with threads_for(sum([source.numel() for _, source in copies])):
+        for array, source in copies:
+            array.write(source)
