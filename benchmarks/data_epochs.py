@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -32,12 +33,24 @@ def _csv(mx: Any, folder: str, threads: int) -> Any:
     )
 
 
+def _csv_parsed(mx: Any, folder: str, threads: int) -> Any:
+    os.environ["REBIND_KEPT_NUMBERS"] = (
+        "0"  # every epoch is as the first one, or one of a file that has no room
+    )
+    return _csv(mx, folder, threads)
+
+
 def _csv_whole(mx: Any, folder: str, threads: int) -> Any:
     return mx.io.CSVIter(data_csv=f"{folder}/pixels.csv", data_shape=(784,), batch_size=BATCH)
 
 
 def _libsvm(mx: Any, folder: str, threads: int) -> Any:
     return mx.io.LibSVMIter(data_libsvm=f"{folder}/data.libsvm", data_shape=(1000,), batch_size=BATCH)
+
+
+def _libsvm_parsed(mx: Any, folder: str, threads: int) -> Any:
+    os.environ["REBIND_KEPT_NUMBERS"] = "0"
+    return _libsvm(mx, folder, threads)
 
 
 def _mnist(mx: Any, folder: str, threads: int) -> Any:
@@ -63,8 +76,10 @@ def _ndarray_shuffled(mx: Any, folder: str, threads: int) -> Any:
 ROWS = {
     "image-record": _image_record,
     "csv": _csv,
+    "csv-parsed": _csv_parsed,
     "csv-whole": _csv_whole,
     "libsvm": _libsvm,
+    "libsvm-parsed": _libsvm_parsed,
     "mnist": _mnist,
     "ndarray": _ndarray,
     "ndarray-shuffled": _ndarray_shuffled,

@@ -70,6 +70,13 @@ OPTIONS: dict[str, Option] = {
             "How many seconds the workers of a job wait for each other before it is an error.",
         ),
         Option(
+            "REBIND_KEPT_NUMBERS",
+            int,
+            128,
+            "How many MB of a text file's numbers `CSVIter` and `LibSVMIter` keep for the next epochs, which need not "
+            "parse that part of the file again; 0: none, as in MXNet.",
+        ),
+        Option(
             "REBIND_LOG_WORKERS",
             str,
             "first",

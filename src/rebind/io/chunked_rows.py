@@ -3,20 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
+import numpy as np
+
+from .. import config
 from ..errors import ShapeError
 from .iterator import State
 from .rounding import Rows
 from .text_chunks import TextChunk, TextChunks
 
-__all__ = ["ChunkedRows", "FilesInStep"]
+__all__ = ["ChunkedRows", "FilesInStep", "writable"]
 
-Parsed = TypeVar("Parsed", bound=Rows)
+
+class ParsedRows(Rows, Protocol):
+    """Rows in memory."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much they take."""
+
+
+Parsed = TypeVar("Parsed", bound=ParsedRows)
+
+
+def writable(rows: np.ndarray) -> np.ndarray:
+    """Return rows that `ChunkedRows` has returned, or a copy of those that it keeps, for who may write into them.
+
+    >>> kept = np.ones((4, 2), np.float32)
+    >>> kept.flags.writeable = False
+    >>> writable(kept[1:3]).flags.writeable
+    True
+    """
+    return rows if rows.flags.writeable else rows.copy()
+
+
+@dataclass(frozen=True)
+class _Chunk(Generic[Parsed]):
+    rows: Sequence[Parsed]
+    end: State  # where the chunk after it begins
+
+
+class _Kept(Generic[Parsed]):
+    """The rows of the first chunks, as many as there is room for: parsing is most of what reading a file takes."""
+
+    def __init__(self) -> None:
+        self._room = config.get("REBIND_KEPT_NUMBERS") << 20
+        self._chunks: dict[tuple[object, ...], _Chunk[Parsed]] = {}
+        self._left = self._room
+
+    def find(self, at: State) -> _Chunk[Parsed] | None:
+        return self._chunks.get(tuple(at.values()))
+
+    def add(self, at: State, chunk: _Chunk[Parsed]) -> None:
+        taken = sum(each.nbytes for each in chunk.rows)
+        if taken > self._left:
+            self._left = 0  # those that follow each other are kept
+            return
+        self._left -= taken
+        for each in chunk.rows:
+            if isinstance(each, np.ndarray):
+                each.flags.writeable = False
+        self._chunks[tuple(at.values())] = chunk
+
+    def clear(self) -> None:
+        self._chunks.clear()
+        self._left = self._room
 
 
 class ChunkedRows(Generic[Parsed]):
     """The rows of text files in order.
+
+    The numbers of the first chunks are kept for the next epochs, up to the option ``REBIND_KEPT_NUMBERS``, as long as
+    the files do not change. Arrays among them are read-only: see `writable`.
 
     Parameters
     ----------
@@ -37,6 +97,8 @@ class ChunkedRows(Generic[Parsed]):
         self._chunks = chunks
         self._parse = parse
         self._join = join
+        self._kept: _Kept[Parsed] = _Kept()
+        self._version = chunks.version()  # that what is kept is of
         self._at = chunks.state_dict()  # where the chunk begins that is being handed out
         self._rows: Sequence[Parsed] | None = None
         self._next = 0  # the row of it that comes next
@@ -47,10 +109,10 @@ class ChunkedRows(Generic[Parsed]):
         while count:
             if self._rows is None or self._next == len(self._rows[0]):
                 at = self._chunks.state_dict()
-                chunk = self._chunks.next()
+                chunk = self._next_chunk(at)
                 if chunk is None:
                     break
-                self._at, self._rows, self._next = at, self._parse(chunk), 0
+                self._at, self._rows, self._next = at, chunk.rows, 0
             stop = min(self._next + count, len(self._rows[0]))
             if stop > self._next:  # a chunk may hold nothing but blank lines
                 parts.append([each[self._next : stop] for each in self._rows])
@@ -58,9 +120,24 @@ class ChunkedRows(Generic[Parsed]):
             self._next = stop
         return parts[0] if len(parts) == 1 else [self._join(pieces) for pieces in zip(*parts)]
 
+    def _next_chunk(self, at: State) -> _Chunk[Parsed] | None:
+        found = self._kept.find(at)
+        if found is not None:
+            self._chunks.load_state_dict(found.end)
+            return found
+        text = self._chunks.next()
+        if text is None:
+            return None
+        found = _Chunk(self._parse(text), self._chunks.state_dict())
+        self._kept.add(at, found)
+        return found
+
     def rewind(self) -> None:
         """Go back to the first row."""
         self._chunks.rewind()
+        if (version := self._chunks.version()) != self._version:
+            self._kept.clear()
+            self._version = version
         self._at, self._rows, self._next = self._chunks.state_dict(), None, 0
 
     def state_dict(self) -> State:

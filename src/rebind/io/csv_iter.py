@@ -15,7 +15,7 @@ from ..ndarray import NDArray
 from ..ndarray.creation import from_torch
 from ..params import AtLeast
 from .batch import DataDesc
-from .chunked_rows import ChunkedRows, FilesInStep
+from .chunked_rows import ChunkedRows, FilesInStep, writable
 from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals
 from .json_numbers import read_table
 from .read_ahead import ReadAheadIter
@@ -39,9 +39,10 @@ _KINDS[ord("\n")] = _NEWLINE
 class CSVIter(ReadAheadIter):
     """Batches from files of comma-separated numbers, one sample in each line.
 
-    The files are read in pieces, in a thread, ahead of the training loop. A line that is not `data_shape` numbers is
-    an error with its file, line and column; MXNet reads ``1x`` as 1 and ``0x10`` as 0. Blank lines, blanks around
-    numbers, a comma at the end of a line and a byte order mark are allowed.
+    The files are read in pieces, in a thread, ahead of the training loop; the numbers of the first pieces, up to 128 MB
+    (the option ``REBIND_KEPT_NUMBERS``), are kept for the next epochs, as long as the files do not change. A line that
+    is not `data_shape` numbers is an error with its file, line and column; MXNet reads ``1x`` as 1 and ``0x10`` as 0.
+    Blank lines, blanks around numbers, a comma at the end of a line and a byte order mark are allowed.
 
     Parameters
     ----------
@@ -252,6 +253,6 @@ class _Tables(FilesInStep[np.ndarray]):
 
     def arrays(self, rows: list[np.ndarray]) -> list[NDArray]:
         return [
-            from_torch(torch.from_numpy(each).to(self._dtype).reshape(len(each), *shape))
+            from_torch(torch.from_numpy(writable(each)).to(self._dtype).reshape(len(each), *shape))
             for each, shape in zip(rows, self._shapes)
         ]

@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from ..ndarray.creation import from_torch
 from ..params import AtLeast
 from .batch import DataDesc
-from .chunked_rows import ChunkedRows, FilesInStep
+from .chunked_rows import ChunkedRows, FilesInStep, writable
 from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals, parse_digits
 from .json_numbers import read_lines
 from .partition import chosen_part
@@ -47,9 +47,9 @@ class LibSVMIter(ReadAheadIter):
     """Batches from files in the format of LibSVM, one sample in each line: ``label column:value column:value ...``.
 
     Columns count from 0. A column without a value has 1; of several values for one column the last counts. The weight
-    of a label (``1:0.5``), ``qid:3`` and comments behind ``#`` are skipped. The files are read in pieces, in a thread,
-    ahead of the training loop. MXNet skips what does not parse, and writes beyond its memory for a column that is not
-    in `data_shape`; here both are errors with file, line and column.
+    of a label (``1:0.5``), ``qid:3`` and comments behind ``#`` are skipped. The files are read in pieces, ahead of the
+    training loop, and their numbers kept, as by `CSVIter`. MXNet skips what does not parse, and writes beyond its
+    memory for a column that is not in `data_shape`; here both are errors with file, line and column.
 
     Batches are dense, where MXNet's are of storage type ``csr``, which rebind does not have yet.
 
@@ -278,5 +278,5 @@ class _Lines(FilesInStep[Parsed]):
 
     def arrays(self, rows: list[Parsed]) -> list[NDArray]:
         # The one place that decides on storage.
-        dense = [each.dense() if isinstance(each, SparseRows) else each for each in rows]
+        dense = [each.dense() if isinstance(each, SparseRows) else writable(each) for each in rows]
         return [from_torch(torch.from_numpy(each).to(self._dtype)) for each in dense]

@@ -26,6 +26,15 @@ class SparseRows:
     values: np.ndarray
     width: int
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the arrays take.
+
+        >>> SparseRows.blank(1, width=3).nbytes
+        16
+        """
+        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+
     def __len__(self) -> int:
         return len(self.indptr) - 1
 

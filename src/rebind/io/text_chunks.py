@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -124,6 +125,26 @@ class TextChunks:
         if not text:
             raise FormatError(f"{path}: must have {stop} bytes, as when reading began; got {offset}")
         return text if offset + len(text) >= stop else text[: text.rfind(b"\n") + 1]
+
+    def version(self) -> tuple[tuple[int, int], ...]:
+        """Return what differs after a file was written: for each its size and the time of the last change.
+
+        >>> import os, tempfile
+        >>> with tempfile.NamedTemporaryFile("w") as file:
+        ...     _ = file.write("1")
+        ...     file.flush()
+        ...     chunks = TextChunks("CSVIter", file.name, 100)
+        ...     before = chunks.version()
+        ...     os.utime(file.name, ns=(0, 0))
+        ...     before == chunks.version()
+        False
+        """
+        found = []
+        for path, _, _ in self._ranges:
+            with contextlib.suppress(FileNotFoundError):  # an error when it is read
+                now = os.stat(path)
+                found.append((now.st_size, now.st_mtime_ns))
+        return tuple(found)
 
     def rewind(self) -> None:
         """Go back to the first chunk."""
