@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rebind as mx
-from rebind.executor.overwrite import count_uses, overwriting_kernels
+from rebind.executor.overwrite import overwriting_kernels
 
 # The package shows the function of that name.
 LOWER = importlib.import_module("rebind.executor.lower")
@@ -99,4 +99,4 @@ def test_same_outputs_and_gradients(name: str, training: bool, monkeypatch: pyte
 def test_uses_count_outputs_too() -> None:
     net = dense(data())
     graph = mx.sym.Group([net, activated(net)])._graph
-    assert count_uses(graph)[graph.outputs[0]] == 2
+    assert graph.uses[graph.outputs[0]] == 2

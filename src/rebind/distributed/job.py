@@ -20,6 +20,7 @@ from typing import TypeAlias
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from .. import config
 from .._version import __version__
@@ -294,6 +295,7 @@ class Job:
             for rank in others:
                 target, source = incoming[rank], outgoing[rank]
                 if target is not None and target.numel():
+                    increment_version(target)  # torch.distributed writes without a trace
                     works.append(self._work(dist.irecv(target, group=self._group, group_src=rank, tag=tag)))
                 if source is not None and source.numel():
                     self.bytes_sent += source.nbytes
@@ -315,6 +317,7 @@ class Job:
             with self.guard("broadcast"):
                 self.bytes_sent += tensor.nbytes if self.rank == root else 0
                 dist.broadcast(tensor, group=self._group, group_src=root)
+                increment_version(tensor)  # torch.distributed writes without a trace
 
     def sum(self, tensor: Tensor) -> None:
         """Replace a small array by its sum over the workers, in place.
@@ -326,6 +329,7 @@ class Job:
             with self.guard("sum"):
                 self.bytes_sent += tensor.nbytes
                 dist.all_reduce(tensor, group=self._group)
+                increment_version(tensor)
 
     # Failing.
 

@@ -25,6 +25,7 @@ from ..errors import (
 from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
+from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape, size
 from .arguments import GradReq, in_shape
@@ -215,6 +216,18 @@ class BoundArrays:
         # By variable, not by name: two of one name come twice.
         tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
+
+    def storages(self, positions: Sequence[int]) -> list[Storage]:
+        """Return what holds the values of some of `tensors`, by position.
+
+        >>> import rebind as mx
+        >>> args = {"x": mx.nd.ones((2,))}
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {})
+        >>> arrays.storages([0]) == [args["x"].storage]
+        True
+        """
+        arrays = [*(slot.array for slot in self.order), *self.aux.values()]
+        return [arrays[i].storage for i in positions]  # type: ignore[union-attr]  # all are there in a run
 
     def fill(self, constants: Mapping[int, float]) -> None:
         """Fill the arguments at positions with numbers.

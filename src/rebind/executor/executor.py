@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -27,6 +27,7 @@ from .head_grads import HeadGrads, read_head_grads
 from .lower import Plan
 from .outputs import OutputHandles
 from .plans import Plans
+from .prepared import Kept
 from .unpicklable import Unpicklable
 from .watch import Watch
 
@@ -154,6 +155,7 @@ class Executor(Unpicklable):
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
         self._last: _Pass | None = None
+        self._kept = Kept()
         #: Whether `forward` has run; until then the outputs are zeros.
         self.has_run = False
         self._monitor: Watch | None = None
@@ -242,9 +244,12 @@ class Executor(Unpicklable):
         is_train = bool(is_train)  # programs say 1 and 0, too
         watch = self._monitor
         if watch is not None and watch.is_active():
-            values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
-        else:
+            values, self._last = self._run(self._plans.get(is_train, "plain"), is_train, watch)
+        elif is_train:
+            self._kept.clear()
             values, self._last = self._run(self._plans.get(is_train), is_train)
+        else:
+            values, self._last = self._run_inference()
         assert self._handles is not None
         self.has_run = True
         # A watched run has the results of all nodes as further outputs.
@@ -261,14 +266,26 @@ class Executor(Unpicklable):
         self._plans.facts = self._arrays.infer()
         self._handles = OutputHandles(self._graph.outputs, self._plans.facts, self._device)
 
-    def _run(self, plan: Plan, record: bool, watch: Watch | None = None) -> tuple[list[Tensor], _Pass]:
+    def _run_inference(self) -> tuple[list[Tensor], _Pass]:
+        """Run the plan for inference, with what is kept from run to run if it has such parts."""
+        plan = self._plans.get(is_train=False, backend="inference")
+        if plan.preparation is None:
+            return self._run(plan, record=False)
+        kept = self._kept.values(plan.preparation, self._arrays.storages(plan.preparation.positions))
+        if kept is None:
+            return self._run(self._plans.get(is_train=False), record=False)
+        return self._run(plan, record=False, kept=kept)
+
+    def _run(
+        self, plan: Plan, record: bool, watch: Watch | None = None, kept: Sequence[Tensor] = ()
+    ) -> tuple[list[Tensor], _Pass]:
         """Run a plan; with `record`, the pass holds what `backward` needs."""
         self._last = None  # frees the memory of the pass before, before this one takes its own
         generator = generators.generator(self._device) if plan.draws else None
         random_state = None if generator is None else generator.get_state()
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
-        tensors = self._arrays.tensors()
+        tensors = [*self._arrays.tensors(), *kept]
         record = record and bool(self._arrays.wanted)
         try:
             with grad_mode(record), self._plans.threads:

@@ -10,7 +10,7 @@ import operator
 import re
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from torch import Tensor, fx
@@ -22,7 +22,8 @@ from ..graph.passes import optimize
 from ..ops.spec import Function, GradientRule, with_gradient
 from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
-from .overwrite import count_uses, overwriting_kernels
+from .overwrite import overwriting_kernels
+from .prepared import Preparation, split
 
 __all__ = [
     "Kernels",
@@ -84,6 +85,9 @@ class Plan:
     constants
         In training mode, the positions of arguments that an operator counts as a number (`gamma` of a `BatchNorm` with
         `fix_gamma`), and that number: their arrays are to hold it.
+    preparation
+        What is computed from parameters alone, if anything, for runs in which nothing is recorded. What it gives comes
+        behind the auxiliary states.
     """
 
     target: Target
@@ -93,6 +97,7 @@ class Plan:
     outputs: tuple[Entry, ...]
     head_gradient_reaches: tuple[tuple[int, ...], ...]
     constants: Mapping[int, float]
+    preparation: Preparation | None = None
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -156,12 +161,25 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
 
 
 def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
+    preparation: Preparation | None = None
+    kept: tuple[Node, ...] = ()
+    if (parts := split(best, facts)) is not None:
+        preparation = _make_preparation(given, parts.kept, facts, target)
+        best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
-    code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary)
+    code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary, kept)
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
-    return Plan(target, fx.GraphModule({}, code), draws, losses, given.outputs, reaches, constants)
+    module = fx.GraphModule({}, code)
+    return Plan(target, module, draws, losses, given.outputs, reaches, constants, preparation)
+
+
+def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -> Preparation:
+    code = _Code(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
+    module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
+    positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
+    return Preparation(module, tuple(positions[node] for node in kept.variables))
 
 
 def _constants(graph: Graph) -> dict[int, float]:
@@ -177,7 +195,7 @@ def _constants(graph: Graph) -> dict[int, float]:
 
 def _losses(graph: Graph, target: Target) -> list[Loss | None]:
     """Return, for each output, its node if it is a loss whose value nothing else uses."""
-    uses = count_uses(graph)
+    uses = graph.uses
 
     def loss(entry: Entry) -> Loss | None:
         # Where the value is used elsewhere too, autograd has to pass through the operator.
@@ -281,9 +299,18 @@ class _Code:
         self.stateful = 0  # how many operators so far remember something between runs
         self.drawn = 0  # how many operators so far draw
 
-    def write(self, arguments: Sequence[Node], auxiliary: Sequence[Node]) -> fx.Graph:
-        """Write the code, with its inputs in the order in which the user's graph has them."""
-        for i, node in enumerate((*arguments, *auxiliary)):
+    def write(
+        self,
+        arguments: Sequence[Node],
+        auxiliary: Sequence[Node],
+        kept: Sequence[Node] = (),
+        alone: bool = False,
+    ) -> fx.Graph:
+        """Write the code, with its inputs in the order in which the user's graph has them, then what is kept.
+
+        With `alone` the code returns the outputs, and nothing else.
+        """
+        for i, node in enumerate((*arguments, *auxiliary, *kept)):
             # Names of variables need not be names in Python, nor differ from each other: "stage1/conv:0", "lambda".
             name = re.sub(r"[^A-Za-z0-9_]", "_", node.name)
             self.values[Entry(node)] = self.code.placeholder(f"input{i}_{name}")
@@ -293,7 +320,7 @@ class _Code:
         outputs = tuple(self.values[entry] for entry in self.graph.outputs)
         new_aux = tuple(self.new_aux.get(node) for node in auxiliary)
         sources = tuple(None if loss is None else self.loss_inputs[loss.node] for loss in self.losses)
-        self.code.output((outputs, new_aux, sources))
+        self.code.output(outputs if alone else (outputs, new_aux, sources))
         # Outputs of nodes that nothing uses, such as a mask in inference.
         self.code.eliminate_dead_code()
         return self.code
@@ -376,6 +403,9 @@ def body_code(
     >>> draws
     False
     """
+    if target.backend == "inference":
+        # A body runs many times in a run, and has no place for what is kept.
+        target = replace(target, backend="default")
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other

@@ -9,21 +9,7 @@ from torch import Tensor
 
 from ..graph import Entry, Graph, Node
 
-__all__ = ["count_uses", "overwriting_kernels"]
-
-
-def count_uses(graph: Graph) -> Counter[Entry]:
-    """Return how often each entry is an input of a node or an output of the graph.
-
-    >>> import rebind as mx
-    >>> x = mx.sym.var("x")
-    >>> count_uses((x * x).graph)[x.graph.outputs[0]]
-    2
-    """
-    uses = Counter(entry for node in graph.nodes for entry in node.inputs)
-    # An output is used, too: by the caller.
-    uses.update(graph.outputs)
-    return uses
+__all__ = ["overwriting_kernels"]
 
 
 def overwriting_kernels(graph: Graph) -> dict[Node, Callable[..., Tensor]]:
@@ -41,8 +27,7 @@ def overwriting_kernels(graph: Graph) -> dict[Node, Callable[..., Tensor]]:
     ... ]
     ['relu']
     """
-    uses = count_uses(graph)
-    found = {node: _kernel(node, uses) for node in graph.nodes}
+    found = {node: _kernel(node, graph.uses) for node in graph.nodes}
     return {node: kernel for node, kernel in found.items() if kernel is not None}
 
 

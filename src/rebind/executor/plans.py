@@ -53,30 +53,31 @@ class Plans:
     def __init__(self, graph: Graph, device: Device, groups: Mapping[str, Device]) -> None:
         self.graph, self.device, self.groups = graph, device, dict(groups)
         self.facts = Facts()
-        self._plans: dict[tuple[bool, bool], Plan] = {}
+        self._plans: dict[tuple[bool, str], Plan] = {}
         self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
         self._kernels: Kernels | None = {} if is_stateful(graph) else None
 
-    def get(self, is_train: bool, watched: bool = False) -> Plan:
-        """Return the plan for a mode; a watched run goes node by node, as the user wrote the network.
+    def get(self, is_train: bool, backend: str = "default") -> Plan:
+        """Return the plan for a mode: of the list of passes ``"default"``, ``"inference"`` or ``"plain"``.
 
-        A watched plan has the results of all nodes as further outputs.
+        A plain run goes node by node, as the user wrote the network. It is for a monitor: the plan has the results of
+        all nodes as further outputs.
 
         >>> import rebind as mx
         >>> plans = Plans(mx.sym.exp(mx.sym.var("x")).graph, mx.cpu(), {})
-        >>> len(plans.get(is_train=False).outputs), len(plans.get(is_train=False, watched=True).outputs)
+        >>> len(plans.get(is_train=False).outputs), len(plans.get(is_train=False, backend="plain").outputs)
         (1, 3)
         """
-        key = (bool(is_train), watched)
+        key = (bool(is_train), backend)
         plan = self._plans.get(key)
         if plan is None:
             graph = self.graph
-            if watched:
+            if backend == "plain":
                 # One graph for both modes, so that `lower` finds its plans again.
                 graph = self._watched = self._watched or with_all_outputs(graph)
-            target = self.target(is_train, "plain" if watched else "default")
+            target = self.target(is_train, backend)
             plan = self._plans[key] = lower(graph, target, self.facts, self._kernels)
         return plan
 

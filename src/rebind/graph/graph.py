@@ -9,6 +9,7 @@ existing symbols (``internals[i]._set_attr(...)``).
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -244,6 +245,20 @@ class Graph:
         (<variable 'bn_moving_mean'>, <variable 'bn_moving_var'>)
         """
         return tuple(node for node in self.variables if id(node) in self._auxiliary_ids)
+
+    @cached_property
+    def uses(self) -> Counter[Entry]:
+        """How often each entry is an input of a node or an output of the graph.
+
+        >>> import rebind as mx
+        >>> x = mx.sym.var("x")
+        >>> (x * x).graph.uses[x.graph.outputs[0]]
+        2
+        """
+        found = Counter(entry for node in self.nodes for entry in node.inputs)
+        # An output is used, too: by the caller.
+        found.update(self.outputs)
+        return found
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:

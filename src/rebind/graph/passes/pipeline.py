@@ -8,6 +8,15 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
 =================  ====================================================================================
 
+In inference there are four more, the list ``"inference"``:
+
+===================  ==================================================================================
+`drop_identities`    what does nothing in inference is left out
+`fold_batch_norm`    batch norms become part of the weights of the layer before them
+`fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
+`keep_order`         what leaves such calls channels last is put in order where it must be
+===================  ==================================================================================
+
 Results are cached as long as the graph that they were given, for each target. Passes that use no shapes run once
 for all shapes; what follows the first one that does is cached by shapes of the graph's variables. A pass that changes
 nothing returns the graph itself, so that all shapes share one plan where no pass has anything to do with them.
@@ -24,9 +33,13 @@ from ... import config
 from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
 from ..graph import Entry, Graph, check
+from .drop_identities import drop_identities, has_identities
 from .fill_sizes import fill_sizes, has_open_sizes
+from .fold_batch_norm import fold_batch_norm, has_batch_norms
+from .fuse_convolutions import fuse_convolutions, has_convolutions
 from .join_cells import join_cells
 from .join_layers import join_layers
+from .keep_order import keep_order
 
 __all__ = [
     "BACKENDS",
@@ -78,12 +91,23 @@ DEFAULT: tuple[Pass, ...] = (
     Pass(fill_sizes, uses_shapes=True, applies=has_open_sizes),
 )
 
+# `DEFAULT` first: what it makes is the same for both modes.
+_INFERENCE = (
+    *DEFAULT,
+    Pass(drop_identities, applies=has_identities),
+    Pass(fold_batch_norm, applies=has_batch_norms),
+    Pass(fuse_convolutions, uses_shapes=True, applies=has_convolutions),
+    Pass(keep_order, uses_shapes=True, applies=has_convolutions),
+)
+
 # Node by node, as the user wrote them.
 _PLAIN = tuple(each for each in DEFAULT if each.run is fill_sizes)
 
 #: The passes of each backend, by its name.
 BACKENDS: dict[str, tuple[Pass, ...]] = {
     "default": DEFAULT,
+    # For runs in inference that nobody differentiates.
+    "inference": _INFERENCE,
     # For monitors.
     "plain": _PLAIN,
     # MXNet's own, for programs that name them: what they did is done by the kernels here.

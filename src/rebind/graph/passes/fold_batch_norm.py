@@ -1,0 +1,105 @@
+"""Inference without batch norms where they follow a layer: their scale and shift become part of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+
+from ...ops import find
+from ...ops.nn.inference_layers import FOLD_BATCH_NORM
+from ...params import Params
+from ..facts import Facts, Target
+from ..graph import Application, Entry, Graph, Node
+from .substitution import substitute
+
+__all__ = ["fold_batch_norm", "has_batch_norms"]
+
+# Types in which a product of scale and weight is not rounded to less than what is computed with it.
+_TYPES = (torch.float32, torch.float64)
+
+
+def has_batch_norms(graph: Graph) -> bool:
+    """Whether `fold_batch_norm` may find something.
+
+    >>> import rebind as mx
+    >>> has_batch_norms(mx.sym.exp(mx.sym.var("x")).graph)
+    False
+    """
+    return any(node.operator is not None and node.operator.name == "BatchNorm" for node in graph.nodes)
+
+
+def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Give a layer that only a `BatchNorm` follows weights with its scale and shift; in inference.
+
+    The layers are convolutions and `FullyConnected`, with weights that are variables.
+
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_types
+    >>> layer = mx.sym.Convolution(mx.sym.var("x"), kernel=(1, 1), num_filter=2, name="conv")
+    >>> graph = mx.sym.BatchNorm(layer).graph
+    >>> facts = Facts.of(None, infer_types(graph, {"x": "float32"}))
+    >>> [node.operator.name for node in fold_batch_norm(graph, facts, Target())[0].nodes if node.operator]
+    ['_fold_batch_norm', 'Convolution']
+    """
+    if target.training:
+        return graph, facts
+    instead = {}
+    for node in graph.nodes:
+        if not isinstance(node, Application) or node.operator.name != "BatchNorm":
+            continue
+        layer = node.inputs[0].node
+        if (
+            isinstance(layer, Application)
+            and _fits(layer, node, facts)
+            and graph.uses[node.inputs[0]] == 1
+            and not (graph.uses[Entry(node, 1)] or graph.uses[Entry(node, 2)])
+        ):
+            instead[Entry(node)] = Entry(_folded(layer, node))
+    if not instead:
+        return graph, facts
+    graph, replaced = substitute(graph, instead)
+    return graph, facts.after(replaced)
+
+
+def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
+    """Whether the norm's channels are the layer's filters, and all weights are variables of one fitting type."""
+    axis_of = _FILTERS.get(layer.operator.name)
+    values = (*layer.inputs[1:], *norm.inputs[1:])
+    types = {facts.types.get(entry) for entry in (Entry(layer), *values)}
+    return (
+        axis_of is not None
+        and norm.params.axis in axis_of(layer.params)
+        and all(entry.node.is_variable for entry in values)
+        and len(types) == 1
+        and types.pop() in _TYPES
+    )
+
+
+def _axes_of_filters(p: Params) -> tuple[int, ...]:
+    axes = len(p.kernel) + 2
+    return (axes - 1, -1) if p.layout is not None and p.layout.endswith("C") else (1, 1 - axes)
+
+
+#: By layer, the axis of its result that counts filters, and the same axis counted from the end.
+_FILTERS: Mapping[str, Callable[[Params], tuple[int, ...]]] = {
+    "Convolution": _axes_of_filters,
+    "Convolution_v1": _axes_of_filters,
+    "FullyConnected": lambda p: (1, -1) if p.flatten else (-1,),
+}
+
+
+def _folded(layer: Application, norm: Application) -> Node:
+    p, (data, weight, *bias) = norm.params, layer.inputs
+    given = {"eps": p.eps, "fix_gamma": p.fix_gamma, "no_bias": not bias}
+    weights = Application(
+        FOLD_BATCH_NORM,
+        f"{norm.name} in {layer.name}",
+        (weight, *norm.inputs[1:], *bias),
+        FOLD_BATCH_NORM.parse(given),
+        attributes=layer.attributes,
+    )
+    params = Params({**layer.params, "no_bias": False})
+    op = find(layer.operator.name)
+    inputs = (data, Entry(weights), Entry(weights, 1))
+    return Application(op, layer.name, inputs, params, layer.given, layer.attributes)

@@ -1,0 +1,56 @@
+"""Arrays in memory in the order of their axes, wherever an operator or the caller may count on it."""
+
+from __future__ import annotations
+
+from ...ops.nn.inference_layers import CONTIGUOUS, FUSED_CONVOLUTION
+from ..facts import Facts, Target
+from ..graph import Application, Entry, Graph, Node, rewrite_with_map
+
+__all__ = ["keep_order"]
+
+# What takes arrays in any order of memory, and gives its result in that of its inputs.
+_TAKE_ANY = frozenset(
+    {
+        FUSED_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution", "LeakyReLU", "Pooling",
+        "broadcast_add", "broadcast_div", "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div",
+        "elemwise_mul", "elemwise_sub", "relu", "sigmoid", "tanh", "_div_scalar", "_minus_scalar", "_mul_scalar",
+        "_plus_scalar",
+    }
+)  # fmt: skip
+
+
+def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Put what comes out of fused convolutions, channels last, in order before other operators, and where it leaves.
+
+    >>> import rebind as mx
+    >>> keep_order(mx.sym.exp(mx.sym.var("x"), name="e").graph, Facts(), Target())[0].output_names
+    ('e_output',)
+    """
+    # Entries that may be in another order than that of their axes; of the new graph.
+    loose: set[Entry] = set()
+
+    def in_order(entry: Entry) -> Entry:
+        if entry not in loose:
+            return entry
+        name = f"{entry.name} in order"
+        return Entry(Application(CONTIGUOUS, name, (entry,), attributes=entry.node.attributes))
+
+    def replace(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
+        if not isinstance(node, Application):
+            return None
+        op, any_loose = node.operator, not loose.isdisjoint(inputs)
+        if not any_loose and op is not FUSED_CONVOLUTION:
+            return None
+        takes_any = op.name in _TAKE_ANY
+        made = node.with_inputs(inputs if takes_any else [in_order(entry) for entry in inputs])
+        entries = [Entry(made, i) for i in range(len(made.output_names))]
+        if takes_any:
+            loose.update(entries)
+        return entries
+
+    graph, replaced = rewrite_with_map(graph, replace)
+    if not loose:
+        return graph, facts
+    leaving = {entry: in_order(entry) for entry in graph.outputs}
+    ordered = Graph(leaving[entry] for entry in graph.outputs)
+    return ordered, facts.after({old: leaving.get(new, new) for old, new in replaced.items()})

@@ -1,0 +1,171 @@
+"""Layers as inference runs them: batch norms folded into weights, convolutions with what follows them in one call.
+
+Neither MXNet's operators nor the user's: passes put them into graphs that run in inference. Those marked ``kept``
+depend on parameters alone, and their results are kept from run to run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ...params import Params
+from ..spec import InPlace, Kernels, Operator, Record, read_signature
+
+__all__ = ["CONTIGUOUS", "FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse"]
+
+Ints: TypeAlias = tuple[int, ...]
+
+
+def can_fuse() -> bool:
+    """Whether this PyTorch has oneDNN's convolutions with what follows them, and they are not switched off.
+
+    >>> can_fuse() in (True, False)
+    True
+    """
+    backend = torch.backends.mkldnn
+    return backend.is_available() and bool(backend.enabled) and hasattr(torch.ops.mkldnn, _POINTWISE)
+
+
+_POINTWISE = "_convolution_pointwise"
+
+
+def _fold_batch_norm(
+    weight: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    bias: Tensor | None = None,
+    *,
+    eps: float,
+    fix_gamma: bool,
+    no_bias: bool,
+) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a layer that gives what the layer and the batch norm after it give in inference.
+
+    Shapes
+    ------
+    weight : (C, ...)
+    bias, gamma, beta, moving_mean, moving_var : (C,)
+
+    References
+    ----------
+    Jacob et al., Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference,
+    section 3.2.
+
+    Examples
+    --------
+    >>> one, two = torch.ones(1), torch.full((1,), 2.0)
+    >>> _fold_batch_norm(torch.ones(1, 2), two, one, one, one, eps=0.0, fix_gamma=False, no_bias=True)
+    (tensor([[2., 2.]]), tensor([-1.]))
+    """
+    # In double precision: the result is rounded once, not three times.
+    scale = (moving_var.double() + eps).rsqrt_()
+    if not fix_gamma:
+        scale *= gamma
+    shift = -moving_mean.double() if bias is None else bias.double() - moving_mean
+    shift = shift.mul_(scale).add_(beta)
+    folded = weight * scale.to(weight.dtype).view(-1, *[1] * (weight.dim() - 1))
+    return folded, shift.to(weight.dtype)
+
+
+def _without_bias(name: str, p: Params) -> bool:
+    return name == "bias" and p.no_bias
+
+
+#: Weight and bias from those of a layer and what its batch norm has.
+FOLD_BATCH_NORM = Operator(
+    "_fold_batch_norm",
+    read_signature(_fold_batch_norm, aux=("moving_mean", "moving_var"), skip=_without_bias),
+    # The states are read only; what is not returned does not change.
+    Kernels(_fold_batch_norm, kept=True, writes_aux=True),
+    record=Record(outputs=("weight", "bias")),
+)
+
+
+def _pack_filters(
+    weight: Tensor, *, stride: Ints, pad: Ints, dilate: Ints, num_group: int, data_shape: Ints
+) -> Tensor:
+    """The filters of a convolution in the layout in which oneDNN is quickest for data of a shape."""
+    # The type of PyTorch's function is not declared.
+    pack: Any = torch.ops.mkldnn._reorder_convolution_weight
+    found: Tensor = pack(
+        weight.contiguous(), list(pad), list(stride), list(dilate), num_group, list(data_shape)
+    )
+    return found
+
+
+#: The filters of a convolution as `FUSED_CONVOLUTION` takes them.
+PACK_FILTERS = Operator("_pack_filters", read_signature(_pack_filters), Kernels(_pack_filters, kept=True))
+
+
+def _fused_convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    addend: Tensor | None = None,
+    *,
+    stride: Ints,
+    pad: Ints,
+    dilate: Ints,
+    num_group: int,
+    no_bias: bool,
+    adds: bool,
+    activation: str,
+    numbers: tuple[float, ...],
+) -> Tensor:
+    """Convolution, then the sum with `addend` (with `adds`), then an activation, in one pass over memory.
+
+    The weight is packed. `activation` and its `numbers` are by PyTorch's names: ``'leaky_relu'``, ``(0.1,)``. In memory
+    the result has its channels last.
+    """
+    given = (list(pad), list(stride), list(dilate), num_group)
+    if not adds:
+        run = torch.ops.mkldnn._convolution_pointwise
+        out: Tensor = run(data, weight, bias, *given, activation, list(numbers), "")
+        return out
+    assert addend is not None
+    add: Any = torch.ops.mkldnn._convolution_pointwise.binary
+    out = add(data, addend, weight, bias, *given, "add", 1.0, _or_none(activation), list(numbers), "")
+    return out
+
+
+def _fused_convolution_over_addend(
+    data: Tensor, weight: Tensor, bias: Tensor | None, addend: Tensor, **keywords: Any
+) -> Tensor:
+    given = (*(list(keywords[name]) for name in ("pad", "stride", "dilate")), keywords["num_group"])
+    then = (_or_none(keywords["activation"]), list(keywords["numbers"]), "")
+    add: Any = torch.ops.mkldnn._convolution_pointwise_.binary
+    out: Tensor = add(addend, data, weight, bias, *given, "add", 1.0, *then)
+    return out
+
+
+def _or_none(activation: str) -> str | None:
+    # Of sums PyTorch says it in another way.
+    return None if activation == "none" else activation
+
+
+#: A convolution with the sum and the activation that follow it.
+FUSED_CONVOLUTION = Operator(
+    "_fused_convolution",
+    read_signature(
+        _fused_convolution,
+        skip=lambda name, p: _without_bias(name, p) or (name == "addend" and not p.adds),
+    ),
+    Kernels(
+        _fused_convolution,
+        owns_output=True,
+        in_place={"addend": InPlace(_fused_convolution_over_addend)},
+    ),
+)
+
+
+def _contiguous(data: Tensor) -> Tensor:
+    return data.contiguous()
+
+
+#: Data in memory as the order of its axes says.
+CONTIGUOUS = Operator("_contiguous", read_signature(_contiguous), Kernels(_contiguous))

@@ -1,0 +1,250 @@
+"""The passes for inference: what becomes of networks, and that their numbers stay."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.graph import Facts, Target, infer_shapes, infer_types
+from rebind.graph.passes import BACKENDS, Pass, optimize
+from rebind.ops.nn.inference_layers import can_fuse
+
+X = mx.sym.var("x")
+IMAGE = (2, 4, 9, 8)
+
+
+def conv(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
+    given = {"kernel": (3, 3), "pad": (1, 1), **given}
+    return mx.sym.Convolution(x, num_filter=filters, name=name, **given)
+
+
+def norm(x: Any, name: str, **given: Any) -> Any:
+    return mx.sym.BatchNorm(x, name=name, **{"fix_gamma": False, **given})
+
+
+def normal_conv(x: Any, name: str, **given: Any) -> Any:
+    return norm(conv(x, name, **given), f"{name}_bn")
+
+
+def residual(shortcut: bool) -> Any:
+    x = mx.sym.relu(normal_conv(X, "stem"))
+    y = normal_conv(mx.sym.relu(normal_conv(x, "a")), "b", no_bias=True)
+    return mx.sym.relu(y + (normal_conv(x, "c", kernel=(1, 1), pad=(0, 0)) if shortcut else x))
+
+
+def twice(x: Any) -> Any:
+    return mx.sym.Group([x, mx.sym.exp(x)])
+
+
+class Network(NamedTuple):
+    symbol: Any
+    operators: str  # what is left of it, beside what is kept
+    kept: str = ""
+    shape: tuple[int, ...] = IMAGE
+    dtype: str = "float32"
+
+
+FOLD, PACK, CONV, ORDER = "_fold_batch_norm", "_pack_filters", "_fused_convolution", "_contiguous"
+BOTH = f"{FOLD} {PACK}"
+
+NETWORKS = {
+    "conv": Network(conv(X, "a"), f"{CONV} {ORDER}", PACK),
+    "conv-norm": Network(normal_conv(X, "a"), f"{CONV} {ORDER}", BOTH),
+    "without-bias": Network(normal_conv(X, "a", no_bias=True), f"{CONV} {ORDER}", BOTH),
+    "fixed-gamma": Network(norm(conv(X, "a"), "n", fix_gamma=True), f"{CONV} {ORDER}", BOTH),
+    "eps": Network(norm(conv(X, "a"), "n", eps=0.5), f"{CONV} {ORDER}", BOTH),
+    "grouped": Network(normal_conv(X, "a", num_group=2), f"{CONV} {ORDER}", BOTH),
+    "depthwise": Network(normal_conv(X, "a", num_group=4), f"{CONV} {ORDER}", BOTH),
+    "strided": Network(normal_conv(X, "a", stride=(2, 1)), f"{CONV} {ORDER}", BOTH),
+    "dilated": Network(normal_conv(X, "a", dilate=(2, 3), pad=(2, 3)), f"{CONV} {ORDER}", BOTH),
+    "layout": Network(normal_conv(X, "a", layout="NCHW"), f"{CONV} {ORDER}", BOTH),
+    "old": Network(
+        norm(mx.sym.Convolution_v1(X, kernel=(3, 3), num_filter=4, name="a"), "n"), f"{CONV} {ORDER}", BOTH
+    ),
+    # What follows it.
+    "residual": Network(residual(shortcut=False), f"{CONV} {CONV} {CONV} {ORDER}", f"{BOTH} " * 3),
+    "shortcut": Network(residual(shortcut=True), f"{CONV} {CONV} {CONV} {CONV} {ORDER}", f"{BOTH} " * 4),
+    "relu": Network(mx.sym.Activation(conv(X, "a"), act_type="relu"), f"{CONV} {ORDER}", PACK),
+    "sigmoid": Network(mx.sym.Activation(conv(X, "a"), act_type="sigmoid"), f"{CONV} {ORDER}", PACK),
+    "tanh": Network(mx.sym.tanh(conv(X, "a")), f"{CONV} {ORDER}", PACK),
+    "leaky": Network(mx.sym.LeakyReLU(conv(X, "a"), slope=0.3), f"{CONV} {ORDER}", PACK),
+    "clip": Network(mx.sym.clip(conv(X, "a"), -0.1, 0.2), f"{CONV} {ORDER}", PACK),
+    "softsign": Network(mx.sym.Activation(conv(X, "a"), act_type="softsign"), f"{CONV} Activation {ORDER}", PACK),
+    "prelu": Network(mx.sym.LeakyReLU(conv(X, "a"), act_type="prelu"), f"{CONV} LeakyReLU {ORDER}", PACK),
+    "sum-with-input": Network(conv(X, "a") + X, f"{CONV} {ORDER}", PACK),
+    "sum-first": Network(X + conv(X, "a"), f"{CONV} {ORDER}", PACK),
+    "sum-of-itself": Network((lambda y: y + y)(conv(X, "a")), f"{CONV} elemwise_add {ORDER}", PACK),
+    "sum-that-broadcasts": Network(
+        mx.sym.broadcast_add(conv(X, "a"), mx.sym.sum(X, axis=(2, 3), keepdims=True)),
+        f"sum {CONV} broadcast_add {ORDER}", PACK,
+    ),
+    "activation-of-both": Network(
+        mx.sym.relu(mx.sym.relu(conv(X, "a")) + X), f"{CONV} elemwise_add relu {ORDER}", PACK
+    ),
+    "used-twice": Network(twice(conv(X, "a")), f"{CONV} {ORDER} {ORDER} exp", PACK),
+    "norm-used-twice": Network(twice(normal_conv(X, "a")), f"{CONV} {ORDER} {ORDER} exp", BOTH),
+    "sum-used-twice": Network(twice(conv(X, "a") + X), f"{CONV} {ORDER} {ORDER} exp", PACK),
+    "one-weight": Network(
+        conv(conv(X, "a", weight=mx.sym.var("w"), no_bias=True), "b", weight=mx.sym.var("w"), no_bias=True),
+        f"{CONV} {CONV} {ORDER}", f"{PACK} {PACK}",
+    ),
+    # Orders of memory.
+    "pooled": Network(
+        mx.sym.Pooling(conv(X, "a"), kernel=(2, 2), stride=(2, 2)), f"{CONV} Pooling {ORDER}", PACK
+    ),
+    "flattened": Network(mx.sym.Flatten(conv(X, "a")), f"{CONV} {ORDER} Flatten", PACK),
+    "dense": Network(
+        mx.sym.FullyConnected(conv(X, "a"), num_hidden=3, name="fc"), f"{CONV} {ORDER} FullyConnected", PACK
+    ),
+    "joined": Network(mx.sym.Concat(conv(X, "a"), X, dim=1), f"{CONV} Concat {ORDER}", PACK),
+    "reshaped": Network(mx.sym.reshape(conv(X, "a"), (0, -1)), f"{CONV} {ORDER} Reshape", PACK),
+    "gated": Network(
+        mx.sym.broadcast_mul(conv(X, "a"), mx.sym.sigmoid(mx.sym.sum(X, axis=(2, 3), keepdims=True))),
+        f"sum sigmoid {CONV} broadcast_mul {ORDER}", PACK,
+    ),
+    # Other layers, shapes and types.
+    "dense-norm": Network(norm(mx.sym.FullyConnected(X, num_hidden=3, name="fc"), "n"), "FullyConnected", FOLD),
+    "dense-rows": Network(
+        norm(mx.sym.FullyConnected(X, num_hidden=3, flatten=False, name="fc"), "n", axis=-1),
+        "FullyConnected", FOLD, (2, 5, 4),
+    ),
+    "sequence": Network(normal_conv(X, "a", kernel=(3,), pad=(1,)), "Convolution", FOLD, (2, 4, 7)),
+    "volume": Network(normal_conv(X, "a", kernel=(3, 3, 3), pad=(1,) * 3), "Convolution", FOLD, (2, 4, 5, 4, 3)),
+    "last-axis": Network(
+        norm(conv(X, "a", layout="NHWC"), "n", axis=3), "Convolution", FOLD, (2, 9, 8, 4)
+    ),
+    "float64": Network(normal_conv(X, "a"), "Convolution", FOLD, dtype="float64"),
+    # What must not be touched.
+    "float16": Network(normal_conv(X, "a"), "Convolution BatchNorm", dtype="float16"),
+    "other-axis": Network(norm(conv(X, "a"), "n", axis=2), f"{CONV} BatchNorm {ORDER}", PACK),
+    "norm-first": Network(conv(norm(X, "n"), "a"), f"BatchNorm {CONV} {ORDER}", PACK),
+    "layer-used-twice": Network(
+        (lambda y: norm(y, "n") + mx.sym.exp(y))(conv(X, "a")),
+        f"{CONV} BatchNorm {ORDER} exp elemwise_add {ORDER}", PACK,
+    ),
+    "statistics-shown": Network(
+        norm(conv(X, "a"), "n", output_mean_var=True), f"{CONV} BatchNorm {ORDER} {ORDER} {ORDER}", PACK
+    ),
+    "computed-weight": Network(conv(X, "a", weight=mx.sym.var("w") * 2), "_mul_scalar Convolution"),
+    "transposed": Network(
+        norm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3, name="a"), "n"), "Deconvolution BatchNorm"
+    ),
+    # Identities.
+    "dropout": Network(mx.sym.tanh(mx.sym.Dropout(mx.sym.exp(X))), "exp tanh"),
+    "dropout-between": Network(norm(mx.sym.Dropout(conv(X, "a")), "n"), f"{CONV} {ORDER}", BOTH),
+    "dropout-twice": Network(mx.sym.tanh(mx.sym.Dropout(mx.sym.Dropout(X))), "tanh"),
+    "identity": Network(mx.sym.tanh(mx.sym.identity(mx.sym.BlockGrad(mx.sym.exp(X)))), "exp tanh"),
+    "identity-at-the-end": Network(mx.sym.identity(X), "_copy"),
+}  # fmt: skip
+
+fused = pytest.mark.skipif(not can_fuse(), reason="this PyTorch has no fused convolutions of oneDNN")
+
+
+def bound(network: Network) -> Any:
+    exe = network.symbol.simple_bind(
+        mx.cpu(), grad_req="null", x=network.shape, type_dict={"x": network.dtype}
+    )
+    draws = np.random.default_rng(0)
+    for name, array in {**exe.arg_dict, **exe.aux_dict}.items():
+        low = 0.5 if name.endswith(("var", "gamma")) else -1.0
+        array[:] = draws.uniform(low, 1.5, array.shape)
+    return exe
+
+
+def plain(exe: Any) -> list[np.ndarray]:
+    """What the network gives node by node."""
+    names = []
+    exe.set_monitor_callback(lambda name, array: names.append(name))
+    found = [each.asnumpy() for each in exe.forward()]
+    exe.set_monitor_callback(None)
+    assert names
+    return found
+
+
+@fused
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_is_left_of_a_network(name: str) -> None:
+    network = NETWORKS[name]
+    graph = network.symbol.graph
+    shapes = infer_shapes(graph, {"x": network.shape})
+    facts = Facts.of(shapes, infer_types(graph, {"x": network.dtype}))
+    left, _ = optimize(graph, facts, Target(backend="inference"))
+    kept = [node for node in left.nodes if node.operator is not None and node.operator.kernels.kept]
+    others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.kept]
+    assert Counter(node.operator.name for node in kept) == Counter(network.kept.split())
+    assert Counter(node.operator.name for node in others) == Counter(network.operators.split())
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_numbers_stay(name: str) -> None:
+    exe = bound(NETWORKS[name])
+    expected = plain(exe)
+    tolerance = 1e-12 if NETWORKS[name].dtype == "float64" else 1e-5
+    for _ in range(2):
+        for found, value in zip(exe.forward(), expected, strict=True):
+            assert found.tensor.is_contiguous()
+            np.testing.assert_allclose(
+                found.asnumpy(), value, rtol=tolerance, atol=tolerance * np.abs(value).max()
+            )
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_is_as_it_was(name: str) -> None:
+    network = NETWORKS[name]
+    graph = network.symbol.graph
+    facts = Facts.of(infer_shapes(graph, {"x": network.shape}), infer_types(graph, {"x": network.dtype}))
+    target = Target(training=True)
+    assert (
+        optimize(graph, facts, Target(training=True, backend="inference"))[0]
+        is optimize(graph, facts, target)[0]
+    )
+
+
+@fused
+@pytest.mark.parametrize(
+    "target",
+    [Target(traced=True), Target(device=torch.device("meta")), Target(groups=(("a", torch.device("meta")),))],
+    ids=["traced", "device", "groups"],
+)
+def test_convolutions_of_other_targets_stay(target: Target) -> None:
+    graph = conv(X, "a").graph
+    facts = Facts.of(infer_shapes(graph, {"x": IMAGE}), infer_types(graph, {"x": "float32"}))
+    inference = [each for each in BACKENDS["inference"] if isinstance(each, Pass)]
+    for each in itertools.dropwhile(lambda one: one.name != "fuse_convolutions", inference):
+        assert each.run(graph, facts, target)[0] is graph
+
+
+def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = bound(NETWORKS["residual"]).forward()[0].asnumpy()
+    monkeypatch.setattr("rebind.graph.passes.fuse_convolutions.can_fuse", lambda: False)
+    # Another symbol: plans are kept as long as a graph.
+    exe = bound(NETWORKS["residual"]._replace(symbol=residual(shortcut=False)))
+    found = exe.forward()[0].asnumpy()
+    names = [node.name for node in exe._plans.get(False, "inference").code.graph.nodes]
+    assert "_convolution" in names and "_fused_convolution" not in names
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_onednn_can_be_switched_off() -> None:
+    before = torch.backends.mkldnn.enabled
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        assert not can_fuse()
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+
+
+@fused
+@pytest.mark.parametrize(
+    ("name", "found"), [("tanh", np.nan), ("sigmoid", np.nan), ("leaky", np.nan), ("relu", 0)]
+)
+def test_what_is_not_a_number(name: str, found: float) -> None:
+    exe = bound(NETWORKS[name])
+    exe.arg_dict["x"][0, 0, 0, 0] = np.nan
+    np.testing.assert_equal(exe.forward()[0].asnumpy()[0, :, 0, 0], [np.float32(found)] * 4)
