@@ -202,8 +202,8 @@ def namespace(front: Front, space: str) -> str:
     short = {name.removeprefix(prefix) for name in OPERATORS if name.startswith(prefix)}
     written: dict[str, list[str]] = {}
     for name in module.__all__:
-        if vars(module)[name] is not module.FUNCTIONS.get(name):
-            where = vars(module)[name].__module__.rpartition(".")[2]
+        if getattr(module, name) is not module.FUNCTIONS.get(name):
+            where = getattr(module, name).__module__.rpartition(".")[2]
             written.setdefault(_FRONT_END_MODULES.get(where, where), []).append(name)
     text = "".join(
         f"from .{where} import {name} as {name}\n" for where in sorted(written) for name in written[where]
@@ -240,7 +240,7 @@ def functions(front: Front, module: types.ModuleType, what: str) -> str:
     """Return the stub of functions that carry a signature, of `random` and of updates, and of others beside them."""
     imported = text = ""
     for name in module.__all__:
-        function = vars(module)[name]
+        function = getattr(module, name)
         if not hasattr(function, "__signature__"):  # written by hand
             imported += f"from .{function.__module__.rpartition('.')[2]} import {name} as {name}\n"
             continue

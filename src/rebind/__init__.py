@@ -4,6 +4,8 @@
 (`mx.mod`), and the files of MXNet, both ways.
 """
 
+import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from . import _process as _process  # before PyTorch is loaded
@@ -12,33 +14,7 @@ from . import _process as _process  # before PyTorch is loaded
 from ._collector import collect_again  # before all that makes many objects
 
 # isort: split
-from . import (
-    autograd,
-    callback,
-    checkpoint,
-    config,
-    distributed,
-    errors,
-    executor,
-    initializer,
-    io,
-    kvstore,
-    lr_scheduler,
-    metric,
-    model,
-    module,
-    monitor,
-    ndarray,
-    operator,
-    optimizer,
-    random,
-    recordio,
-    rnn,
-    scope,
-    symbol,
-    test_utils,
-    viz,
-)  # fmt: skip
+from . import autograd, config, errors, executor, ndarray, scope, symbol
 from ._version import __version__
 from .annotations import unquote
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
@@ -52,13 +28,26 @@ from .symbol import Symbol
 # MXNet's short and older names.
 nd = ndarray
 sym = symbol
-mod = module
-mon = monitor
-kv = kvstore
-init = initializer
-visualization = viz
 name = attribute = scope
 nd.CachedOp = executor.CachedOp  # MXNet has it there; it needs what is above `ndarray`
+
+#: Modules that are imported when a program first uses them, by the names that they have here: few use all of them.
+#: Nothing below them knows them; what is registered by name (optimizers, metrics, ...) is in the module that looks
+#: the name up.
+_ON_FIRST_USE = {
+    **{
+        name: name
+        for name in (
+            "callback", "checkpoint", "distributed", "initializer", "io", "kvstore", "lr_scheduler", "metric", "model",
+            "module", "monitor", "operator", "optimizer", "random", "recordio", "rnn", "test_utils", "viz",
+        )
+    },
+    "init": "initializer",
+    "kv": "kvstore",
+    "mod": "module",
+    "mon": "monitor",
+    "visualization": "viz",
+}  # fmt: skip
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__",
@@ -86,10 +75,33 @@ OldPaths().install()  # for `import rebind.base` and the other modules of `legac
 collect_again()
 
 if TYPE_CHECKING:
+    from . import callback as callback
+    from . import checkpoint as checkpoint
     from . import contrib as contrib
+    from . import distributed as distributed
     from . import gluon as gluon
     from . import image as image
+    from . import initializer as init
+    from . import initializer as initializer
+    from . import io as io
+    from . import kvstore as kv
+    from . import kvstore as kvstore
+    from . import lr_scheduler as lr_scheduler
+    from . import metric as metric
+    from . import model as model
+    from . import module as mod
+    from . import module as module
+    from . import monitor as mon
+    from . import monitor as monitor
+    from . import operator as operator
+    from . import optimizer as optimizer
+    from . import random as random
+    from . import recordio as recordio
     from . import registry as registry
+    from . import rnn as rnn
+    from . import test_utils as test_utils
+    from . import viz as visualization
+    from . import viz as viz
     from .legacy import base as base
     from .legacy import context as context
     from .legacy import engine as engine
@@ -99,15 +111,19 @@ if TYPE_CHECKING:
     from .legacy import misc as misc
     from .legacy import runtime as runtime
     from .legacy import util as util
-else:  # imported on first use; hidden from type checkers, to which a `__getattr__` would make every name valid
+else:  # hidden from type checkers, to which a `__getattr__` would make every name valid
 
     def __getattr__(name: str) -> Any:
-        """Return a module of MXNet's that is imported on first use: `mx.engine`, `mx.base`, `mx.img`, ..."""
+        """Return a module that is imported on first use: `mx.mod`, `mx.io`; or MXNet's `mx.engine`, `mx.img`, ..."""
         if name.startswith("__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from .compat import attribute
+        if name in _ON_FIRST_USE:
+            found = importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}")
+            globals()[name] = found  # `__getattr__` is not called for it again
+        else:
+            from .compat import attribute
 
-        found = attribute(name)
+            found = attribute(name)
         unquote(__name__)
         return found
 
@@ -118,4 +134,8 @@ else:  # imported on first use; hidden from type checkers, to which a `__getattr
 
 
 # Last, as what the roles need must be there: a server or scheduler of a job never comes back from here.
-distributed.take_role()
+if "DMLC_ROLE" in os.environ:
+    from . import kvstore  # it has the loop of a server
+    from .distributed import take_role
+
+    take_role()

@@ -25,7 +25,6 @@ from .creation import (
     waitall,
     zeros,
 )  # fmt: skip
-from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
 from .ndarray import NDArray, array, invoke
 from .pairs import (
     add,
@@ -61,8 +60,12 @@ __all__ = [
 __all__ += [name for name in generated.__all__ if not name.startswith("_")]
 
 if TYPE_CHECKING:
+    from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
+
     # Set by the package itself, since it runs graphs, of which arrays know nothing.
     CachedOp: Callable[..., Callable[..., NDArray | Sequence[NDArray]]]
+else:
+    __getattr__, __dir__ = generated.FUNCTIONS.attributes(globals())
 
 # The operators whose names begin with an underscore, and all others: ``nd._internal._plus_scalar``.
 _internal = generated

@@ -32,5 +32,6 @@ __all__ = [
 
 #: In the stub these are functions with signatures (``make stubs``).
 FUNCTIONS = make_namespace("contrib", make_function)
-globals().update({name: function for name, function in FUNCTIONS.items() if name not in __all__})
 __all__ += [name for name in FUNCTIONS if name not in __all__]
+# Asked for what is not above: what is written by hand stands.
+__getattr__, __dir__ = FUNCTIONS.attributes(globals())

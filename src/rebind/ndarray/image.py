@@ -5,5 +5,5 @@ from .functions import make_function
 
 #: In the stub these are functions with signatures (``make stubs``).
 FUNCTIONS = make_namespace("image", make_function)
-globals().update(FUNCTIONS)
 __all__ = [*FUNCTIONS]
+__getattr__, __dir__ = FUNCTIONS.attributes(globals())

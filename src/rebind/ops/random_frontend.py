@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
-from .frontend import signature
+from .frontend import Functions, signature
 from .spec import Operator, find
 
 __all__ = ["Front", "make_random_functions", "zipfian"]
@@ -125,15 +126,19 @@ class Front(Generic[T]):
     draw: Callable[..., T]
 
 
-def make_random_functions(front: Front[T]) -> dict[str, Callable[..., T]]:
+def make_random_functions(front: Front[T]) -> Functions[Callable[..., T]]:
     """Return the functions of ``nd.random`` or ``sym.random`` by name.
 
     Those whose signatures differ between the two (``multinomial``, ``rand_zipfian``) are written beside each front.
     """
-    drawing = {row.kind: _drawing(row, front) for row in FUNCTIONS}
-    like = [_drawing_like(kind, doc, front) for kind, doc in LIKE.items()]
-    others = [_randn(front), _shuffle(front)]
-    return {**drawing, **{function.__name__: function for function in (*like, *others)}}
+    return Functions(
+        {
+            **{row.kind: partial(_drawing, row, front) for row in FUNCTIONS},
+            **{f"{kind}_like": partial(_drawing_like, kind, doc, front) for kind, doc in LIKE.items()},
+            "randn": partial(_randn, front),
+            "shuffle": partial(_shuffle, front),
+        }
+    )
 
 
 def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> Callable[..., T]:

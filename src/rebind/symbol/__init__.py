@@ -1,5 +1,7 @@
 """Networks: `mx.sym`. Functions for all operators are made from the table of operators (`ops`)."""
 
+from typing import TYPE_CHECKING
+
 from . import contrib, generated, image, linalg, op, random, sparse
 from .creation import (
     arange,
@@ -16,7 +18,6 @@ from .creation import (
     split_v2,
     zeros,
 )  # fmt: skip
-from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
 from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
 from .torch_module import torch_module
 
@@ -27,6 +28,11 @@ __all__ = [
 ]  # fmt: skip
 
 __all__ += [name for name in generated.__all__ if not name.startswith("_")]
+
+if TYPE_CHECKING:
+    from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
+else:
+    __getattr__, __dir__ = generated.FUNCTIONS.attributes(globals())
 
 # The operators whose names begin with an underscore, and all others: ``sym._internal._plus_scalar``.
 _internal = generated

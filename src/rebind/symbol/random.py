@@ -17,5 +17,5 @@ from ..ops.random_frontend import make_random_functions
 from .drawing import FRONT, multinomial, rand_zipfian
 
 FUNCTIONS = make_random_functions(FRONT)
-globals().update(FUNCTIONS)
 __all__ = ["multinomial", "rand_zipfian", *FUNCTIONS]
+__getattr__, __dir__ = FUNCTIONS.attributes(globals())
