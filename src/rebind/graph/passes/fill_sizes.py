@@ -29,7 +29,7 @@ def has_open_sizes(graph: Graph) -> bool:
 
 
 def _is_open(node: Node) -> bool:
-    return node.operator is not None and node.operator.inference.has_open_size(node.params)
+    return node.operator is not None and node.operator.has_open_size(node.params)
 
 
 def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -51,7 +51,7 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     """
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        if node.is_variable or not node.operator.inference.has_open_size(node.params):
+        if node.is_variable or not node.operator.has_open_size(node.params):
             return None
         shape = facts.shapes.get(Entry(node))
         if not is_known(shape):

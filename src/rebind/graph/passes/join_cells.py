@@ -96,7 +96,7 @@ def _layer(run: Run, data: Entry, name: str, attributes: dict[str, str]) -> Appl
 def _is_open_zero(state: Entry) -> bool:
     """Whether a state is zeros of as many rows as the data: then there need be no array, nor a plan for each size."""
     op, p = state.node.operator, state.node.params
-    return op is not None and op.name == "_zeros" and op.inference.has_open_size(p)
+    return op is not None and op.name == "_zeros" and op.has_open_size(p)
 
 
 def _merged(graph: Graph, sequences: Sequences) -> Mapping[Entry, Entry]:

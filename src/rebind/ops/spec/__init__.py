@@ -3,7 +3,8 @@
 Each is a small frozen object of its own file, made and tested without the others.
 """
 
-from .declaration import OPERATORS, Operator, all_operators, find, operator
+from .declaration import OPERATORS, Operator, all_operators, find
+from .declare import operator
 from .inference import Inference, Shapes, SizeRule, Types, TypeSlot, TypeSlots, one_shape
 from .kernels import Function, GradientRule, InPlace, InPlaceAll, Kernels, with_gradient
 from .labels import Asked, LabelRule, Labels

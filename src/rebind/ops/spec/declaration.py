@@ -1,32 +1,10 @@
-"""An operator: one declaration, from which everything else follows.
-
-An operator is a plain function on torch tensors whose signature *is* its interface::
-
-    @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias)
-    def fully_connected(
-        data: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        *,
-        num_hidden: Annotated[int, AtLeast(1)],
-        no_bias: bool = False,
-        flatten: bool = True,
-    ) -> Tensor: ...
-
-Arrays come before the ``*`` (or are variadic, ``*data``), parameters after it. Three keyword names are not the
-user's: ``training`` (the mode), ``generator`` (random numbers) and ``device`` (where to make new arrays); a
-function that takes one of them is given it.
-
-What the signature cannot say is declared beside it, by keywords of `operator` and by decorators of what it makes: a
-form that writes its result over an input (``@op.in_place``), the shapes of parameters that follow from the data
-(``@op.fill_shapes``), a gradient that differs from the derivative (``@op.gradient``).
-"""
+"""An operator: what is known of it in four records, and the table of all by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -35,7 +13,6 @@ from ... import dtypes
 from ...errors import DTypeError, MXNetError, NameLookupError, near_names
 from ...params import ParameterValue, Params
 from .inference import (
-    SHAPE_PARAMETER,
     Inference,
     ProductsRule,
     ShapeRule,
@@ -43,14 +20,13 @@ from .inference import (
     ShapeRuleForward,
     SizeRule,
     TypeRule,
-    TypeSlots,
 )
 from .kernels import Function, InPlace, InPlaceAll, Kernels
 from .labels import Labels
 from .record import Record
-from .signature import Signature, read_signature
+from .signature import Signature
 
-__all__ = ["OPERATORS", "Operator", "all_operators", "find", "operator"]
+__all__ = ["OPERATORS", "Operator", "all_operators", "find"]
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable)
@@ -70,7 +46,7 @@ class Operator:
     name, aliases
         MXNet's names.
     signature
-        What a call gives.
+        What a call gives; or what reads that, once, when it is first asked for.
     kernels
         What runs.
     inference
@@ -98,14 +74,14 @@ class Operator:
 
     # A name that is misspelt in a declaration is an error.
     __slots__ = (
-        "_parsed", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "labels", "name",
+        "_parsed", "_read", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "labels", "name",
         "record", "returned_aux", "shared", "signature", "subgraphs",
     )  # fmt: skip
 
     def __init__(
         self,
         name: str,
-        signature: Signature,
+        signature: Signature | Callable[[], Signature],
         kernels: Kernels,
         inference: Inference | None = None,
         record: Record | None = None,
@@ -118,7 +94,6 @@ class Operator:
     ) -> None:
         self.name = name
         self.aliases = tuple(aliases)
-        self.signature = signature
         self.kernels = kernels
         self.inference = inference or Inference()
         self.record = record or Record()
@@ -126,12 +101,21 @@ class Operator:
         self.subgraphs = subgraphs
         # By the parameters as given: most calls of a program repeat those of earlier ones.
         self.shared = shared
-        #: Auxiliary states whose new values the function returns, after the outputs.
-        self.returned_aux = () if kernels.writes_aux else signature.aux_names
         #: Whether a call's parameters decide what arrays it takes: `resolved` then gives the operator.
         self.depends_on_parameters = resolve is not None
         self._resolve = resolve
         self._parsed: dict[tuple[tuple[str, object], ...], Params] = {}
+        if isinstance(signature, Signature):
+            self._take(signature)
+        else:
+            self._read = signature
+            self.__class__ = _Unread
+
+    def _take(self, signature: Signature) -> None:
+        """Set the signature, and what follows from it."""
+        #: Auxiliary states whose new values the function returns, after the outputs.
+        self.returned_aux = () if self.kernels.writes_aux else signature.aux_names
+        self.signature = signature
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -299,6 +283,7 @@ class Operator:
         """Declare what must hold between parameters: ``p -> sentence or None``.
 
         >>> from rebind.ops import Kernels
+        >>> from rebind.ops.spec import read_signature
         >>> def scaled(data: torch.Tensor, *, factor: float = 1.0): ...
         >>> op = Operator("scaled", read_signature(scaled), Kernels(scaled))
         >>> @op.check
@@ -323,6 +308,16 @@ class Operator:
         except MXNetError as error:
             error.locate(self.name)
             raise
+
+    def has_open_size(self, p: Params) -> bool:
+        """Whether it makes an array of a size that follows from its consumers.
+
+        >>> [find("_zeros").has_open_size(find("_zeros").parse({"shape": shape})) for shape in ((2, 3), (0, 3))]
+        [False, True]
+        """
+        # What takes arrays has the sizes from these.
+        size = self.inference.size
+        return size is not None and not self.signature.inputs and size.is_open(p)
 
     def parse(self, given: Mapping[str, object]) -> Params:
         """Return all parameters, parsed, with defaults filled in; the answer to an earlier call is used again.
@@ -402,104 +397,29 @@ class Operator:
         return self.kernels.over_targets(names, inputs, targets, p)
 
 
-def operator(
-    name: str,
-    *aliases: str,
-    skip: Callable[[str, Params], bool] | None = None,
-    aux: Sequence[str] = (),
-    outputs: Sequence[str] | Callable[[Params], Sequence[str]] = ("output",),
-    visible: Callable[[Params], int] | None = None,
-    count: str | None = None,
-    names: Callable[[Params], Sequence[str]] | None = None,
-    types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
-    same_shape: bool = False,
-    head_gradient: bool | Callable[[Params], bool] = True,
-    inits: Mapping[str, str] | None = None,
-    counted: int | Callable[[Params], int] | None = None,
-    owns_output: bool = False,
-    writes_aux: bool = False,
-    constants: Callable[[Params], Mapping[str, float]] | None = None,
-    resolve: Callable[[Mapping[str, object]], Operator] | None = None,
-    takes_any: bool | None = None,
-    listed: Mapping[str, str | None] | None = None,
-    labels: Labels | None = None,
-) -> Callable[[Function], Operator]:
-    """Make a function on tensors the operator `name`, and register it.
+class _Unread(Operator):
+    """An operator until its signature has been read.
 
-    Parameters
-    ----------
-    name, aliases
-        MXNet's names.
-    skip
-        Inputs that a parameter removes: ``(name of the input, p) -> bool``.
-    aux
-        Auxiliary states: returned as new values after the outputs, and never written in place; with `writes_aux` it is
-        the other way round, and the function writes them in place and returns outputs only.
-    outputs, visible, counted
-        The names of the outputs, how many a user sees, and how many MXNet's files count.
-    count, names
-        Of a variadic operator, the parameter that counts its inputs, and their names where parameters fix them.
-    types
-        See `Inference`.
-    same_shape
-        Whether all inputs and the first output have one shape.
-    head_gradient
-        Whether `backward` needs the gradients of the outputs.
-    inits
-        Initializers of variables that are made for inputs.
-    owns_output, writes_aux, constants
-        See `Kernels`.
-    resolve, labels
-        See `Operator`.
-    takes_any
-        See `Signature`.
-    listed
-        See `Record`.
-
-    Examples
-    --------
-    >>> from rebind.ops import OPERATORS, operator
-    >>> @operator("scaled_by", same_shape=True)
-    ... def scaled_by(data: Tensor, *, factor: float = 2.0) -> Tensor:
-    ...     return data * factor
-    >>> scaled_by(torch.ones(2), **scaled_by.parse({"factor": "3"}))
-    tensor([3., 3.])
-    >>> OPERATORS.pop("scaled_by")
-    <operator scaled_by>
+    It is a class of its own, since one with a `__getattr__` has every attribute found more slowly.
     """
 
-    def make(function: Function) -> Operator:
-        signature = read_signature(
-            function, aux=aux, skip=skip, count=count, names=names, takes_any=takes_any
-        )
-        # What takes no arrays makes one, and a 0 in its `shape` is a size that consumers decide.
-        # Without inputs only a parameter can say the output's shape.
-        size = None if signature.inputs else SHAPE_PARAMETER
-        made = Operator(
-            name,
-            signature,
-            Kernels(
-                function,
-                head_gradient=head_gradient,
-                constants=constants,
-                owns_output=owns_output,
-                writes_aux=writes_aux,
-            ),
-            Inference(same_shape=same_shape, types=types, size=size),
-            Record(outputs, visible, counted, dict(inits or {}), dict(listed or {})),
-            aliases=aliases,
-            labels=labels,
-            resolve=resolve,
-            shared=True,
-        )
-        # One table for names and aliases: a second operator would take calls of the first without a word.
-        for known_as in (name, *aliases):
-            if known_as in OPERATORS:
-                raise ValueError(f"two operators are named {known_as!r}: {OPERATORS[known_as]} and {made}")
-            OPERATORS[known_as] = made
-        return made
+    __slots__ = ()
 
-    return make
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Asked for a slot that is empty.
+            if name not in ("signature", "returned_aux"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            # Two threads that come first together read the same twice.
+            self._take(self._read())
+            self.__class__ = Operator
+            return getattr(self, name)
+
+    def check(self, rule: Callable[[Params], str | None]) -> Callable[[Params], str | None]:
+        read = self._read
+        self._read = lambda: replace(read(), check=rule)
+        return rule
 
 
 def find(name: str) -> Operator:

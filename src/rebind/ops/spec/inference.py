@@ -108,7 +108,7 @@ class Inference:
     types_rule
         Types that `types` cannot express: ``(types of inputs, p) -> {input or output: type}``.
     size
-        How the size of the output follows from consumers, for an operator without inputs.
+        How the size of the output follows from consumers, where the operator has no inputs.
 
     Examples
     --------
@@ -185,16 +185,6 @@ class Inference:
         {'weight': torch.float32}
         """
         return self.types_rule(types, p) if self.types_rule else {}
-
-    def has_open_size(self, p: Params) -> bool:
-        """Whether the operator makes an array of a size that follows from its consumers.
-
-        >>> from rebind.ops import find
-        >>> op = find("_zeros")
-        >>> [op.inference.has_open_size(op.parse({"shape": shape})) for shape in ((2, 3), (0, 3))]
-        [False, True]
-        """
-        return self.size is not None and self.size.is_open(p)
 
     def size_keywords(self, p: Params, shape: Shape) -> dict[str, ParameterValue]:
         """Return the parameters with which an operator of open size makes an array of `shape`.
