@@ -6,6 +6,7 @@
 
 import importlib
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _process as _process  # before PyTorch is loaded
@@ -20,6 +21,7 @@ from .annotations import unquote
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .errors import MXNetError
 from .executor import Executor
+from .first_use import OnFirstUse
 from .legacy import OldPaths
 from .ndarray import NDArray
 from .scope import AttrScope
@@ -32,22 +34,21 @@ name = attribute = scope
 nd.CachedOp = executor.CachedOp  # MXNet has it there; it needs what is above `ndarray`
 
 #: Modules that are imported when a program first uses them, by the names that they have here: few use all of them.
-#: Nothing below them knows them; what is registered by name (optimizers, metrics, ...) is in the module that looks
+#: Nothing below them needs them; what is registered by name (optimizers, metrics, ...) is in the module that looks
 #: the name up.
-_ON_FIRST_USE = {
-    **{
-        name: name
-        for name in (
-            "callback", "checkpoint", "distributed", "initializer", "io", "kvstore", "lr_scheduler", "metric", "model",
-            "module", "monitor", "operator", "optimizer", "random", "recordio", "rnn", "test_utils", "viz",
-        )
-    },
-    "init": "initializer",
-    "kv": "kvstore",
-    "mod": "module",
-    "mon": "monitor",
-    "visualization": "viz",
-}  # fmt: skip
+_ON_FIRST_USE = OnFirstUse(
+    {
+        name: partial(importlib.import_module, f"{__name__}.{module}")
+        for name, module in {
+            "callback": "callback", "checkpoint": "checkpoint", "distributed": "distributed", "init": "initializer",
+            "initializer": "initializer", "io": "io", "kv": "kvstore", "kvstore": "kvstore",
+            "lr_scheduler": "lr_scheduler", "metric": "metric", "mod": "module", "model": "model", "module": "module",
+            "mon": "monitor", "monitor": "monitor", "operator": "operator", "optimizer": "optimizer",
+            "random": "random", "recordio": "recordio", "rnn": "rnn", "test_utils": "test_utils",
+            "visualization": "viz", "viz": "viz",
+        }.items()
+    }
+)  # fmt: skip
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__",
@@ -118,8 +119,7 @@ else:  # hidden from type checkers, to which a `__getattr__` would make every na
         if name.startswith("__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name in _ON_FIRST_USE:
-            found = importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}")
-            globals()[name] = found  # `__getattr__` is not called for it again
+            found = globals()[name] = _ON_FIRST_USE[name]
         else:
             from .compat import attribute
 

@@ -1,5 +1,10 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..first_use import OnFirstUse
 from ..graph import Target
 from .allocate import ArraySpec, SharedArgumentError, Sharing, allocate
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
@@ -7,7 +12,6 @@ from .backward import Backward, Record
 from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
-from .group import DataParallelExecutorGroup, batch_axis, join, split_batch
 from .lower import Plan, head_gradient_reaches, lower
 from .step import Step, compiled, make_step
 
@@ -39,3 +43,21 @@ __all__ = [
     "simple_bind",
     "split_batch",
 ]
+
+
+def _of_groups(name: str) -> Any:
+    return getattr(import_module(f"{__name__}.group"), name)
+
+
+if TYPE_CHECKING:
+    from .group import DataParallelExecutorGroup as DataParallelExecutorGroup
+    from .group import batch_axis as batch_axis
+    from .group import join as join
+    from .group import split_batch as split_batch
+else:  # a symbol is bound without
+    __getattr__, __dir__ = OnFirstUse(
+        {
+            name: partial(_of_groups, name)
+            for name in ("DataParallelExecutorGroup", "batch_axis", "join", "split_batch")
+        }
+    ).attributes(globals())

@@ -1,7 +1,7 @@
 """A function on arrays for each operator, under each of its names: ``nd._internal``, and most of `nd`.
 
-They are made from the declarations in `ops`, each when it is first used. Their signatures, for type checkers and editors, are in
-``generated.pyi``, which ``make stubs`` writes.
+They are made from the declarations in `ops`, each when it is first used. Their signatures, for type checkers and
+editors, are in ``generated.pyi``, which ``make stubs`` writes.
 """
 
 from ..ops.frontend import make_functions

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from ..errors import ArgumentError
+from ..first_use import OnFirstUse
 from .spec import OPERATORS, Operator, Signature
 
 __all__ = [
-    "NAMESPACES", "Functions", "bind_arguments", "documentation", "make_functions", "make_namespace", "plain_type", "signature",
+    "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespace", "plain_type", "signature",
     "split_docstring", "split_parameters",
 ]  # fmt: skip
 
@@ -217,72 +218,16 @@ def _meanings(body: str) -> dict[str, list[str]]:
     return found
 
 
-class Functions(Mapping[str, Function]):
-    """Functions of a module by name, each made when it is first asked for.
-
-    A program uses a few of the hundreds. Their help texts and signatures alone take longer than all other work of
-    the import.
-
-    Parameters
-    ----------
-    makers
-        By name, what makes the function.
-
-    Examples
-    --------
-    >>> functions = Functions({"answer": lambda: lambda: 42})
-    >>> functions["answer"]()
-    42
-    >>> functions["answer"] is functions["answer"]
-    True
-    """
-
-    def __init__(self, makers: Mapping[str, Callable[[], Function]]) -> None:
-        self._makers = makers
-        self._made: dict[str, Function] = {}
-
-    def __getitem__(self, name: str) -> Function:
-        made = self._made.get(name)
-        if made is None:
-            # Of two threads that both make it, the first one's is what both return.
-            made = self._made.setdefault(name, self._makers[name]())
-        return made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-    def attributes(
-        self, namespace: dict[str, Any]
-    ) -> tuple[Callable[[str], Function], Callable[[], list[str]]]:
-        """Return `__getattr__` and `__dir__` for a module with these functions; `namespace` is its ``globals()``.
-
-        >>> get, names = Functions({"answer": lambda: lambda: 42}).attributes({"__name__": "deep", "thought": 0})
-        >>> get("answer")(), names()
-        (42, ['__name__', 'answer', 'thought'])
-        """
-
-        def get(name: str) -> Function:
-            if name not in self._makers:
-                raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
-            # From now on it is an attribute like any other; what a program has set meanwhile stays.
-            return namespace.setdefault(name, self[name])
-
-        return get, lambda: sorted({*namespace, *self._makers})
-
-
-def make_functions(make: Callable[[Operator, str, str], Function]) -> Functions[Function]:
+def make_functions(make: Callable[[Operator, str, str], Function]) -> OnFirstUse[Function]:
     """Return what `make` makes of each operator under each of its names; see `make_namespace`.
 
     >>> make_functions(lambda op, name, called_as: op.name)["Softmax"]
     'SoftmaxOutput'
     """
-    return Functions({name: partial(make, op, name, name) for name, op in OPERATORS.items()})
+    return OnFirstUse({name: partial(make, op, name, name) for name, op in OPERATORS.items()})
 
 
-def make_namespace(space: str, make: Callable[[Operator, str, str], Function]) -> Functions[Function]:
+def make_namespace(space: str, make: Callable[[Operator, str, str], Function]) -> OnFirstUse[Function]:
     """Return the functions of one of the `NAMESPACES`: ``linalg.gemm2`` is the operator ``_linalg_gemm2``.
 
     `make` is given an operator, its name in the namespace, and the name for errors, which is that of the call.
@@ -292,7 +237,7 @@ def make_namespace(space: str, make: Callable[[Operator, str, str], Function]) -
     """
     prefix = f"_{space}_"
     short = {name: name.removeprefix(prefix) for name in OPERATORS if name.startswith(prefix)}
-    return Functions(
+    return OnFirstUse(
         {
             name: partial(make, OPERATORS[whole], name, whole.replace(prefix, f"{space}.", 1))
             for whole, name in short.items()

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
-from .frontend import Functions, signature
+from ..first_use import OnFirstUse
+from .frontend import signature
 from .spec import Operator, find
 
 __all__ = ["Front", "make_random_functions", "zipfian"]
@@ -126,12 +127,12 @@ class Front(Generic[T]):
     draw: Callable[..., T]
 
 
-def make_random_functions(front: Front[T]) -> Functions[Callable[..., T]]:
+def make_random_functions(front: Front[T]) -> OnFirstUse[Callable[..., T]]:
     """Return the functions of ``nd.random`` or ``sym.random`` by name.
 
     Those whose signatures differ between the two (``multinomial``, ``rand_zipfian``) are written beside each front.
     """
-    return Functions(
+    return OnFirstUse(
         {
             **{row.kind: partial(_drawing, row, front) for row in FUNCTIONS},
             **{f"{kind}_like": partial(_drawing_like, kind, doc, front) for kind, doc in LIKE.items()},

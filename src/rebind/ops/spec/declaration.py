@@ -312,7 +312,10 @@ class Operator:
     def has_open_size(self, p: Params) -> bool:
         """Whether it makes an array of a size that follows from its consumers.
 
-        >>> [find("_zeros").has_open_size(find("_zeros").parse({"shape": shape})) for shape in ((2, 3), (0, 3))]
+        >>> [
+        ...     find("_zeros").has_open_size(find("_zeros").parse({"shape": shape}))
+        ...     for shape in ((2, 3), (0, 3))
+        ... ]
         [False, True]
         """
         # What takes arrays has the sizes from these.
