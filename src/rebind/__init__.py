@@ -40,12 +40,15 @@ _ON_FIRST_USE = OnFirstUse(
     {
         name: partial(importlib.import_module, f"{__name__}.{module}")
         for name, module in {
-            "callback": "callback", "checkpoint": "checkpoint", "distributed": "distributed", "init": "initializer",
-            "initializer": "initializer", "io": "io", "kv": "kvstore", "kvstore": "kvstore",
-            "lr_scheduler": "lr_scheduler", "metric": "metric", "mod": "module", "model": "model", "module": "module",
-            "mon": "monitor", "monitor": "monitor", "operator": "operator", "optimizer": "optimizer",
-            "random": "random", "recordio": "recordio", "rnn": "rnn", "test_utils": "test_utils",
-            "visualization": "viz", "viz": "viz",
+            **{
+                module: module
+                for module in (
+                    "callback", "checkpoint", "distributed", "initializer", "io", "kvstore", "lr_scheduler", "metric",
+                    "model", "module", "monitor", "operator", "optimizer", "progress", "protocols", "random",
+                    "recordio", "rnn", "test_utils", "viz",
+                )
+            },
+            "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",
         }.items()
     }
 )  # fmt: skip

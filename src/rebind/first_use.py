@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any, TypeVar
 
 __all__ = ["OnFirstUse"]
@@ -31,6 +33,20 @@ class OnFirstUse(Mapping[str, T]):
     def __init__(self, makers: Mapping[str, Callable[[], T]]) -> None:
         self._makers = makers
         self._made: dict[str, T] = {}
+
+    @staticmethod
+    def from_modules(package: str, names: Mapping[str, str]) -> OnFirstUse[Any]:
+        """Return what modules of a package have: `names` says in which module below it each name is.
+
+        The modules are among the values too, as modules that are imported are attributes of their package.
+
+        >>> sorted(OnFirstUse.from_modules("rebind.io", {"CSVIter": "csv_iter"}))
+        ['CSVIter', 'csv_iter']
+        """
+        makers: dict[str, Callable[[], Any]]
+        makers = {module: partial(import_module, f"{package}.{module}") for module in names.values()}
+        makers |= {name: partial(_value, package, module, name) for name, module in names.items()}
+        return OnFirstUse(makers)
 
     def __getitem__(self, name: str) -> T:
         if name not in self._made:
@@ -61,3 +77,7 @@ class OnFirstUse(Mapping[str, T]):
             return namespace.setdefault(name, self[name])
 
         return get, lambda: sorted({*namespace, *self._makers})
+
+
+def _value(package: str, module: str, name: str) -> Any:
+    return getattr(import_module(f"{package}.{module}"), name)

@@ -1,8 +1,6 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
-from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..first_use import OnFirstUse
 from ..graph import Target
@@ -44,20 +42,12 @@ __all__ = [
     "split_batch",
 ]
 
-
-def _of_groups(name: str) -> Any:
-    return getattr(import_module(f"{__name__}.group"), name)
-
-
 if TYPE_CHECKING:
     from .group import DataParallelExecutorGroup as DataParallelExecutorGroup
     from .group import batch_axis as batch_axis
     from .group import join as join
     from .group import split_batch as split_batch
 else:  # a symbol is bound without
-    __getattr__, __dir__ = OnFirstUse(
-        {
-            name: partial(_of_groups, name)
-            for name in ("DataParallelExecutorGroup", "batch_axis", "join", "split_batch")
-        }
+    __getattr__, __dir__ = OnFirstUse.from_modules(
+        __name__, dict.fromkeys(("DataParallelExecutorGroup", "batch_axis", "join", "split_batch"), "group")
     ).attributes(globals())

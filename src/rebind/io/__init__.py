@@ -1,13 +1,12 @@
 """Data iterators: what hands a network its batches."""
 
+from typing import TYPE_CHECKING
+
+from ..first_use import OnFirstUse
 from .batch import DataBatch, DataDesc
-from .csv_iter import CSVIter
 from .iterator import DataIter, ResizeIter
-from .libsvm_iter import LibSVMIter
-from .mnist_iter import MNISTIter
 from .ndarray_iter import NDArrayIter
 from .prefetch import PrefetchingIter
-from .records import ImageDetRecordIter, ImageRecordInt8Iter, ImageRecordIter, ImageRecordUInt8Iter
 
 __all__ = [
     "CSVIter",
@@ -24,3 +23,25 @@ __all__ = [
     "PrefetchingIter",
     "ResizeIter",
 ]
+
+if TYPE_CHECKING:
+    from .csv_iter import CSVIter as CSVIter
+    from .libsvm_iter import LibSVMIter as LibSVMIter
+    from .mnist_iter import MNISTIter as MNISTIter
+    from .records import ImageDetRecordIter as ImageDetRecordIter
+    from .records import ImageRecordInt8Iter as ImageRecordInt8Iter
+    from .records import ImageRecordIter as ImageRecordIter
+    from .records import ImageRecordUInt8Iter as ImageRecordUInt8Iter
+else:  # each for files of one kind
+    __getattr__, __dir__ = OnFirstUse.from_modules(
+        __name__,
+        {
+            "CSVIter": "csv_iter",
+            "ImageDetRecordIter": "records",
+            "ImageRecordInt8Iter": "records",
+            "ImageRecordIter": "records",
+            "ImageRecordUInt8Iter": "records",
+            "LibSVMIter": "libsvm_iter",
+            "MNISTIter": "mnist_iter",
+        },
+    ).attributes(globals())
