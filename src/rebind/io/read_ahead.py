@@ -59,6 +59,7 @@ class Reader:
         self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._source = source
         self._reading = threading.Lock()  # held while a batch is read, and until it waits in its place
+        self._depth = depth
         self._room = depth  # what the thread has not been given yet
         self._last: _Item | None = None
         self._returned = -math.inf  # when `get` did
@@ -101,13 +102,17 @@ class Reader:
         return batch, position
 
     def _next(self) -> _Item:
-        if self._items.empty() and self._reading.acquire(blocking=False):
-            try:
-                if self._items.empty():  # still: the thread may just have read one
-                    # Asked again after the end or an error, the answer is the same.
-                    return self._last or self._read()
-            finally:
-                self._reading.release()
+        if self._items.empty():
+            if self._last is not None:  # asked again after the end or an error, the answer is the same
+                return self._last
+            # Whoever holds the lock reads a batch, if the thread has been given room for one that has not come yet.
+            # Otherwise it has just put one, which was the one before, and lets go of the lock now.
+            if self._reading.acquire(blocking=self._room == self._depth):
+                try:
+                    if self._items.empty():  # still: the thread may just have read one
+                        return self._last or self._read()
+                finally:
+                    self._reading.release()
         item = self._items.get()
         self._room += 1
         return item

@@ -1,0 +1,94 @@
+"""`Reader`: a thread and its caller who take turns, whatever stops one of them where."""
+
+import queue
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from rebind.io import NDArrayIter, read_ahead
+from rebind.io.read_ahead import Reader, stop_all
+
+
+def source(count):
+    return NDArrayIter(np.arange(count, dtype=np.float32), batch_size=1)
+
+
+def asked(reader):
+    """Ask a reader in a thread; return what waits for its answer, which must come."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(reader.get()[0]), daemon=True)
+    thread.start()
+
+    def answer():
+        thread.join(10)
+        assert answers, "the reader and its thread wait for each other"
+        return None if answers[0] is None else answers[0].data[0].item()
+
+    return answer
+
+
+class Held(queue.SimpleQueue):
+    """A queue whose putting thread goes on when it is told to: it still holds the reader's lock."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = threading.Event()
+
+    def put(self, item):
+        super().put(item)
+        assert self.go_on.wait(10)
+
+
+@pytest.fixture
+def pace(monkeypatch):
+    """How long handing over is said to take: nothing lets the thread read, all that is too long keeps it from that."""
+
+    def set_pace(seconds):
+        monkeypatch.setattr(read_ahead, "_HANDING_OVER", seconds)
+
+    return set_pace
+
+
+@pytest.mark.parametrize("count", [3, 2], ids=["a batch", "the end"])
+def test_asking_again_before_the_thread_has_let_go(count, pace):
+    reader = Reader(source(count), depth=1)
+    items = reader._items = Held()
+    pace(-1)
+    assert reader.get()[0].data[0].item() == 0  # the thread may read one
+    pace(float("inf"))
+    assert asked(reader)() == 1  # it has, and stands behind it
+    third = asked(reader)
+    items.go_on.set()
+    assert third() == (2 if count == 3 else None)
+    stop_all([reader.running])
+
+
+def test_asking_again_after_an_end_that_the_thread_has_found(pace):
+    reader = Reader(source(1), depth=1)
+    items = reader._items = Held()
+    pace(-1)
+    assert reader.get()[0].data[0].item() == 0
+    assert asked(reader)() is None
+    assert asked(reader)() is None
+    items.go_on.set()
+    assert asked(reader)() is None
+    stop_all([reader.running])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_batches_come_in_order_whoever_reads_them(depth, pace):
+    draws = np.random.default_rng(depth)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns everywhere
+    try:
+        for _ in range(30):
+            reader = Reader(source(60), depth)
+            for expected in range(60):
+                pace(draws.choice([-1.0, 1e-5, float("inf")]))
+                assert asked(reader)() == expected
+            assert [asked(reader)() for _ in range(2)] == [None, None]
+            stop_all([reader.running])
+    finally:
+        sys.setswitchinterval(before)
