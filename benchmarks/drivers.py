@@ -38,8 +38,9 @@ class ModuleDriver:
 
     kvstore = "local"
 
-    def __init__(self, mx: Any, row: Row, workers: int = 1) -> None:
+    def __init__(self, mx: Any, row: Row, workers: int = 1, backend: str | None = None) -> None:
         self._mx = mx
+        self._options = {} if backend is None else {"backend": backend}  # MXNet has no such parameter
         self._training = row.training
         data, label = make_batch(row)
         symbol = row.network(mx)
@@ -68,7 +69,7 @@ class ModuleDriver:
 
     def make_module(self, mx: Any, symbol: Any) -> Any:
         """The module that is driven."""
-        return mx.mod.Module(symbol, context=mx.cpu())
+        return mx.mod.Module(symbol, context=mx.cpu(), **self._options)
 
     def run(self, steps: int) -> None:
         module, batch = self._module, self._batch

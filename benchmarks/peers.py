@@ -100,6 +100,9 @@ def _compiled(title: str, *, channels_last: bool = False, freezing: bool = False
 
 PEERS: dict[str, Peer] = {
     "rebind": Peer("rebind", "peers_module:rebind", needs=("rebind", "torch"), quick=True),
+    "rebind-inductor": Peer(
+        "rebind, inductor", "peers_module:rebind", needs=("rebind", "torch"), options={"backend": "inductor"}
+    ),
     "torch": Peer("PyTorch eager", "peers_torch:ready", needs=("torch",), quick=True),
     "torch-channels-last": Peer(
         "eager, channels_last", "peers_torch:ready", _images, needs=("torch",), options={"channels_last": True}

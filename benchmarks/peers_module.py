@@ -7,11 +7,11 @@ from collections.abc import Callable
 from .drivers import ModuleDriver, Setting, SVRGDriver
 
 
-def rebind(setting: Setting) -> Callable[[], ModuleDriver]:
-    """rebind as a user gets it: it is imported before torch, and no option is set."""
+def rebind(setting: Setting, backend: str | None = None) -> Callable[[], ModuleDriver]:
+    """rebind as a user gets it: it is imported before torch, and no option is set but the backend, if it has a name."""
     import rebind as mx
 
-    return lambda: ModuleDriver(mx, setting.row)
+    return lambda: ModuleDriver(mx, setting.row, backend=backend)
 
 
 def svrg(setting: Setting) -> Callable[[], ModuleDriver]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import ArgumentError, MissingFileError, ParameterError, shown
 
-__all__ = ["check_folder", "check_instance", "check_numbers", "warn_user"]
+__all__ = ["check_folder", "check_instance", "check_numbers", "is_ours", "warn_user"]
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
@@ -56,6 +56,16 @@ def check_folder(path: str, who: str) -> None:
             f"{who}: the folder {str(folder)!r} of {str(path)!r} must exist. Make it with "
             f"os.makedirs({str(folder)!r}, exist_ok=True)."
         )
+
+
+def is_ours(instance: object, method: str) -> bool:
+    """Return whether a method is the library's: what a user's own does is not known.
+
+    >>> import rebind as mx
+    >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
+    True
+    """
+    return str(getattr(type(instance), method).__module__).startswith(f"{__name__.split('.')[0]}.")
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

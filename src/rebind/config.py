@@ -51,6 +51,12 @@ OPTIONS: dict[str, Option] = {
             "0: stores only sum gradients, and each device of each worker updates its weights.",
         ),
         Option(
+            "REBIND_BACKEND",
+            str,
+            "default",
+            "The backend of networks that are bound without one: 'inductor' compiles them; see Symbol.bind.",
+        ),
+        Option(
             "REBIND_CHECK_GRAPHS",
             int,
             0,

@@ -190,7 +190,7 @@ def test_updates_of_all_optimizers_are_seen(kind: str) -> None:
 
 def test_parameters_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     exe, runs = bound(), []
-    plan = exe._plans.get(False, "inference")
+    plan = exe._plans.get(False, recorded=False)
     assert plan.preparation is not None
     forward = plan.preparation.code.forward
     monkeypatch.setattr(plan.preparation.code, "forward", lambda *given: runs.append(1) or forward(*given))
@@ -253,7 +253,7 @@ def test_the_body_of_a_loop_keeps_nothing() -> None:
     out, _ = mx.sym.contrib.foreach(body, mx.sym.var("data"), mx.sym.var("state"))
     exe = filled(out.simple_bind(mx.cpu(), data=(4, *SHAPE), state=SHAPE))
     found = exe.forward()[0].asnumpy()
-    assert exe._plans.get(False, "inference").preparation is None
+    assert exe._plans.get(False, recorded=False).preparation is None
     exe.set_monitor_callback(lambda name, array: None)
     np.testing.assert_allclose(found, exe.forward()[0].asnumpy(), rtol=1e-5)
 

@@ -138,6 +138,8 @@ class BoundArrays:
         The slots in the order of ``list_arguments()``.
     wanted
         The slots of arguments that get gradients.
+    wanted_positions
+        Their positions in `order`; None where a slot is there twice.
     aux
         The auxiliary states by name.
     """
@@ -263,6 +265,8 @@ class BoundArrays:
     def _find_wanted(self) -> None:
         # Asked for in every step, and changed by `make_gradients` only.
         self.wanted = [slot for slot in self.slots.values() if slot.grad is not None]
+        positions = tuple(i for i, slot in enumerate(self.order) if slot.grad is not None)
+        self.wanted_positions = positions if len(positions) == len(self.wanted) else None
         self._whole = [
             slot.bound_grad
             for slot in self.slots.values()

@@ -5,53 +5,29 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from .. import generators
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
-from ..graph import Graph
-from ..graph.passes import optimize
 from ..ndarray import NDArray, array
 from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Record
 from .bound import BoundArrays
-from .describe import describe_memory, operator_of
 from .head_grads import HeadGrads, read_head_grads
+from .inspection import GraphHolder, Inspection
 from .lower import Plan
-from .outputs import OutputHandles
+from .outputs import OutputHandles, detached
 from .plans import Plans
 from .prepared import Kept
-from .unpicklable import Unpicklable
 from .watch import Watch
+from .whole import WholeStep, add_to, whole_step
 
 __all__ = ["Executor", "GraphHolder"]
-
-Holder = TypeVar("Holder", bound="GraphHolder")
-Value = TypeVar("Value", Tensor, None)
-
-
-class GraphHolder(Protocol):
-    """What an executor is made from: a `Symbol`, which is in a layer above."""
-
-    @property
-    def graph(self) -> Graph:
-        """The graph."""
-        ...
-
-    def with_graph(self: Holder, graph: Graph) -> Holder:
-        """Return a handle like this one on another graph."""
-        ...
-
-    def debug_str(self) -> str:
-        """Return a text about the graph."""
-        ...
 
 
 @dataclass
@@ -62,9 +38,10 @@ class _Pass:
     record: Record | None  # None: an inference pass records nothing, and backward frees what is there
     new_aux: tuple[Tensor | None, ...]
     random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
+    gradients: tuple[Tensor | None, ...] | None = None  # computed with the outputs, for the next backward
 
 
-class Executor(Unpicklable):
+class Executor(Inspection):
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
@@ -87,6 +64,8 @@ class Executor(Unpicklable):
         The auxiliary states, a list or a dict.
     static_alloc
         Accepted; memory is torch's to plan.
+    backend
+        How it is run; see `Symbol.bind`.
 
     Examples
     --------
@@ -109,7 +88,11 @@ class Executor(Unpicklable):
         grad_req: GradReqs = "write",
         aux_states: Arrays = None,
         static_alloc: bool = False,
+        *,
+        backend: str | None = None,
     ) -> None:
+        if backend is not None:
+            sym = sym.with_backend(backend)
         graph = sym.graph
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
@@ -151,7 +134,7 @@ class Executor(Unpicklable):
         self._graph = sym.graph
         self._arrays = arrays
         self._device = arrays.device
-        self._plans = Plans(sym.graph, arrays.device, groups)
+        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
         self._last: _Pass | None = None
@@ -159,59 +142,6 @@ class Executor(Unpicklable):
         #: Whether `forward` has run; until then the outputs are zeros.
         self.has_run = False
         self._monitor: Watch | None = None
-
-    # Arrays.
-
-    @property
-    def arg_arrays(self) -> list[NDArray | None]:
-        """The arguments, in the order of ``list_arguments()``."""
-        return [slot.array for slot in self._arrays.order]
-
-    @property
-    def grad_arrays(self) -> list[NDArray | None]:
-        """The arrays for gradients; None where none is bound."""
-        return [slot.bound_grad for slot in self._arrays.order]
-
-    @property
-    def aux_arrays(self) -> list[NDArray | None]:
-        """The auxiliary states, in the order of ``list_auxiliary_states()``."""
-        return list(self._arrays.aux.values())
-
-    @property
-    def arg_dict(self) -> dict[str, NDArray]:
-        """The arguments by name."""
-        return {name: slot.array for name, slot in self._arrays.slots.items() if slot.array is not None}
-
-    @property
-    def grad_dict(self) -> dict[str, NDArray | None]:
-        """The arrays for gradients by name; None where none is bound."""
-        return {name: slot.bound_grad for name, slot in self._arrays.slots.items()}
-
-    @property
-    def aux_dict(self) -> dict[str, NDArray | None]:
-        """The auxiliary states by name."""
-        return dict(self._arrays.aux)
-
-    @property
-    def outputs(self) -> list[NDArray]:
-        """The outputs: the same arrays for the executor's whole life, with the newest values after each `forward`."""
-        if self._handles is None:
-            raise StateError(f"Executor: outputs are there after forward(); it needs {self._arrays.missing}")
-        return self._handles.arrays
-
-    @property
-    def output_dict(self) -> dict[str, NDArray]:
-        """The outputs by name."""
-        return dict(zip(self._graph.output_names, self.outputs, strict=True))
-
-    def __repr__(self) -> str:
-        shapes = ", ".join(
-            f"{name} {'?' if slot.array is None else slot.array.shape}"
-            for name, slot in self._arrays.slots.items()
-        )
-        return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
-
-    _ctx = property(lambda self: self._device)  # by MXNet's name, which programs read
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray | Tensor) -> list[NDArray]:
         """Run forward and return the outputs.
@@ -244,7 +174,7 @@ class Executor(Unpicklable):
         is_train = bool(is_train)  # programs say 1 and 0, too
         watch = self._monitor
         if watch is not None and watch.is_active():
-            values, self._last = self._run(self._plans.get(is_train, "plain"), is_train, watch)
+            values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
         elif is_train:
             self._kept.clear()
             values, self._last = self._run(self._plans.get(is_train), is_train)
@@ -254,6 +184,49 @@ class Executor(Unpicklable):
         self.has_run = True
         # A watched run has the results of all nodes as further outputs.
         return self._handles.show(values[: len(self._graph.outputs)])
+
+    def forward_before_backward(self) -> list[NDArray]:
+        """Run forward in training mode, where `backward` is the next call and nothing is written in between.
+
+        Compiled code then computes outputs and gradients together, unless an output needs a head gradient; `backward`
+        puts them into their arrays.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
+        >>> exe.arg_dict["x"][:] = 3
+        >>> exe.forward_before_backward()[0].item()
+        9.0
+        >>> exe.backward()
+        >>> exe.grad_dict["x"].item()
+        6.0
+        """
+        plan = None if self._handles is None or self._monitor is not None else self._plans.get(is_train=True)
+        if plan is None or plan.compiled is None or self._arrays.wanted_positions is None:
+            return self.forward(is_train=True)
+        step = whole_step(plan, self._arrays.wanted_positions)
+        if step is None:
+            return self.forward(is_train=True)
+        try:
+            return self._run_whole(plan, step)
+        except Exception:
+            # The user's mistake, if it is one, is an error here too; otherwise it goes in two calls from now on.
+            outputs = self.forward(is_train=True)
+            plan.compiled.steps[self._arrays.wanted_positions] = None
+            return outputs
+
+    def _run_whole(self, plan: Plan, step: WholeStep) -> list[NDArray]:
+        """Run forward and backward together."""
+        self._last = None
+        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
+        self._arrays.fill(plan.constants)
+        tensors = self._arrays.tensors()
+        with grad_mode(False), self._plans.threads:
+            found = step(tensors, source)
+        inputs = {id(tensor) for tensor in tensors}
+        self._last = _Pass(plan, None, found.new_aux, random_state, found.gradients)
+        self.has_run = True
+        assert self._handles is not None
+        return self._handles.show([detached(output, inputs) for output in found.outputs])
 
     def _complete(self) -> None:
         """Before the first run of an executor that was made without some arguments: make what follows from them."""
@@ -268,7 +241,7 @@ class Executor(Unpicklable):
 
     def _run_inference(self) -> tuple[list[Tensor], _Pass]:
         """Run the plan for inference, with what is kept from run to run if it has such parts."""
-        plan = self._plans.get(is_train=False, backend="inference")
+        plan = self._plans.get(is_train=False, recorded=False)
         if plan.preparation is None:
             return self._run(plan, record=False)
         kept = self._kept.values(plan.preparation, self._arrays.storages(plan.preparation.positions))
@@ -281,8 +254,7 @@ class Executor(Unpicklable):
     ) -> tuple[list[Tensor], _Pass]:
         """Run a plan; with `record`, the pass holds what `backward` needs."""
         self._last = None  # frees the memory of the pass before, before this one takes its own
-        generator = generators.generator(self._device) if plan.draws else None
-        random_state = None if generator is None else generator.get_state()
+        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         tensors = [*self._arrays.tensors(), *kept]
@@ -290,10 +262,12 @@ class Executor(Unpicklable):
         try:
             with grad_mode(record), self._plans.threads:
                 if watch is None:
-                    outputs, new_aux, loss_inputs = plan(generator, tensors)
+                    outputs, new_aux, loss_inputs = plan(source, tensors)
                 else:
-                    outputs, new_aux, loss_inputs = watch.run(plan, generator, tensors)
+                    outputs, new_aux, loss_inputs = watch.run(plan, source, tensors)
         except Exception as error:
+            if plan.compiled is not None:
+                return self._run_uncompiled(plan, record, error)
             found = plan.explain(error)
             if found is error:  # that of a custom operator, with the user's own error as its cause
                 raise
@@ -301,7 +275,14 @@ class Executor(Unpicklable):
         left = Record(outputs, loss_inputs, tensors) if record else None
         # An output may be an input itself, whose memory is the caller's.
         inputs = {id(tensor) for tensor in tensors}
-        return [_detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
+        return [detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
+
+    def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], _Pass]:
+        """Run what the compiler failed on, with `error`, in the default mode."""
+        # The user's mistake, if it is one, is an error here too, which says where; the compiler is not given up then.
+        done = self._run(self._plans.get(plan.target.training, compiled=False), record)
+        self._plans.give_up(plan, error)
+        return done
 
     def backward(
         self,
@@ -345,11 +326,16 @@ class Executor(Unpicklable):
         self._arrays.clear_whole_gradients()
         if not self._arrays.wanted:
             return
-        if last.record is None:  # freed by an earlier backward, or never made in an inference pass
-            last = self._replay(last)
-        record, last.record = last.record, None
-        assert record is not None
-        run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
+        run: Callable[..., Sequence[Tensor | None]]
+        gradients, last.gradients = last.gradients, None
+        if gradients is not None and on_gradient is None:
+            run = functools.partial(add_to, gradients)
+        else:
+            if last.record is None:  # freed by an earlier backward, or never made in an inference pass
+                last = self._replay(last)
+            record, last.record = last.record, None
+            assert record is not None
+            run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
         with self._plans.threads:
             self._arrays.take_gradients(run, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
@@ -364,7 +350,8 @@ class Executor(Unpicklable):
         Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for
         calls that hardly any program makes.
         """
-        plan = self._plans.get(last.plan.target.training)
+        # Compiled code draws other numbers.
+        plan = self._plans.get(last.plan.target.training, compiled=last.plan.compiled is not None)
         if last.random_state is None:
             _, self._last = self._run(plan, record=True)
             return self._last
@@ -430,64 +417,3 @@ class Executor(Unpicklable):
         self._last = None
         if self._handles is not None:
             self._handles.release()
-
-    # Looking inside.
-
-    def set_monitor_callback(
-        self,
-        callback: Callable[[str, NDArray], object] | None,
-        monitor_all: bool = False,
-        *,
-        active: Callable[[], bool] | None = None,
-    ) -> None:
-        """Call ``callback(name, array)`` for what each operator computes, forward and backward.
-
-        In `forward` these are each operator's outputs, such as ``fc1_output``, hidden ones too (``bn1_mean``); in the
-        `backward` that follows, the gradients of its inputs, such as ``fc1_backward_output0`` (without the number when
-        it has one input only), in the order in which they are computed. Inputs without a gradient are left out.
-
-        Parameters
-        ----------
-        callback
-            What is called; it replaces the one before. None removes it.
-        monitor_all
-            Whether to report what goes in, too: before an operator's outputs each of its inputs under the operator's
-            name for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``); before the
-            gradients of its inputs those of its outputs (``fc1_backward_input0``).
-        active
-            Asked before each `forward`; when it returns False, the network runs unwatched, at full speed.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(1,))
-        >>> exe.set_monitor_callback(lambda name, array: print(name, array.item()))
-        >>> _ = exe.forward()
-        e_output 1.0
-        """
-        self._monitor = None if callback is None else Watch(callback, monitor_all, active, self._device)
-
-    def operator_of(self, name: str) -> str | None:
-        """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""
-        return operator_of(self._graph, name)
-
-    def get_optimized_symbol(self) -> GraphHolder:
-        """Return the symbol as it is run in training mode, after all passes."""
-        best, _ = optimize(self._graph, self._plans.facts, self._plans.target(is_train=True))
-        return self._symbol.with_graph(best)
-
-    def debug_str(self) -> str:
-        """Return a text about the graph and its memory, in the form of MXNet's."""
-        wanted = [name for name, slot in self._arrays.slots.items() if slot.grad is not None]
-        return f"{self._symbol.debug_str()}\n{describe_memory(self._graph, self._plans.facts, wanted)}"
-
-
-def _detached(output: Value, inputs: set[int]) -> Value:
-    """Return the value of an output, in memory of its own."""
-    if output is None:  # a hidden output that is not there in this mode
-        return output
-    if id(output) in inputs or output._is_view():
-        return output.detach().clone(memory_format=torch.contiguous_format)
-    # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before backward,
-    # which then reads what is in memory, as in MXNet.
-    return output.data if output.requires_grad else output

@@ -9,17 +9,21 @@ from __future__ import annotations
 import operator
 import re
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from torch import Tensor, fx
 
+from .. import generators
+from ..device import Device
 from ..draws import Source, derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import counted_constants, needs_randomness
-from ..graph.passes import optimize
+from ..graph.passes import backend_named, optimize
 from ..ops.spec import Function, GradientRule, with_gradient
+from ..params import Params
+from .compiling import CompiledCode
 from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import overwriting_kernels
@@ -88,6 +92,8 @@ class Plan:
     preparation
         What is computed from parameters alone, if anything, for runs in which nothing is recorded. What it gives comes
         behind the auxiliary states.
+    compiled
+        Runs instead of the code, where the target's backend has a compiler.
     """
 
     target: Target
@@ -98,14 +104,27 @@ class Plan:
     head_gradient_reaches: tuple[tuple[int, ...], ...]
     constants: Mapping[int, float]
     preparation: Preparation | None = None
+    compiled: CompiledCode | None = None
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
 
         `source` is where random numbers come from: a generator, or a seed where a compiler traces.
         """
-        run = self.code.forward
+        run: Callable[..., Any] = self.code.forward if self.compiled is None else self.compiled
         return run(source, *tensors) if self.draws else run(*tensors)
+
+    def random_source(self, device: Device) -> tuple[Source, Tensor]:
+        """Return where the random numbers of its next run come from, and the state of the device's generator before.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.Dropout(mx.sym.var("x"))
+        >>> lower(net.graph, Target(traced=True)).random_source(mx.cpu())[0].dtype
+        torch.int64
+        """
+        generator = generators.generator(device)
+        state = generator.get_state()
+        return (generators.step_seed(device) if self.target.traced else generator), state
 
     def explain(self, error: Exception) -> Exception:
         """Return `error`, which a run raised, as one that names the node that failed and its inputs.
@@ -168,11 +187,13 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
-    code = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary, kept)
+    written = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary, kept)
+    code = fx.GraphModule({}, written)
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
-    module = fx.GraphModule({}, code)
-    return Plan(target, module, draws, losses, given.outputs, reaches, constants, preparation)
+    compiler = backend_named(target.backend).compiler if target.traced else None
+    compiled = None if compiler is None else CompiledCode(code, compiler)
+    return Plan(target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled)
 
 
 def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -> Preparation:
@@ -215,7 +236,9 @@ def _losses(graph: Graph, target: Target) -> list[Loss | None]:
         producer = source.node.operator
         # The gradient may be written over the input if that is memory of its own, which nothing else reads.
         owned = producer is not None and producer.kernels.owns_output and source.index == 0
-        return Loss(node, owned and uses[source] == 1, _gradient(node, target))
+        # A compiler decides by itself what shares memory.
+        reuse = owned and uses[source] == 1 and not target.traced
+        return Loss(node, reuse, _gradient(node, target))
 
     return list(map(loss, graph.outputs))
 
@@ -389,8 +412,23 @@ def _gradient(node: Application, target: Target) -> GradientRule:
     """Return the declared gradient of a node."""
     rule = node.operator.kernels.gradient
     assert rule is not None
-    # A compiler takes the bare rule; what it compiled has no nodes to name.
-    return rule if target.traced else named_gradient(node)
+    # What a compiler made has no nodes to name.
+    return _with_params(rule, node.params) if target.traced else named_gradient(node)
+
+
+def _with_params(rule: GradientRule, params: Params) -> GradientRule:
+    """Return a rule that takes the node's own parameters: a compiler does not follow how they are made anew."""
+
+    def gradient(
+        p: Params,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        head_grads: Sequence[Tensor],
+        **memory: Tensor,
+    ) -> Sequence[Tensor | None]:
+        return rule(params, inputs, outputs, head_grads, **memory)
+
+    return gradient
 
 
 def body_code(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,7 +13,9 @@ from ..device import Device
 from ..graph import Entry, Facts
 from ..ndarray import NDArray
 
-__all__ = ["OutputHandles"]
+__all__ = ["OutputHandles", "detached"]
+
+Value = TypeVar("Value", Tensor, None)
 
 
 class OutputHandles:
@@ -89,3 +92,20 @@ class OutputHandles:
             # Weak references: a handle that a caller holds must be the same array after the next forward.
             self._released = tuple(weakref.ref(handle) for handle in self._handles)
             self._handles = []
+
+
+def detached(output: Value, inputs: set[int]) -> Value:
+    """Return the value of an output, in memory of its own.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> value = detached(x, {id(x)})
+    >>> value.requires_grad, value.data_ptr() == x.data_ptr()
+    (False, False)
+    """
+    if output is None:  # a hidden output that is not there in this mode
+        return output
+    if id(output) in inputs or output._is_view():
+        return output.detach().clone(memory_format=torch.contiguous_format)
+    # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before backward,
+    # which then reads what is in memory, as in MXNet.
+    return output.data if output.requires_grad else output

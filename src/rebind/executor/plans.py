@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .. import config
+from ..checks import warn_user
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
+from ..graph.passes import backend_named
 from ..threads import OneThread
+from .compiling import obstacle
 from .effort import is_small
 from .lower import Kernels, Plan, lower
 
@@ -36,11 +40,15 @@ class Plans:
         Where it runs.
     groups
         The device of each ``ctx_group``.
+    backend
+        The name of the backend; None: that of the environment (``REBIND_BACKEND``).
 
     Attributes
     ----------
     facts
         Shapes and types, for the passes that use them; set before the first `get`.
+    compiles
+        Whether runs that nobody watches use the backend's compiler.
 
     Examples
     --------
@@ -50,45 +58,87 @@ class Plans:
     (True, False)
     """
 
-    def __init__(self, graph: Graph, device: Device, groups: Mapping[str, Device]) -> None:
+    def __init__(
+        self, graph: Graph, device: Device, groups: Mapping[str, Device], backend: str | None = None
+    ) -> None:
         self.graph, self.device, self.groups = graph, device, dict(groups)
+        self.backend = config.get("REBIND_BACKEND") if backend is None else backend
+        self.compiles = backend_named(self.backend).compiler is not None
+        self._uncompiled = "default" if self.compiles else self.backend
         self.facts = Facts()
-        self._plans: dict[tuple[bool, str], Plan] = {}
+        self._plans: dict[tuple[bool, str, bool], Plan] = {}
         self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
         self._kernels: Kernels | None = {} if is_stateful(graph) else None
+        if self.compiles and (reason := obstacle(graph, self.target(is_train=False))):
+            self._run_uncompiled(reason)
 
-    def get(self, is_train: bool, backend: str = "default") -> Plan:
-        """Return the plan for a mode: of the list of passes ``"default"``, ``"inference"`` or ``"plain"``.
+    def get(
+        self, is_train: bool, *, watched: bool = False, recorded: bool = True, compiled: bool = True
+    ) -> Plan:
+        """Return the plan for a mode.
 
-        A plain run goes node by node, as the user wrote the network. It is for a monitor: the plan has the results of
-        all nodes as further outputs.
+        Parameters
+        ----------
+        is_train
+            The mode.
+        watched
+            Whether a monitor looks at the run: it goes node by node, as the user wrote the network, is never compiled,
+            and has the results of all nodes as further outputs.
+        recorded
+            Whether the run may be differentiated. Otherwise the default mode runs the passes for inference, too.
+        compiled
+            Whether it may be compiled.
 
+        Examples
+        --------
         >>> import rebind as mx
         >>> plans = Plans(mx.sym.exp(mx.sym.var("x")).graph, mx.cpu(), {})
-        >>> len(plans.get(is_train=False).outputs), len(plans.get(is_train=False, backend="plain").outputs)
+        >>> len(plans.get(is_train=False).outputs), len(plans.get(is_train=False, watched=True).outputs)
         (1, 3)
         """
-        key = (bool(is_train), backend)
+        traced = compiled and self.compiles and not watched
+        backend = "plain" if watched else self.backend if traced else self._uncompiled
+        if backend == "default" and not (recorded or is_train):
+            backend = "inference"
+        key = (bool(is_train), backend, traced)
         plan = self._plans.get(key)
         if plan is None:
             graph = self.graph
-            if backend == "plain":
+            if watched:
                 # One graph for both modes, so that `lower` finds its plans again.
                 graph = self._watched = self._watched or with_all_outputs(graph)
-            target = self.target(is_train, backend)
+            target = self.target(is_train, backend, traced)
             plan = self._plans[key] = lower(graph, target, self.facts, self._kernels)
+        if plan.compiled is not None and plan.compiled.failure is not None:  # when another executor ran it
+            self.compiles = False
+            return self.get(is_train)
         return plan
 
-    def target(self, is_train: bool, backend: str = "default") -> Target:
-        """Return what the graph is lowered for: mode, devices and list of passes.
+    def give_up(self, plan: Plan, error: Exception) -> None:
+        """Run the network uncompiled from now on, since the compiler failed with `error`, and say so."""
+        assert plan.compiled is not None
+        plan.compiled.give_up(error)
+        self._run_uncompiled(plan.compiled.failure)
+
+    def _run_uncompiled(self, reason: str | None) -> None:
+        self.compiles = False
+        names = self.graph.output_names
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        warn_user(
+            f"backend={self.backend!r}: the network of {names[0]!r}{more} is not compiled, and runs in the default "
+            f"mode: {reason}"
+        )
+
+    def target(self, is_train: bool, backend: str | None = None, traced: bool = False) -> Target:
+        """Return what the graph is lowered for: mode, devices, backend, and whether a compiler takes the code.
 
         >>> import rebind as mx
         >>> Plans(mx.sym.var("x").graph, mx.cpu(), {}).target(is_train=True).training
         True
         """
-        return Target.at(self.device, is_train, self.groups, backend)
+        return Target.at(self.device, is_train, self.groups, backend or self.backend, traced)
 
     @property
     def threads(self) -> OneThread:

@@ -59,9 +59,11 @@ class BoundModule(OldNames, BaseModule):
         state_names: Sequence[str] | None = None,
         group2ctxs: GroupDevices = None,
         compression_params: Mapping[str, object] | None = None,
+        *,
+        backend: str | None = None,
     ) -> None:
         super().__init__(logger)
-        self._symbol = symbol
+        self._symbol = symbol if backend is None else symbol.with_backend(backend)
         devices = _devices(context)
         self._work_load_list = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
         if len(self._work_load_list) != len(devices):
@@ -354,7 +356,8 @@ class BoundModule(OldNames, BaseModule):
                 raise no_batch(strange[0])
             lacking = is_sliced(data_batch) and not all(map(labels_of, data_batch))
             self._absent_labels = bound_labels(self._symbol, self.binding) if lacking else []
-        group.forward(data_batch, is_train)
+        # Gradients that are sent one by one come from a backward of their own.
+        group.forward(data_batch, is_train, backward_follows=self.backward_follows and not self._sends())
 
     def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
         """Change to the shapes of a batch if they differ from the last one's."""
@@ -397,6 +400,10 @@ class BoundModule(OldNames, BaseModule):
             raise no_labels(self._absent_labels)
         group.backward(out_grads, self._on_gradient())
         self._has_gradients = True
+
+    def _sends(self) -> bool:
+        """Whether backward sends gradients while it computes others."""
+        return False
 
     def _on_gradient(self) -> Callable[[str], None] | None:
         """Return what is called with each parameter whose gradient is ready, while backward computes the others."""

@@ -61,6 +61,8 @@ class BucketingModule(CurrentBucket):
         The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
     compression_params
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
+    backend
+        How the networks are run: ``'inductor'`` compiles each when its bucket comes first; see `Symbol.bind`.
 
     Examples
     --------
@@ -90,6 +92,8 @@ class BucketingModule(CurrentBucket):
         state_names: Sequence[str] | None = None,
         group2ctxs: GroupDevices = None,
         compression_params: Mapping[str, object] | None = None,
+        *,
+        backend: str | None = None,
     ) -> None:
         if not callable(sym_gen):
             raise ArgumentError(
@@ -111,6 +115,7 @@ class BucketingModule(CurrentBucket):
                 "state_names": state_names,
                 "group2ctxs": group2ctxs,
                 "compression_params": compression_params,
+                "backend": backend,
             },
         )
         super().__init__(buckets, logger)
@@ -257,6 +262,7 @@ class BucketingModule(CurrentBucket):
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         self._ready("forward()")
         self.buckets.switch_to(data_batch)
+        self.buckets.current.backward_follows = self.backward_follows
         self.buckets.current.forward(data_batch, self.for_training if is_train is None else is_train)
 
     # A run that is saved.

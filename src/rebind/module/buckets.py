@@ -39,6 +39,7 @@ class ModuleSettings(TypedDict):
     state_names: Sequence[str] | None
     group2ctxs: GroupDevices
     compression_params: Mapping[str, object] | None
+    backend: str | None
 
 
 class BucketState(TypedDict):

@@ -45,9 +45,16 @@ class Joint(Copies):
         self._on_gradient()  # the other workers' pushes begin with their backward
         self._has_gradients = True  # `update` is to use them
 
-    def _on_gradient(self) -> Callable[[str], None] | None:
+    def _sends(self) -> bool:
         # Scaled gradients are checked for an overflow first.
-        if not self.sends_gradients or self.policy is None or self.loss_scaler is not None:
+        return (
+            self.sends_gradients
+            and self.loss_scaler is None
+            and any(store.capabilities.takes_ready_gradients for store in self.stores())
+        )
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        if not self._sends() or self.policy is None:
             return None
         return self.policy.start_sending(self._parameters.trained())
 

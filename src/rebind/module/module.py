@@ -61,6 +61,8 @@ class Module(Joint):
         The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
     compression_params
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
+    backend
+        How the network is run: ``'inductor'`` compiles it; see `Symbol.bind`.
 
     Examples
     --------

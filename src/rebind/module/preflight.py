@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from ..checks import check_folder, warn_user
+from ..checks import check_folder, is_ours, warn_user
 from ..distributed import current_job, started_job
 from ..errors import ParameterError, StateError, near_names
 from ..executor import head_gradient_reaches
@@ -22,7 +22,7 @@ from .settings import FitSettings
 from .steps import Steps
 
 __all__ = [
-    "check_losses", "check_metric", "check_multipliers", "check_settings", "checked_first", "is_ours",
+    "check_losses", "check_metric", "check_multipliers", "check_settings", "checked_first",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -181,16 +181,6 @@ def _ends_in_losses(module: Steps) -> bool:
         return False
     heads = [entry.node.operator for entry in module.symbol.graph.outputs]
     return all(head is not None and head.name in _LOSSES for head in heads)
-
-
-def is_ours(module: object, method: str) -> bool:
-    """Return whether a method is the library's: what a user's own does is not known.
-
-    >>> import rebind as mx
-    >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
-    True
-    """
-    return str(getattr(type(module), method).__module__).startswith(f"{__name__.split('.')[0]}.")
 
 
 def _labels(data: object) -> list[NDArray]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..checks import warn_user
+from ..checks import is_ours, warn_user
 from ..errors import StateError
 from .evaluation import Evaluation
 from .optimizer_setup import ignored_optimizer
-from .preflight import check_losses, check_multipliers, is_ours
+from .preflight import check_losses, check_multipliers
 from .run_settings import optimizers_of
 from .settings import FitSettings
 from .workers import Workers

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from ..checks import is_ours
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
@@ -67,6 +68,8 @@ class Steps(JointSteps):
     #: Whether nothing looks at the gradients between `backward` and `update`, so that a store over processes may send
     #: them while backward computes others; `fit` sets it.
     sends_gradients: bool = False
+    #: Whether a `forward` is one that `backward` follows at once, without head gradients; `forward_backward` sets it.
+    backward_follows: bool = False
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.
     loss_scaler: LossScaling | None = None
 
@@ -345,7 +348,12 @@ class Steps(JointSteps):
 
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch."""
-        self.forward(data_batch, is_train=True)
+        # What a user's own methods do between the two is not known.
+        self.backward_follows = is_ours(self, "forward") and is_ours(self, "backward")
+        try:
+            self.forward(data_batch, is_train=True)
+        finally:
+            self.backward_follows = False
         self.backward()
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:

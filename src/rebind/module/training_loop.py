@@ -12,13 +12,14 @@ from ..callback import EpochRecord, StopTraining
 from ..callback.saving import writes_or_assists
 from ..callback.shared import shared_run
 from ..checkpoint import Position
+from ..checks import is_ours
 from ..progress import Progress, is_logged, is_wanted
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
 from .jobs import job_of
 from .notes import note_batch
 from .optimizer_setup import rescaled
-from .preflight import check_settings, checked_first, is_ours
+from .preflight import check_settings, checked_first
 from .preparation import Preparation
 from .settings import FitSettings
 from .training_run import History, TrainingRun

@@ -14,6 +14,7 @@ from ..errors import (
     near_names,
 )
 from ..graph import Entry, Graph
+from ..graph.passes import backend_named
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,15 +31,18 @@ class SymbolBase:
     ----------
     outputs
         A graph, or the symbol's outputs; the graph is these and all that they need.
+    backend
+        The name of the backend that it is bound with, unless `bind` is given another one.
     """
 
-    __slots__ = ("__weakref__", "_graph")
+    __slots__ = ("__weakref__", "_backend", "_graph")
     #: The class of symbols that operators and methods return, set where that class is defined.
     symbol_class: ClassVar[type[Self]]
 
-    def __init__(self, outputs: Graph | Sequence[Entry] | None) -> None:
+    def __init__(self, outputs: Graph | Sequence[Entry] | None, backend: str | None = None) -> None:
         # None in MXNet's pickles: `__setstate__` brings the graph.
         self._graph = outputs if isinstance(outputs, Graph) else Graph(outputs or ())
+        self._backend = backend
 
     @property
     def graph(self) -> Graph:
@@ -46,14 +50,40 @@ class SymbolBase:
         return self._graph
 
     def with_graph(self, graph: Graph) -> Self:
-        """Return a symbol on another graph.
+        """Return a symbol on another graph, with the same backend.
 
         >>> import rebind as mx
         >>> x = mx.sym.var("x")
         >>> x.with_graph(mx.sym.exp(x, name="e").graph)
         <Symbol e>
         """
-        return self.symbol_class(graph)
+        return self.symbol_class(graph, self._backend)
+
+    @property
+    def backend(self) -> str | None:
+        """The backend that it is bound with, unless `bind` is given another one; None: that of the environment.
+
+        It belongs to this symbol: neither what is composed of it nor a file has it.
+        """
+        return self._backend
+
+    def with_backend(self, backend: str | None) -> Self:
+        """Return the same network, to be bound with a backend.
+
+        Raises
+        ------
+        NameLookupError
+            For a backend that nobody registered.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> mx.sym.var("x").with_backend("inductor").backend
+        'inductor'
+        """
+        if backend is not None:
+            backend_named(backend)
+        return self.symbol_class(self._graph, backend)
 
     @property
     def name(self) -> str | None:

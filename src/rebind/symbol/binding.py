@@ -11,7 +11,7 @@ from ..dtypes import DTypeLike
 from ..errors import near_names
 from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
 from ..graph import Facts, Target, infer_shapes, infer_types
-from ..graph.passes import optimize, optimize_without_shapes
+from ..graph.passes import backend_named, optimize, optimize_without_shapes
 from ..ndarray import NDArray
 from ..ndarray.storage import storage_kind
 from ..shapes import Shape
@@ -40,6 +40,8 @@ class Binding(Inspection):
         aux_states: Arrays = None,
         group2ctx: Mapping[str, Device] | None = None,
         shared_exec: Executor | None = None,
+        *,
+        backend: str | None = None,
     ) -> Executor:
         """Return an executor that works on the caller's own arrays.
 
@@ -59,6 +61,10 @@ class Binding(Inspection):
             The device of each ``ctx_group``.
         shared_exec
             Accepted; torch's allocator shares memory by itself.
+        backend
+            How it is run: ``'default'``; ``'inductor'``, compiled by PyTorch's compiler, which takes some time at the
+            first run (docs/performance.md); or a name that `rebind.graph.passes.register_backend` was given. None: the
+            symbol's own (`optimize_for`), or that of the environment (``REBIND_BACKEND``).
 
         Raises
         ------
@@ -76,7 +82,8 @@ class Binding(Inspection):
         6.0
         """
         device = as_device(ctx, "Symbol.bind: ctx")
-        return bind(self, device, args, args_grad, grad_req, aux_states, group2ctx)
+        chosen = self if backend is None else self.with_backend(backend)
+        return bind(chosen, device, args, args_grad, grad_req, aux_states, group2ctx)
 
     def simple_bind(
         self,
@@ -88,6 +95,8 @@ class Binding(Inspection):
         shared_arg_names: Sequence[str] | None = None,
         shared_exec: Executor | None = None,
         shared_buffer: dict[str, NDArray] | None = None,
+        *,
+        backend: str | None = None,
         **kwargs: Sequence[int],
     ) -> Executor:
         """Return an executor with new arrays, from the shapes of the inputs.
@@ -108,6 +117,8 @@ class Binding(Inspection):
             Arguments whose arrays are taken from another executor (all of the same shape, when no names are given).
         shared_buffer
             Arrays by name to use when they are large enough, and to which new ones are added.
+        backend
+            As for `bind`.
         **kwargs
             Shapes by name of argument. Other names are ignored, as in MXNet.
 
@@ -125,7 +136,8 @@ class Binding(Inspection):
         shapes = self._of_inputs(kwargs)
         types = named_values(self, "simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
-        return simple_bind(self, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
+        chosen = self if backend is None else self.with_backend(backend)
+        return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
 
     def _of_inputs(self, given: Mapping[str, T]) -> dict[str, T]:
         """Return what is given for variables; other names are ignored, as in MXNet, with a warning near a variable's.
@@ -190,14 +202,14 @@ class Binding(Inspection):
         training: bool = False,
         **kwargs: str | float,
     ) -> Self:
-        """Return the symbol after the passes of a backend.
+        """Return the symbol after the passes of a backend; for one that compiles, the symbol that is bound with it.
 
         Parameters
         ----------
         backend
-            ``'default'``, what is done with every symbol when it is run; or a name that
-            `rebind.graph.passes.register_backend` was given. MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is:
-            the executor does what they do.
+            ``'default'``, what is done with every symbol when it is run; ``'inductor'``, to have it compiled then, as
+            by ``bind(..., backend='inductor')``; or a name that `rebind.graph.passes.register_backend` was given.
+            MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is: the executor does what they do.
         args, aux
             Arrays, whose shapes and types the passes may use; a list or a dict.
         ctx
@@ -222,6 +234,9 @@ class Binding(Inspection):
         >>> mx.sym.Group([a, b]).optimize_for("default").list_arguments()
         ['a', 'b', 'w']
         """
+        if backend_named(backend).compiler is not None:
+            # Its passes run when it is bound, when shapes are known.
+            return self.with_backend(backend)
         arrays = {
             **arrays_by_name("optimize_for: args", args, self.list_arguments()),
             **arrays_by_name("optimize_for: aux", aux, self.list_auxiliary_states()),

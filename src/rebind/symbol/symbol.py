@@ -110,7 +110,7 @@ class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMetho
         return entries
 
     def __copy__(self) -> Symbol:
-        return Symbol(rewrite(self._graph, lambda node, inputs: _outputs(node.with_inputs(inputs))))
+        return self.with_graph(rewrite(self._graph, lambda node, inputs: _outputs(node.with_inputs(inputs))))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Symbol:
         return self.__copy__()

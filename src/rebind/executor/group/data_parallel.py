@@ -265,7 +265,13 @@ class DataParallelExecutorGroup(Generic[Desc]):
             for array in arrays:
                 average.copyto(array)
 
-    def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
+    def forward(
+        self,
+        data_batch: Batch | Sequence[Batch],
+        is_train: bool | None = None,
+        *,
+        backward_follows: bool = False,
+    ) -> None:
         """Copy each device's slice of the batch to it and run forward.
 
         Parameters
@@ -274,6 +280,8 @@ class DataParallelExecutorGroup(Generic[Desc]):
             With the lists `data` and `label`; or a list of such batches, already split, one for each device.
         is_train
             The mode; None means `for_training`.
+        backward_follows
+            Whether `backward` is the next call; see `Executor.forward_before_backward`.
 
         Examples
         --------
@@ -289,7 +297,10 @@ class DataParallelExecutorGroup(Generic[Desc]):
         copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
         training = self.for_training if is_train is None else bool(is_train)
         for exe in self.execs:
-            exe.forward(training)
+            if training and backward_follows:
+                exe.forward_before_backward()
+            else:
+                exe.forward(training)
 
     @property
     def has_run(self) -> bool:

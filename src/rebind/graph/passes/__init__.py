@@ -9,7 +9,10 @@ from .mixed_precision import cast_inputs, mixed_precision, without_casts
 from .pipeline import (
     BACKENDS,
     DEFAULT,
+    Backend,
+    Compiler,
     Pass,
+    backend_named,
     optimize,
     optimize_without_shapes,
     passes_of,
@@ -21,7 +24,10 @@ from .scale_losses import scale_losses
 __all__ = [
     "BACKENDS",
     "DEFAULT",
+    "Backend",
+    "Compiler",
     "Pass",
+    "backend_named",
     "cast_inputs",
     "freeze_statistics",
     "mixed_precision",

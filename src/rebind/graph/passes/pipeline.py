@@ -1,4 +1,4 @@
-"""Which passes a graph goes through before it is run, for each backend: one list, read in one place.
+"""Which passes a graph goes through before it is run, and which compiler takes its code: a `Backend`, by its name.
 
 A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default list:
 
@@ -44,7 +44,10 @@ from .keep_order import keep_order
 __all__ = [
     "BACKENDS",
     "DEFAULT",
+    "Backend",
+    "Compiler",
     "Pass",
+    "backend_named",
     "optimize",
     "optimize_without_shapes",
     "passes_of",
@@ -53,6 +56,8 @@ __all__ = [
 ]
 
 PassFunction: TypeAlias = Callable[[Graph, Facts, Target], tuple[Graph, Facts]]
+#: A backend of `torch.compile`: its name, or a function ``(graph_module, example_inputs) -> function``.
+Compiler: TypeAlias = str | Callable[..., Callable[..., object]]
 
 #: What passes made of a graph, as long as it lives; None for a graph that they left as it was.
 _made: weakref.WeakKeyDictionary[Graph, dict[Hashable, tuple[Graph | None, Facts]]] = (
@@ -85,6 +90,22 @@ class Pass:
         return self.run.__name__
 
 
+@dataclass(frozen=True)
+class Backend:
+    """A way to run a graph.
+
+    Attributes
+    ----------
+    passes
+        What is made of the graph.
+    compiler
+        What compiles the code of the result; None: it runs as it is.
+    """
+
+    passes: tuple[Pass, ...]
+    compiler: Compiler | None = None
+
+
 DEFAULT: tuple[Pass, ...] = (
     Pass(join_cells),
     Pass(join_layers),
@@ -103,20 +124,28 @@ _INFERENCE = (
 # Node by node, as the user wrote them.
 _PLAIN = tuple(each for each in DEFAULT if each.run is fill_sizes)
 
-#: The passes of each backend, by its name.
-BACKENDS: dict[str, tuple[Pass, ...]] = {
-    "default": DEFAULT,
+#: The backends, by name.
+BACKENDS: dict[str, Backend] = {
+    "default": Backend(DEFAULT),
     # For runs in inference that nobody differentiates.
-    "inference": _INFERENCE,
+    "inference": Backend(_INFERENCE),
     # For monitors.
-    "plain": _PLAIN,
+    "plain": Backend(_PLAIN),
+    # Those of torch.compile: the last two compile nothing, and show where a network meets the compiler's limits.
+    **{name: Backend(DEFAULT, compiler=name) for name in ("inductor", "aot_eager", "eager")},
     # MXNet's own, for programs that name them: what they did is done by the kernels here.
-    **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), _PLAIN),
+    **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), Backend(_PLAIN)),
 }
 
 
-def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, override: bool = False) -> None:
-    """Register a list of passes, which ``symbol.optimize_for(name)`` and ``bind(..., backend=name)`` run.
+def register_backend(
+    name: str,
+    passes: Sequence[Pass | PassFunction],
+    *,
+    compiler: Compiler | None = None,
+    override: bool = False,
+) -> None:
+    """Register a backend, which ``symbol.optimize_for(name)`` and ``bind(..., backend=name)`` use.
 
     Parameters
     ----------
@@ -125,6 +154,8 @@ def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, overri
     passes
         What to run, in order: functions ``(graph, facts, target) -> (graph, facts)``, or `Pass` records for those that
         use shapes. To add to what is done anyway, start from `DEFAULT`.
+    compiler
+        What compiles the result: the name of a backend of `torch.compile`, or a function as `torch.compile` takes it.
     override
         Whether a backend of this name may be there already.
 
@@ -148,9 +179,24 @@ def register_backend(name: str, passes: Sequence[Pass | PassFunction], *, overri
         raise ParameterError(
             f"register_backend: there is a backend {name!r} already; set override=True to replace it"
         )
-    BACKENDS[name] = tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
+    read = tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
+    BACKENDS[name] = Backend(read, compiler)
     # What a replaced list made must not be found again.
     _made.clear()
+
+
+def backend_named(backend: str) -> Backend:
+    """Return the backend of a name; NameLookupError when there is none.
+
+    >>> backend_named("inductor").compiler
+    'inductor'
+    """
+    found = BACKENDS.get(backend)
+    if found is None:
+        raise NameLookupError(
+            f"backend: no backend {backend!r}{near_names(backend, BACKENDS)} Registered: {', '.join(BACKENDS)}."
+        )
+    return found
 
 
 def passes_of(backend: str) -> tuple[Pass, ...]:
@@ -159,12 +205,7 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
     >>> [each.name for each in passes_of("default")]
     ['join_cells', 'join_layers', 'fill_sizes']
     """
-    found = BACKENDS.get(backend)
-    if found is None:
-        raise NameLookupError(
-            f"backend: no backend {backend!r}{near_names(backend, BACKENDS)} Registered: {', '.join(BACKENDS)}."
-        )
-    return found
+    return backend_named(backend).passes
 
 
 def uses_shapes(graph: Graph, target: Target) -> bool:

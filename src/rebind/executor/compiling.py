@@ -1,0 +1,146 @@
+"""Code that `torch.compile` makes of a plan's, and the reason where it cannot.
+
+A plan for a compiler (`Target.traced`) is as pure as any other, and its code is compiled whole: one call forward, and,
+where gradients are recorded, one backward, which autograd runs. The compiled code lives as long as the plan, so that
+all executors of a graph share it. It is made at the first run, for the sizes of that run; at the second combination of
+sizes once more, for any number in the place of those that differ; a batch of a third size compiles nothing. PyTorch
+keeps what was compiled on the disk, for the next process.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+from torch import fx
+
+from ..graph import Graph, Target
+from ..graph.control_flow import is_stateful
+from ..graph.passes import Compiler
+
+__all__ = ["CompiledCode", "compile_whole", "obstacle", "reason_of"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How the lines of an error begin that say more than its first; the best ones first.
+_DETAILS = ("Developer debug context: ", "Explanation: ")
+
+#: What the compiler warns of while it works, and the user can do nothing about.
+_NO_WARNINGS = (
+    # Ours are of pure functions of shapes and parameters: to trace through them is right.
+    r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
+    # It makes an instance of each `torch.autograd.Function` that it meets.
+    r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
+)
+
+
+class CompiledCode:
+    """The compiled form of a plan's code, made at its first run.
+
+    Parameters
+    ----------
+    code
+        The plan's.
+    compiler
+        What compiles it.
+
+    Attributes
+    ----------
+    failure
+        Why it cannot be compiled; None as long as nothing went wrong.
+    steps
+        Forward and backward in one call, by the positions of the arguments that get gradients; None where that does not
+        go. See `whole_step`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.executor import lower
+    >>> plan = lower((mx.sym.var("x") * 2).graph, Target(traced=True))
+    >>> outputs, _, _ = CompiledCode(plan.code, "eager")(torch.ones(2))
+    >>> outputs[0]
+    tensor([2., 2.])
+    """
+
+    def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
+        self._code, self.compiler = code, compiler
+        self._run: Callable[..., object] | None = None
+        self.failure: str | None = None
+        self.steps: dict[tuple[int, ...], Callable[..., Any] | None] = {}
+
+    def __call__(self, *inputs: object) -> object:
+        """Run it; whatever is wrong, with the inputs or with the code, is an error of the compiler's."""
+        if self._run is None:
+            self._run = compile_whole(self._code.forward, _with_backward(self.compiler))
+        return self._run(*inputs)
+
+    def give_up(self, error: Exception) -> None:
+        """Note that it cannot be compiled, and drop what was compiled.
+
+        >>> code = CompiledCode(fx.GraphModule({}, fx.Graph()), "eager")
+        >>> code.give_up(ValueError("no"))
+        >>> code.failure
+        'ValueError: no'
+        """
+        self._run, self.failure = None, reason_of(error)
+
+
+def compile_whole(function: Callable[P, R], compiler: Compiler, **options: object) -> Callable[P, R]:
+    """Return a function of tensors, compiled as one graph when it is called; what cannot be is an error then.
+
+    >>> compile_whole(lambda x: x * 2, "eager")(torch.ones(2))
+    tensor([2., 2.])
+    """
+    for message in _NO_WARNINGS:
+        warnings.filterwarnings("ignore", message=message)
+    return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]
+
+
+@functools.lru_cache
+def _with_backward(compiler: Any) -> Compiler:
+    """Return a compiler that compiles backward with forward: what it cannot do is then known before a step begins."""
+    import torch._functorch.config as config
+
+    if not hasattr(config, "force_non_lazy_backward_lowering"):  # older versions of PyTorch
+        return compiler
+
+    def compile_both(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
+        with config.patch(force_non_lazy_backward_lowering=True):
+            return torch._dynamo.lookup_backend(compiler)(graph, inputs)
+
+    return compile_both
+
+
+def obstacle(graph: Graph, target: Target) -> str | None:
+    """Return why a graph is not given to a compiler at all; None where it is.
+
+    >>> import rebind as mx
+    >>> obstacle(mx.sym.exp(mx.sym.var("x")).graph, Target()) is None
+    True
+    """
+    if is_stateful(graph):
+        return "it has a custom operator, whose Python code runs between the others"
+    if any(node.operator is not None and node.operator.subgraphs for node in graph.nodes):
+        return "it has a loop or a branch, into which the compiler does not follow"
+    if target.spans_devices:
+        return "its operators are on several devices"
+    return None
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an error of the compiler says, in one line.
+
+    >>> reason_of(RuntimeError("No working C++ compiler found"))
+    'RuntimeError: No working C++ compiler found'
+    """
+    # The compiler wraps the errors of its parts.
+    inner = getattr(error, "inner_exception", error)
+    lines = [line.strip() for line in str(inner).splitlines() if line.strip()] or ["no message"]
+    # Of torch's own sentences, what it met says more than what it thinks of it.
+    found = (line.removeprefix(start) for start in _DETAILS for line in lines if line.startswith(start))
+    return f"{type(inner).__name__}: {'; '.join([lines[0], *itertools.islice(found, 1)])}"
