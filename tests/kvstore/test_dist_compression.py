@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import torch
 from tests.distributed.workers import run_job
 from tests.kvstore.training import samples, train, weights
 
 import rebind as mx
 from rebind.kvstore import create
+from rebind.ndarray.storage import Storage
 
 
 def compress_otherwise() -> None:
@@ -98,3 +102,52 @@ def test_residuals_need_compression():
 def test_stores_that_sum_on_the_cpu_do_not_compress(kind):
     with pytest.raises(TypeError, match=f"a '{kind}' store sends nothing"):
         create(kind).set_gradient_compression({"type": "2bit"})
+
+
+class Rows(Storage):
+    """A storage type that stands in for that of MXNet's row_sparse arrays, which are not here yet."""
+
+    stype, number = "row_sparse", 92
+
+    def __init__(self, data):
+        super().__init__()
+        self.data = data
+
+    @property
+    def shape(self):
+        return tuple(self.data.shape)
+
+    @classmethod
+    def from_dense(cls, tensor):
+        return cls(tensor)
+
+    def to_dense(self):
+        return self.data
+
+
+def push_rows(kind: str) -> list[float]:
+    """Push a sparse gradient beside a dense one, compressed; what is refused leaves no trace."""
+    kv = mx.kv.create(kind)
+    kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    kv.init(["a", "b"], [mx.nd.zeros((2,)), mx.nd.zeros((2,))])
+    kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0))
+    dense, rows = mx.nd.ones((2,)) * 0.4, mx.nd.NDArray(Rows(torch.full((2,), 0.4)))
+    says = (
+        "KVStore.push: a gradient must be dense to be compressed; got row_sparse for 'b'. "
+        "Push gradient.tostype('default')"
+    )
+    for wrong in ([dense, rows], [dense, [dense, rows]]):
+        with pytest.raises(mx.MXNetError, match=f"^{re.escape(says)}"):
+            kv.push(["a", "b"], wrong)
+    kv.barrier()
+    kv.push(["a", "b"], [dense, rows.tostype("default")])
+    kv.barrier()
+    kv.pull("a", out=(out := mx.nd.zeros((2,))))
+    kv.set_gradient_compression({"type": "none"})
+    return out.asnumpy().tolist()
+
+
+@pytest.mark.parametrize(("kind", "workers"), [("device", 1), ("dist_sync", 2), ("dist_async", 2)])
+def test_sparse_gradients_are_not_compressed(kind, workers):
+    # MXNet's dist stores refuse them; its 'device' takes them for dense ones, and ends the process at the next pull.
+    assert run_job(push_rows, workers, kind) == [[0.0, 0.0]] * workers

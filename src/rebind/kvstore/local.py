@@ -8,6 +8,7 @@ from ..autograd import pause
 from ..device import cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
+from ..ops.storage_types import DENSE
 from ..optimizer import Updater
 from ..protocols import StateTree
 from .base import Key, Keys, KVStoreBase, Values, stores
@@ -215,6 +216,8 @@ class KVStore(KVStoreBase):
         for key, arrays in pairs:
             # A key may come twice in one push: all of it is one sum.
             pushed.setdefault(key, []).extend(arrays)
+        if self._residuals is not None:
+            _check_dense(pushed)
         totals = {}
         for key, arrays in pushed.items():
             home = self._values[key].device
@@ -233,6 +236,17 @@ class KVStore(KVStoreBase):
         for array in arrays[1:]:
             total.accumulate(array.as_in_context(device))
         return total
+
+
+def _check_dense(pushed: Mapping[Key, Sequence[NDArray]]) -> None:
+    """Check that gradients can be compressed: a residual has a place for each element."""
+    for key, arrays in pushed.items():
+        for array in arrays:
+            if array.stype != DENSE:
+                raise ArgumentError(
+                    f"KVStore.push: a gradient must be dense to be compressed; got {array.stype} for {key!r}. Push "
+                    f"gradient.tostype({DENSE!r}), or set_gradient_compression({{'type': 'none'}})."
+                )
 
 
 for _kind in _SUMS_ON_DEVICE:
