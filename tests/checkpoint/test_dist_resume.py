@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.distributed.workers import run_job
 
 import rebind as mx
@@ -33,6 +34,16 @@ def own_data(rank: int, workers: int, *, shuffle: bool) -> mx.io.NDArrayIter:
     return mx.io.NDArrayIter(
         samples[own], labels[own], BATCH // workers, shuffle=shuffle, label_name="softmax_label"
     )
+
+
+def same_values(symbol: mx.sym.Symbol) -> dict[str, mx.nd.NDArray]:
+    """Return values of the parameters, the same on any number of workers."""
+    first = np.random.RandomState(1)
+    shapes, _, _ = symbol.infer_shape(data=(1, 20))
+    given = dict(zip(symbol.list_arguments(), shapes, strict=True))
+    values = {name: mx.nd.array(first.randn(*shape) / 5) for name, shape in given.items() if "_" in name}
+    values.pop("softmax_label")
+    return values
 
 
 class KillAt:
@@ -65,17 +76,11 @@ def train(
     np.random.seed(store.rank)
     module = mx.mod.Module(network(draws=draws))
     data = own_data(store.rank, store.num_workers, shuffle=draws)
+    module.bind(data.provide_data, data.provide_label)
     if draws:
-        module.bind(data.provide_data, data.provide_label)
         module.init_params(mx.init.Xavier())
-    else:  # the same values on any number of workers
-        first = np.random.RandomState(1)
-        shapes, _, _ = module.symbol.infer_shape(data=(1, 20))
-        given = dict(zip(module.symbol.list_arguments(), shapes, strict=True))
-        values = {name: mx.nd.array(first.randn(*shape) / 5) for name, shape in given.items() if "_" in name}
-        values.pop("softmax_label")
-        module.bind(data.provide_data, data.provide_label)
-        module.init_params(arg_params=values)
+    else:
+        module.init_params(arg_params=same_values(module.symbol))
     counted = KillAt(*kill)
     # Only worker 0 reads and writes: the others' machines need not have the folder.
     prefix = f"{folder}/net" if store.rank == 0 else f"{folder}/nowhere/net"
@@ -182,3 +187,64 @@ def train_until_an_error(folder: str) -> None:
 
     mx.mod.Module.fit = failing
     train_plainly(folder, 3)
+
+
+class First(mx.metric.EvalMetric):
+    """A metric that does not add up over workers: the mean of the first labels that this worker has seen."""
+
+    def __init__(self) -> None:
+        super().__init__("first")
+
+    def reset(self) -> None:
+        super().reset()
+        self.found: float | None = None
+
+    def update(self, labels: object, preds: object) -> None:
+        if self.found is None:
+            self.found = float(labels[0].asnumpy().mean())
+        self.sum_metric, self.num_inst = self.found, 1
+
+
+def measure(folder: str, error_at: tuple[int, int] | None) -> dict[str, list[float]]:
+    """Train three epochs, or until an error on all workers; return the training figures of each."""
+    store = mx.kv.create("dist_sync")
+    module = mx.mod.Module(network(draws=False))
+    data = own_data(store.rank, store.num_workers, shuffle=False)
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(arg_params=same_values(module.symbol))
+
+    def fail(param: mx.callback.BatchEndParam) -> None:
+        if (param.epoch, param.nbatch) == error_at:
+            raise ZeroDivisionError
+
+    history = module.fit(
+        data,
+        eval_metric=["acc", "ce", mx.metric.Perplexity(None), First()],
+        kvstore=store,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.01},
+        num_epoch=3,
+        batch_end_callback=fail,
+        checkpoint=Checkpoint(f"{folder}/net", every_n_batches=1, every_n_epochs=2, keep=1),
+    )
+    return history["train"]
+
+
+CHANGES = [(2, 2, (1, 2)), (2, 2, (0, 3)), (3, 2, (0, 2)), (1, 2, (0, 2)), (2, 3, (1, 1))]
+
+
+@pytest.mark.parametrize(("before", "after", "error_at"), CHANGES)
+def test_a_resumed_run_reports_for_an_epoch_what_it_would_have_reported(tmp_path, before, after, error_at):
+    (tmp_path / "whole").mkdir()
+    wanted = run_job(measure, after, str(tmp_path / "whole"), None)
+    failed = run_job(measure, before, str(tmp_path), error_at, may_fail=True)
+    assert [each.kind for each in failed] == ["ZeroDivisionError"] * before
+    assert sorted(tmp_path.glob("*.run"))[-1].name == "net-{:04d}-{:06d}.run".format(*error_at)
+    found = run_job(measure, after, str(tmp_path), None)
+    if before == after:
+        assert found == wanted
+    for each, as_wanted in zip(found, wanted, strict=True):
+        assert list(each) == ["accuracy", "cross-entropy", "perplexity", "first"]
+        for name, figures in each.items():
+            np.testing.assert_allclose(figures, as_wanted[name], rtol=1e-4, err_msg=name)
+    assert found[0]["first"] != found[1]["first"]  # which is each worker's own

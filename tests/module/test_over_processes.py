@@ -13,6 +13,7 @@ from tests.module.joint_runs import (
     METRICS,
     RATE,
     WIDTH,
+    Largest,
     classified,
     differ,
     fail_on_one,
@@ -32,6 +33,7 @@ from tests.module.joint_runs import (
 )
 
 import rebind as mx
+from rebind.module.shared_metrics import SharedMetrics
 
 
 def expected(counts: list[int], epochs: int, accumulate: int) -> tuple[np.ndarray, list[float]]:
@@ -97,6 +99,16 @@ def test_metrics_of_all_are_those_of_all_samples():
                 assert value == pytest.approx(expected, rel=1e-6), source
         assert found[-2] == ([("largest", classified(rank)[0].max())], ["largest"])  # by itself
         assert found[-1] == ([("twice the rank", 2.0)], [])  # of 2 batches each: (0 + 2 + 4) / 3
+
+
+def test_a_metric_that_was_seen_not_to_add_up_stays_apart():
+    shared, metric = SharedMetrics(mx.distributed.current_job()), Largest()
+    shared.begin(metric)
+    metric.update([mx.nd.ones((1,))], [])
+    for _ in range(2):
+        with shared.total(metric, "a test") as apart:
+            assert apart == ["largest"]
+        metric.reset_local()  # after which its attributes are as they were at first
 
 
 def figures(lines: list[str], what: str) -> list[float]:

@@ -52,6 +52,8 @@ class SharedCheckpoint:
         Where and when to save; worker 0's prefix counts.
     job
         The workers; None for a run of one.
+    elastic
+        Whether another number of workers may resume the run, which needs the newest file between two epochs.
 
     Examples
     --------
@@ -63,9 +65,10 @@ class SharedCheckpoint:
     SavedRun(position=Position(epoch=3, batch=0), state={'loss': 0.5}, workers=1, is_own=True)
     """
 
-    def __init__(self, checkpoint: Checkpoint, job: Job | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, job: Job | None, *, elastic: bool = False) -> None:
         self.checkpoint = checkpoint
         self.job = job if job is not None and job.size > 1 else None
+        self.elastic = elastic
 
     def agree(self) -> None:
         """Check that all workers save at the same times."""
@@ -84,7 +87,7 @@ class SharedCheckpoint:
     def save(self, position: Position, state: StateTree) -> str:
         """Write the states of all workers, when all have come here; return the file's name."""
         if self.job is None:
-            return self.checkpoint.save(position, state)
+            return self.checkpoint.save(position, state, keep_epoch_start=self.elastic)
         what = "fit, saving the run"
         first = self.job.rank == 0
         described = self.job.exchange(what, digests(state) if first else None)[0]
@@ -92,7 +95,7 @@ class SharedCheckpoint:
         others = gather_bytes(self.job, what, b"" if first else _to_bytes(change))
         if first:
             state = {**state, _OTHERS: [_from_bytes(content) for content in others[1:]]}
-        first_does(self.job, what, lambda: self.checkpoint.save(position, state, keep_epoch_start=True))
+        first_does(self.job, what, lambda: self.checkpoint.save(position, state, keep_epoch_start=self.elastic))
         return self.checkpoint.path(position)
 
     def newest(self) -> SavedRun | None:

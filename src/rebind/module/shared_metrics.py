@@ -39,10 +39,18 @@ class SharedMetrics:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._own: dict[int, str] = {}  # each metric's own attributes when it was reset
+        self._apart: set[int] = set()  # metrics of which it was seen that they do not add up
 
     def begin(self, metric: object) -> None:
         """Note how a metric is when nothing is measured."""
         self._own = {id(leaf): _own_state(leaf) for leaf in _leaves(metric)}
+
+    def begin_within(self, metric: EvalMetric) -> None:
+        """Note how a metric was when nothing was measured; it keeps what it has, as in a run that was resumed."""
+        state = metric.state_dict()
+        metric.reset()
+        self.begin(metric)
+        metric.load_state_dict(state)
 
     @contextlib.contextmanager
     def total(self, metric: object, what: str) -> Iterator[list[str]]:
@@ -70,13 +78,15 @@ class SharedMetrics:
         ):
             if any(each is None for each in sums):
                 apart.append(str(leaf.name))
+                # Noted, as the next local window may begin with its attributes as they were.
+                self._apart.add(id(leaf))
             else:
                 leaf.hold_sums(sums)
         return apart
 
     def _packed(self, leaf: EvalMetric) -> JSON:
         """Return a metric's sums as JSON; None where they do not add up."""
-        if not leaf.adds_up or self._own.get(id(leaf), "") != _own_state(leaf):
+        if not leaf.adds_up or id(leaf) in self._apart or self._own.get(id(leaf), "") != _own_state(leaf):
             return None
         try:
             return leaf.packed_sums()

@@ -108,6 +108,7 @@ class TrainingLoop(Preparation):
         module, settings = self.module, self.settings
         job = job_of(module.stores())
         if job is None:
+            self.save_start()
             yield
             return
         synchronous = all(store.capabilities.is_synchronous for store in module.stores())
@@ -115,9 +116,13 @@ class TrainingLoop(Preparation):
         try:
             workers.agree(settings, self.metric, self.position, bar=is_wanted(settings.progress))
             self._sends_gradients = workers.all_of(self._sends_gradients, "fit (sending gradients)")
-            workers.metrics.begin(self.metric)
-            if not self.position.batch:  # a run that resumes within an epoch goes on as it was
+            if self.position.batch:  # a run that resumes within an epoch goes on as it was
+                workers.metrics.begin_within(self.metric)
+            else:
+                self.metric.reset()
+                workers.metrics.begin(self.metric)
                 workers.unify(module.auxiliary_arrays())
+            self.save_start()
             with workers.named_in(module.logger):
                 yield
         finally:
@@ -382,6 +387,11 @@ class TrainingLoop(Preparation):
         if self._saved is not None:
             self._saved.before_reset()  # resetting may shuffle
         rewind(self.settings.train_data)
+
+    def save_start(self) -> None:
+        """Save a run that begins, if another number of workers may have to begin it again."""
+        if self._saved is not None:
+            self._saved.save_start(self.position)
 
     def save(self, *, stopped: bool = False) -> None:
         """Save the run, if it has a checkpoint and one is due."""

@@ -130,7 +130,10 @@ class TrainingRun:
         job: Job | None = None,
     ) -> None:
         self.checkpoint = checkpoint
-        self._shared = SharedCheckpoint(checkpoint, job)
+        #: Whether the store is one of a job, which may go on with another number of workers.
+        self._elastic = any(store.capabilities.spans_processes for store in module.stores())
+        self._shared = SharedCheckpoint(checkpoint, job, elastic=self._elastic)
+        self._is_new = True  # until `restore` has found where it was
         self._speaks = job is None or job.rank == 0  # for all
         self.module = module
         self.train_data, self.eval_data = train_data, eval_data
@@ -174,9 +177,20 @@ class TrainingRun:
         ['net-0002-000000.run', 'net-0003-000000.run']
         """
         if stopped or self.checkpoint.is_due(position, self.last_epoch):
-            path = self._shared.save(position, self._state(stopped, waiting))
-            if self._speaks:
-                self.module.logger.info('Saved the run to "%s"', path)
+            self._write(position, stopped, waiting)
+
+    def save_start(self, position: Position) -> None:
+        """Write a new run of a job as it begins, if it is to be saved within its epochs.
+
+        Another number of workers resumes between two epochs only: without this file it had none for the first one.
+        """
+        if self._is_new and self._elastic and self.checkpoint.every_n_batches is not None:
+            self._write(position, stopped=False, waiting=0)
+
+    def _write(self, position: Position, stopped: bool, waiting: int) -> None:
+        path = self._shared.save(position, self._state(stopped, waiting))
+        if self._speaks:
+            self.module.logger.info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
         """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
@@ -246,6 +260,7 @@ class TrainingRun:
         found = self._shared.newest()
         if found is None:
             return None
+        self._is_new = False
         position, state = found.position, cast(RunState, found.state)
         path = self.checkpoint.path(position)
         if state["network"] != _networks(self.module.networks):
