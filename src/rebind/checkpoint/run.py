@@ -41,8 +41,8 @@ class Checkpoint:
     Over several workers one file is that of all; worker 0 writes it when all have come there, and reads it, so that the
     machines of the others need not have the folder. As many workers resume exactly. Another number of workers resumes
     from the newest file between two epochs (which `keep` leaves in any case), with the same results and figures to
-    rounding; each worker's data are then those that it is given. With `every_n_batches` the run is therefore saved before
-    its first batch too, over a store of a job.
+    rounding; each worker's data are then those that it is given. With `every_n_batches` a run over a job's store is
+    therefore saved before its first batch too.
 
     Parameters
     ----------

@@ -95,7 +95,9 @@ class SharedCheckpoint:
         others = gather_bytes(self.job, what, b"" if first else _to_bytes(change))
         if first:
             state = {**state, _OTHERS: [_from_bytes(content) for content in others[1:]]}
-        first_does(self.job, what, lambda: self.checkpoint.save(position, state, keep_epoch_start=self.elastic))
+        first_does(
+            self.job, what, lambda: self.checkpoint.save(position, state, keep_epoch_start=self.elastic)
+        )
         return self.checkpoint.path(position)
 
     def newest(self) -> SavedRun | None:

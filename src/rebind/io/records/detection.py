@@ -22,14 +22,14 @@ from .iterators import (
     RecordSettings,
     checked_shape,
     group_of,
-    mean_of,
     part_settings,
     record_batches,
     start_reading,
     taking,
     unpacked,
 )
-from .normalizing import Normalization, Normalizer, load_mean, save_mean
+from .mean_image import mean_image
+from .normalizing import Normalization, Normalizer
 from .source import Record, RecordFiles
 
 __all__ = ["ImageDetRecordIter"]
@@ -407,11 +407,12 @@ class ImageDetRecordIter(ReadAheadIter):
         if normalization.mean_img:
             plain = Normalizer(Normalization(), shape, torch.float32, who)
             unnormalized = _SampleWriter(augmenter, plain, labels, records)
-            save_mean(
+            normalizer.mean = mean_image(
                 normalization.mean_img,
-                lambda: mean_of(record_batches(records, unnormalized, shape, label_shape, chance)),
+                shape,
+                records.part,
+                lambda *part: record_batches(records.of(*part), unnormalized, shape, label_shape, chance),
             )
-            normalizer.mean = load_mean(normalization.mean_img, shape)
         batches = record_batches(records, writer, shape, label_shape, chance, dtype)
         start_reading(self, batches, records)
 

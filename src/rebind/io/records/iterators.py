@@ -7,7 +7,7 @@ import logging
 import weakref
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Annotated, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_type_hints
 
 import numpy as np
 import torch
@@ -25,8 +25,12 @@ from ..read_ahead import ReadAheadIter
 from ..settings import settings
 from .augmenting import Augmentation, Augmenter
 from .batches import RecordBatches
-from .normalizing import Normalization, Normalizer, load_mean, save_mean
+from .mean_image import mean_image
+from .normalizing import Normalization, Normalizer
 from .source import Order, Record, RecordFiles, record_source
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordUInt8Iter"]
 
@@ -61,11 +65,21 @@ class RecordSettings:
     label_name: str = "softmax_label"
     skip_broken: bool = False
 
+    @property
+    def part(self) -> tuple[int, int]:
+        """Which part of the records is read, as ``(num_parts, part_index)``."""
+        return self.num_parts or 1, self.part_index or 0
+
+    def of(self, num_parts: int, part_index: int) -> Self:
+        """Return these settings for another part of the records."""
+        return replace(self, num_parts=num_parts, part_index=part_index)
+
     def order(self) -> Order:
         """Return which records are read, and in which order."""
+        num_parts, part_index = self.part
         return Order(
-            num_parts=self.num_parts or 1,
-            part_index=self.part_index or 0,
+            num_parts=num_parts,
+            part_index=part_index,
             shuffle=self.shuffle,
             seed=self.seed,
             chunk_size=self.shuffle_chunk_size,
@@ -126,7 +140,7 @@ def part_settings(kind: type[_Records], given: dict[str, object], who: str) -> _
     records = group_of(kind, given)
     num_parts, part_index = chosen_part(who, records.num_parts, records.part_index)
     check_part(who, num_parts, part_index)
-    return replace(records, num_parts=num_parts, part_index=part_index)
+    return records.of(num_parts, part_index)
 
 
 def checked_shape(who: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -293,7 +307,8 @@ class ImageRecordIter(ReadAheadIter):
     mirror, rand_mirror
         Mirror every picture; or half of them, by chance.
     mean_img
-        File of a mean image, which is subtracted. It is computed and written when it does not exist.
+        File of a mean image, which is subtracted. When it does not exist it is computed of all samples, whichever part
+        of them is read, and written. In a job worker 0 reads and writes it for all workers that read each its part.
     mean_r, mean_g, mean_b, mean_a
         Mean of each channel, which is subtracted.
     std_r, std_g, std_b, std_a
@@ -346,10 +361,12 @@ class ImageRecordIter(ReadAheadIter):
             plain = Normalizer(Normalization(), shape, torch.float32, who)
             unnormalized = _SampleWriter(augmenter, plain, labels, records.label_width)
             chance = records.chance_seed() if augmenter.by_chance else None
-            save_mean(
-                mean_img, lambda: mean_of(record_batches(records, unnormalized, shape, label_shape, chance))
+            normalizer.mean = mean_image(
+                mean_img,
+                shape,
+                records.part,
+                lambda *part: record_batches(records.of(*part), unnormalized, shape, label_shape, chance),
             )
-            normalizer.mean = load_mean(mean_img, shape)
         chance = records.chance_seed() if augmenter.by_chance or normalizer.by_chance else None
         batches = record_batches(records, writer, shape, label_shape, chance, dtype)
         start_reading(self, batches, records)
@@ -385,21 +402,10 @@ def record_batches(
     )
 
 
-def mean_of(batches: RecordBatches) -> np.ndarray:
-    """Return the mean of one epoch's samples."""
-    total, count = np.zeros(batches.provide_data[0].shape[1:]), 0
-    for batch in batches:
-        rows = batch.data[0].shape[0] - (batch.pad or 0)
-        total += batch.data[0].asnumpy()[:rows].sum(0, dtype=np.float64)
-        count += rows
-    batches.close()
-    return (total / max(count, 1)).astype(np.float32)
-
-
 def start_reading(iterator: ReadAheadIter, batches: RecordBatches, records: RecordSettings) -> None:
     """Let an iterator read batches ahead, and end their threads with it."""
     ReadAheadIter.__init__(iterator, batches, records.prefetch_buffer)
-    iterator.num_parts, iterator.part_index = records.num_parts or 1, records.part_index or 0
+    iterator.num_parts, iterator.part_index = records.part
     weakref.finalize(iterator, batches.close)
     if records.verbose:
         logging.info(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 import torch
 
-from ... import ndarray as nd
-from ...checks import check_folder, warn_user
-from ...errors import FormatError, ShapeError
+from ...checks import warn_user
 from ...imaging import opencv
-from ...ndarray import NDArray
 from ...params import AtLeast
 
-__all__ = ["Normalization", "Normalizer", "load_mean", "save_mean", "written_dtype"]
+__all__ = ["Normalization", "Normalizer", "written_dtype"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,24 +110,3 @@ class Normalizer:
                 np.add(into, illumination, out=into)
             if factor != 1:
                 np.multiply(into, factor, out=into)
-
-
-def load_mean(path: str, data_shape: tuple[int, int, int]) -> np.ndarray:
-    """Return the mean image in a file."""
-    arrays = nd.load(path)
-    found = arrays.get("mean_img") if isinstance(arrays, dict) else None
-    if not isinstance(found, NDArray):
-        raise FormatError(f"mean_img: the file {path!r} must have an array 'mean_img'")
-    if found.shape != data_shape:
-        raise ShapeError(
-            f"mean_img: the image in {path!r} must have shape {data_shape}, that of data_shape; got {found.shape}. "
-            f"Without the file, it is made anew."
-        )
-    return found.asnumpy().astype(np.float32)
-
-
-def save_mean(path: str, pictures: Callable[[], np.ndarray]) -> None:
-    """Write the file of a mean image, which `pictures` computes, unless it is there."""
-    if not os.path.exists(path):
-        check_folder(path, "mean_img")
-        nd.save(path, {"mean_img": nd.array(pictures())})
