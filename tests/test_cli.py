@@ -125,6 +125,8 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
             id="run-no-module",
         ),
         pytest.param(["rum"], 2, "invalid choice: 'rum'", id="unknown-command"),
+        pytest.param([], 2, "run a program with 'import mxnet as mx' as it is", id="nothing"),
+        pytest.param(["run", "nothing.py"], 2, "rebind run: no such file: ", id="missing-file"),
     ],
 )
 def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str) -> None:
@@ -135,24 +137,33 @@ def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], code: i
     assert says in written.out + written.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        pytest.param([], "run a program with 'import mxnet as mx' as it is", id="nothing"),
-        pytest.param(["run", "nothing.py"], "rebind run: no such file: ", id="missing-file"),
-    ],
-)
-def test_calls_that_run_nothing_return_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    says: str,
-) -> None:
-    monkeypatch.setattr(cli, "_prepare", lambda: None)
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(arguments) == 2
-    assert says in capsys.readouterr().err
+ASKS_WITHOUT_TORCH = """
+import sys, rebind_command
+for arguments in {calls!r}:
+    try:
+        rebind_command.main(arguments)
+    except SystemExit as ended:
+        print(ended.code, file=sys.stderr)
+print([name for name in ("torch", "numpy", "rebind") if name in sys.modules], file=sys.stderr)
+"""
+
+
+def test_help_and_mistakes_do_not_wait_for_torch() -> None:
+    calls = [["--help"], ["--version"], [], ["launch", "--help"], ["im2rec", "--help"], ["run", "--help"]]
+    mistakes = [
+        ["launch", "-n", "0", "x"],
+        ["launch", "-n", "2"],
+        ["run"],
+        ["run", "nothing.py"],
+        ["im2rec", "x"],
+    ]
+    code = ASKS_WITHOUT_TORCH.format(calls=calls + mistakes)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if line.isdecimal()] == [*"002000", *"22222"]
+    assert lines[-1] == "[]"
 
 
 @pytest.mark.parametrize("module", [False, True], ids=["script", "module"])

@@ -1,4 +1,4 @@
-"""The command ``rebind``.
+"""What the command ``rebind`` does; `rebind_command` has its flags.
 
 ``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind launch -n 4 COMMAND``
 starts the processes of a job; ``rebind im2rec`` packs pictures.
@@ -16,10 +16,11 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from . import compat, im2rec, launch
-from ._version import __version__
+from rebind_command import parse
 
-__all__ = ["main", "run_module", "run_script"]
+from . import compat, im2rec, launch
+
+__all__ = ["main", "run", "run_module", "run_script"]
 
 # The folder with the module `mxnet` that processes started by the program import.
 _AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
@@ -27,75 +28,23 @@ _AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments`, by default those of this process; return its exit code."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.command is None:
-        parser.print_help(sys.stderr)
-        return 2
+    return run(parse(arguments))
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run what a command line asks for; return its exit code."""
     if given.command == "im2rec":
         return im2rec.run(given)
     if given.command == "launch":
         return launch.run(given)
-    if not (given.module or given.target):
-        given.parser.error("name a script, or a module after -m")
     _prepare()
     _hide_own_frames()
     if given.module:
         run_module(given.module[0], given.module[1:])
     else:
         script, *rest = given.target
-        if not os.path.exists(script):
-            print(f"rebind run: no such file: {script!r}", file=sys.stderr)
-            return 2
         run_script(script, rest)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="rebind",
-        description="MXNet 1.x's symbolic programs, with PyTorch as the engine.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"rebind {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    run = commands.add_parser(
-        "run",
-        help="run a program with 'import mxnet as mx' as it is",
-        usage="rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]",
-        description="Run a program as python does, with rebind instead of mxnet, in it and in the processes that it "
-        "starts. An installed mxnet is left alone.",
-        allow_abbrev=False,
-    )  # fmt: skip
-    run.add_argument(
-        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE",
-        help="a module instead of a script, as in 'python -m'",
-    )  # fmt: skip
-    run.add_argument(
-        "target", nargs=argparse.REMAINDER, metavar="SCRIPT",
-        help="the script, or a folder or zip file with a __main__.py; what follows is for the program",
-    )  # fmt: skip
-    run.set_defaults(parser=run)
-    launch.add_arguments(
-        commands.add_parser(
-            "launch",
-            help="start the processes of a job",
-            usage="rebind launch [-h] -n N [FLAG ...] COMMAND ...",
-            description="Start a program in several processes that train together, on this machine or on several, and "
-            "start them again when one is lost. The flags are those of MXNet's tool launch.py, and --max-restarts.",
-            allow_abbrev=False,
-        )
-    )
-    im2rec.add_arguments(
-        commands.add_parser(
-            "im2rec",
-            help="pack pictures into record files",
-            description="Make lists of the pictures in a folder (--list), then record files of the pictures in the "
-            "lists, for mx.io.ImageRecordIter. The flags are those of MXNet's tool im2rec.py.",
-            allow_abbrev=False,
-        )
-    )
-    return parser
 
 
 def _prepare() -> None:
@@ -118,13 +67,13 @@ def _hide_own_frames() -> None:
 
 
 def _frames_of_program(trace: TracebackType | None) -> TracebackType | None:
-    """Return what follows `main` and what it runs the program with; nothing for an error in the program's syntax."""
+    """Return what follows `run` and what it runs the program with; nothing for an error in the program's syntax."""
     last = found = trace
-    while found is not None:  # what is above `main` started the command
-        if found.tb_frame.f_code is main.__code__:
+    while found is not None:  # what is above `run` started the command
+        if found.tb_frame.f_code is run.__code__:
             last = found
         found = found.tb_next
-    if last is None or last.tb_frame.f_code is not main.__code__:
+    if last is None or last.tb_frame.f_code is not run.__code__:
         return trace
     while last is not None and last.tb_frame.f_globals.get("__name__") in (__name__, "runpy"):
         last = last.tb_next

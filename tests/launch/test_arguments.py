@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
 
 import pytest
 
-from rebind.errors import ParameterError
-from rebind.launch.arguments import Request, add_arguments
+from rebind.launch.arguments import Request
+from rebind_command import parse
 
 
 def request(line: str) -> Request:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    add_arguments(parser)
-    return Request.of(parser.parse_args(line.split()))
+    return Request.of(parse(["launch", *line.split()]))
 
 
 def test_flags_of_mxnets_launcher() -> None:
@@ -52,9 +49,10 @@ def test_flags_of_mxnets_launcher() -> None:
         ("-n 2 --sync-dst-dir d x", "--sync-dst-dir copies this folder to .* got --launcher local"),
     ],
 )
-def test_flags_that_do_not_fit(line: str, says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
+def test_flags_that_do_not_fit(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
         request(line)
+    assert re.search(f"rebind launch: error: {says}", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ PyTorch's launcher does the work (`torch.distributed.elastic.multiprocessing`, w
 signals, prefixed output. Names and defaults are those of MXNet's ``tools/launch.py``.
 """
 
-from .arguments import add_arguments
 from .runner import run
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
