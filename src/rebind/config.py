@@ -83,6 +83,13 @@ OPTIONS: dict[str, Option] = {
             "parse that part of the file again; 0: none, as in MXNet.",
         ),
         Option(
+            "REBIND_SIGN_TIMEOUT",
+            float,
+            30.0,
+            "How many seconds a worker that others wait for may give no sign of life before it is an error; "
+            "REBIND_TIMEOUT at most.",
+        ),
+        Option(
             "REBIND_LOG_WORKERS",
             str,
             "first",

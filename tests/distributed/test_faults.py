@@ -13,7 +13,7 @@ import pytest
 import torch
 from tests.distributed.workers import Failed, run_job
 
-from rebind.distributed import current_job
+from rebind.distributed import current_job, liveness
 from rebind.distributed import job as job_module
 from rebind.distributed.liveness import Liveness
 
@@ -22,6 +22,9 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="processes are l
 
 def lose(victim: int, number: int, where: str) -> str:
     """Give one worker a signal, go on in the others until they notice, and return what they say."""
+    if where == "elsewhere":
+        liveness._processes = lambda: ""  # as if each were on a machine of its own
+        where = "transfer"
     job = current_job()
     pid = int(str(job.exchange("processes", os.getpid())[victim]))
     job.barrier("all know them")
@@ -33,6 +36,10 @@ def lose(victim: int, number: int, where: str) -> str:
             if where == "transfer":
                 rows = [torch.empty(100_000) for _ in range(job.size)]
                 job.transfer([torch.ones(100_000)] * job.size, rows, step).wait(f"step {step}")
+            if where == "sum":
+                job.sum(torch.ones(100_000))
+            if where == "broadcast":
+                job.broadcast(torch.ones(100_000), root=victim)
             job.exchange(f"step {step}", step)
     except ConnectionError as error:
         return str(error)
@@ -50,15 +57,19 @@ def lose(victim: int, number: int, where: str) -> str:
         (1, signal.SIGKILL, "exchange", r"lost worker 1: its process has ended \(pid \d+ on "),
         (1, signal.SIGKILL, "transfer", r"lost worker 1: its process has ended \(pid \d+ on "),
         (1, signal.SIGSTOP, "exchange", r"lost worker 1: its process is stopped \(pid \d+ on "),
-        (1, signal.SIGSTOP, "transfer", r"lost worker 1: its process is stopped \(pid \d+ on "),
+        (1, signal.SIGSTOP, "transfer", r"lost worker 1: its process is stopped for \d+ s \(pid \d+ on "),
+        (1, signal.SIGSTOP, "sum", r"sum: .* lost worker 1: its process is stopped for \d+ s \(pid \d+ on "),
+        (2, signal.SIGSTOP, "broadcast", r"lost worker 2: its process is stopped for \d+ s \(pid \d+ on "),
+        (1, signal.SIGSTOP, "elsewhere", r"lost worker 1: no sign of life for \d+ s \(pid \d+ on "),
+        (0, signal.SIGSTOP, "transfer", r"lost worker 0, which held the job's store at 127.0.0.1:\d+"),
         (0, signal.SIGKILL, "exchange", r"lost worker 0, which held the job's store at 127.0.0.1:\d+"),
         (0, signal.SIGKILL, "transfer", r"lost worker 0, which held the job's store at 127.0.0.1:\d+"),
     ],
 )
 def test_the_others_name_who_is_lost(victim: int, number: int, where: str, says: str) -> None:
-    # Only the launcher notices sooner that a worker in the midst of a transfer is stopped.
-    timeout = "4" if number == signal.SIGSTOP and where == "transfer" else "30"
-    found = run_job(lose, 3, victim, number, where, may_fail=True, environment={"REBIND_TIMEOUT": timeout})
+    # At the time-out itself, other words would say so.
+    limits = {"REBIND_TIMEOUT": "80", "REBIND_SIGN_TIMEOUT": "3"}
+    found = run_job(lose, 3, victim, number, where, may_fail=True, environment=limits)
     assert found.pop(victim) is None
     for text in found:
         assert isinstance(text, str), text

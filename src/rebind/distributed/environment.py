@@ -12,14 +12,16 @@ MXNet's launcher   ``DMLC_ROLE``, ``DMLC_NUM_WORKER``, ``DMLC_NUM_SERVER``, ``DM
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from ..errors import ParameterError
 
-__all__ = ["JobEnvironment", "Role"]
+__all__ = ["JobEnvironment", "Role", "listening_on", "loopback"]
 
 Role: TypeAlias = Literal["worker", "server", "scheduler"]
 
@@ -182,3 +184,23 @@ class _Reader(NamedTuple):
                     )
                 return self.given[host_name], port
         return None
+
+
+def loopback() -> str:
+    """Return the network interface of this machine's loopback address."""
+    return "lo0" if sys.platform == "darwin" else "lo"
+
+
+@contextlib.contextmanager
+def listening_on(interface: str | None) -> Iterator[None]:
+    """Let Gloo listen on a network interface, unless the user or MXNet's ``DMLC_INTERFACE`` names one."""
+    name = "GLOO_SOCKET_IFNAME"
+    chosen = os.environ.get("DMLC_INTERFACE") or interface
+    if name in os.environ or chosen is None:
+        yield
+        return
+    os.environ[name] = chosen
+    try:
+        yield
+    finally:
+        del os.environ[name]

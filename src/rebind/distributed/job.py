@@ -7,7 +7,6 @@ import contextlib
 import functools
 import json
 import logging
-import os
 import socket
 import sys
 import time
@@ -25,11 +24,15 @@ from torch.autograd.graph import increment_version
 from .. import config
 from .._version import __version__
 from ..errors import MXNetError, StateError, WorkerError
-from .environment import JobEnvironment
+from .environment import JobEnvironment, listening_on, loopback
 from .liveness import INTERVAL, Liveness, Sign
 from .store import open_store
+from .waiting import Waiting, sign_timeout
 
 __all__ = ["FINISHED", "JSON", "Job", "Transfer", "current_job", "started_job"]
+
+#: The number of a message that nobody sends.
+_NO_TAG = (1 << 30) + 2
 
 #: What a process says of itself when it has done all it was to do.
 FINISHED = "it has finished"
@@ -75,11 +78,13 @@ class Job:
         self.bytes_sent = 0
         self._exchanges = 0
         self._timeout = float(config.get("REBIND_TIMEOUT"))
+        self._patience = min(sign_timeout(), self._timeout)
         self._closed = False
         self._before_close: list[Callable[[str], None]] = []
         self._store: dist.Store | None = None
         self._liveness: Liveness | None = None
         self._group: dist.ProcessGroup | None = None
+        self._waiting: Waiting | None = None
         if self.size > 1:
             self._connect()
 
@@ -105,6 +110,8 @@ class Job:
         self.is_on_one_machine = len({str(each["host"]) for each in joined}) == 1
         self._agreed("the job", "versions", [each["versions"] for each in joined])
         self._group = self._connect_group(store)
+        self._waiting = Waiting(self._liveness, self._patience, self._break_off)
+        self._liveness.after_sign = self._waiting.look
         logging.getLogger(__name__).info("Worker %d of %d has joined", self.rank, self.size)
 
     def _connect_group(self, store: dist.Store) -> dist.ProcessGroup:
@@ -112,7 +119,7 @@ class Job:
         timeout = timedelta(seconds=self._timeout)
         gpu = torch.cuda.is_available() and dist.is_nccl_available()
         backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
-        with self.guard("joining"), _listening_on(_loopback() if self.is_on_one_machine else None):
+        with self.guard("joining"), listening_on(loopback() if self.is_on_one_machine else None):
             if dist.is_initialized():
                 return dist.new_group(backend=backend, timeout=timeout)
             dist.init_process_group(
@@ -289,10 +296,8 @@ class Job:
             The number of this transfer: arrays meet those that were sent under the same one.
         """
         works: list[dist.Work] = []
-        # Each begins with its neighbour, so that not all send to worker 0 first.
-        others = [(self.rank + step) % self.size for step in range(1, self.size)]
         with self.guard("transfer"):
-            for rank in others:
+            for rank in self._others:
                 target, source = incoming[rank], outgoing[rank]
                 if target is not None and target.numel():
                     increment_version(target)  # torch.distributed writes without a trace
@@ -300,7 +305,13 @@ class Job:
                 if source is not None and source.numel():
                     self.bytes_sent += source.nbytes
                     works.append(self._work(dist.isend(source, group=self._group, group_dst=rank, tag=tag)))
-        return Transfer(self, works)
+        met = [rank for rank in self._others if incoming[rank] is not None or outgoing[rank] is not None]
+        return Transfer(self, works, met)
+
+    @property
+    def _others(self) -> list[int]:
+        """The other workers. Each begins with its neighbour, so that not all send to worker 0 first."""
+        return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def _work(self, work: dist.Work | None) -> dist.Work:
         if work is None:
@@ -314,7 +325,7 @@ class Job:
         >>> Job(JobEnvironment()).broadcast(torch.ones(2))
         """
         if self.size > 1:
-            with self.guard("broadcast"):
+            with self.waiting("broadcast", self._others):
                 self.bytes_sent += tensor.nbytes if self.rank == root else 0
                 dist.broadcast(tensor, group=self._group, group_src=root)
                 increment_version(tensor)  # torch.distributed writes without a trace
@@ -326,7 +337,7 @@ class Job:
         >>> Job(JobEnvironment()).sum(torch.ones(2))
         """
         if self.size > 1:
-            with self.guard("sum"):
+            with self.waiting("sum", self._others):
                 self.bytes_sent += tensor.nbytes
                 dist.all_reduce(tensor, group=self._group)
                 increment_version(tensor)
@@ -349,6 +360,26 @@ class Job:
         if self._liveness is not None:
             self._liveness.note("")
 
+    @contextlib.contextmanager
+    def waiting(self, what: str, ranks: Sequence[int]) -> Iterator[None]:
+        """As `guard`, for a wait for some workers within PyTorch: it ends when one of them is silent for too long."""
+        with self.guard(what):
+            if self._waiting is None:
+                yield
+                return
+            self._waiting.begin(ranks)
+            try:
+                yield
+            finally:
+                self._waiting.end()
+
+    def _break_off(self, rank: int) -> None:
+        """End what another thread waits for within Gloo."""
+        # There is no call for that. A time-out closes all connections, and one comes by waiting for what never comes.
+        with contextlib.suppress(RuntimeError):
+            never = dist.irecv(torch.empty(1), group=self._group, group_src=rank, tag=_NO_TAG)
+            self._work(never).wait(timedelta(milliseconds=1))
+
     def failure(self, what: str, missing: Sequence[int] | None = None) -> WorkerError:
         """Find out who is lost, tell the others, and return the error to raise.
 
@@ -360,8 +391,8 @@ class Job:
             Who has not come, if that is known.
         """
         assert self._liveness is not None
-        others = [rank for rank in range(self.size) if rank != self.rank] if missing is None else missing
-        lost: dict[int, str] = {}
+        others = sorted(self._others) if missing is None else missing
+        lost: dict[int, str] = {} if self._waiting is None else self._waiting.lost
         if not self._liveness.can_be_read:
             environment = self.environment
             if environment.host_of_store == "worker 0":
@@ -370,7 +401,7 @@ class Job:
                 f"{what}: all {self.size} workers must take part; lost {environment.host_of_store}, which held the "
                 f"job's store at {environment.host}:{environment.port}"
             )
-        elif lost := self._liveness.lost(others):
+        elif lost := lost or self._liveness.lost(others):
             listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())
             text = f"{what}: all {self.size} workers must take part; lost {listed}"
         else:
@@ -403,10 +434,11 @@ class Transfer:
 
     job: Job
     works: Sequence[dist.Work]
+    ranks: Sequence[int]
 
     def wait(self, what: str) -> None:
         """Wait until all is sent and received; `what` is said in errors."""
-        with self.job.guard(what):
+        with self.job.waiting(what, self.ranks):
             for work in self.works:
                 work.wait()
 
@@ -437,25 +469,6 @@ def started_job() -> Job | None:
     True
     """
     return current_job() if current_job.cache_info().currsize else None
-
-
-def _loopback() -> str:
-    return "lo0" if sys.platform == "darwin" else "lo"
-
-
-@contextlib.contextmanager
-def _listening_on(interface: str | None) -> Iterator[None]:
-    """Let Gloo listen on a network interface, unless the user or MXNet's ``DMLC_INTERFACE`` names one."""
-    name = "GLOO_SOCKET_IFNAME"
-    chosen = os.environ.get("DMLC_INTERFACE") or interface
-    if name in os.environ or chosen is None:
-        yield
-        return
-    os.environ[name] = chosen
-    try:
-        yield
-    finally:
-        del os.environ[name]
 
 
 def _report_how_it_ends(liveness: Liveness) -> None:

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from torch.distributed import Store
 
-__all__ = ["Liveness", "Sign", "Signs"]
+__all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs"]
 
 #: How often a process gives a sign, in seconds.
 INTERVAL = 1.0
@@ -174,7 +174,7 @@ class Signs:
                 if sign is not None and sign.ended:
                     found[rank] = f"{sign.ended} ({sign})"
                 elif sign is not None and (sign.state == "gone" or (sign.state == "stopped" and sign == old)):
-                    found[rank] = f"its process {_STATES[sign.state]} ({sign})"
+                    found[rank] = f"its process {STATES[sign.state]} ({sign})"
                 elif sign is not None and sign.life != self._lives.get(rank, sign.life):
                     found[rank] = f"it has ended, and was started again ({sign})"
                 if rank in found or (sign is not None and old is not None and sign.count > old.count):
@@ -189,7 +189,8 @@ class Signs:
         return dict(sorted(found.items()))
 
 
-_STATES = {"gone": "has ended", "stopped": "is stopped"}
+#: What is said of a process that does not run.
+STATES = {"gone": "has ended", "stopped": "is stopped"}
 
 
 class Liveness(Signs):
@@ -203,6 +204,11 @@ class Liveness(Signs):
         The number of this process.
     size
         How many there are.
+
+    Attributes
+    ----------
+    after_sign
+        Called in the thread after each sign.
 
     Examples
     --------
@@ -218,6 +224,7 @@ class Liveness(Signs):
     def __init__(self, store: Store, rank: int, size: int) -> None:
         super().__init__(store, size)
         self._rank = rank
+        self.after_sign: Callable[[], None] = lambda: None
         self._sign = Sign(
             host=socket.gethostname(), pid=os.getpid(), processes=_processes(), life=secrets.token_hex(4)
         )
@@ -264,6 +271,7 @@ class Liveness(Signs):
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
             self._give()
+            self.after_sign()
 
 
 @functools.cache
