@@ -205,9 +205,9 @@ class First(mx.metric.EvalMetric):
         self.sum_metric, self.num_inst = self.found, 1
 
 
-def measure(folder: str, error_at: tuple[int, int] | None) -> dict[str, list[float]]:
+def measure(folder: str, error_at: tuple[int, int] | None, kind: str = "dist_sync") -> dict[str, list[float]]:
     """Train three epochs, or until an error on all workers; return the training figures of each."""
-    store = mx.kv.create("dist_sync")
+    store = mx.kv.create(kind)
     module = mx.mod.Module(network(draws=False))
     data = own_data(store.rank, store.num_workers, shuffle=False)
     module.bind(data.provide_data, data.provide_label)
@@ -248,3 +248,24 @@ def test_a_resumed_run_reports_for_an_epoch_what_it_would_have_reported(tmp_path
         for name, figures in each.items():
             np.testing.assert_allclose(figures, as_wanted[name], rtol=1e-4, err_msg=name)
     assert found[0]["first"] != found[1]["first"]  # which is each worker's own
+
+
+@pytest.mark.parametrize("error_at", [(0, 2), (1, 1)])
+def test_a_run_with_servers_resumes_exactly_on_one_worker(tmp_path, error_at):
+    # On several, the order in which their updates arrive is another one in each run.
+    (tmp_path / "whole").mkdir()
+    wanted = run_job(measure, 1, str(tmp_path / "whole"), None, "dist_async", servers=1)
+    run_job(measure, 1, str(tmp_path), error_at, "dist_async", servers=1, may_fail=True)
+    assert run_job(measure, 1, str(tmp_path), None, "dist_async", servers=1) == wanted
+
+
+@pytest.mark.parametrize("error_at", [(0, 2), (1, 1)])
+def test_a_run_with_servers_resumes_where_it_was(tmp_path, error_at):
+    run_job(measure, 2, str(tmp_path), error_at, "dist_async", may_fail=True)
+    position, state = Checkpoint(str(tmp_path / "net")).newest()
+    assert position == error_at
+    for each in run_job(measure, 2, str(tmp_path), None, "dist_async"):
+        kept = state["history"]["train"].get("accuracy", [])
+        assert len(each["accuracy"]) == 3 and len(kept) == error_at[0]
+        assert each["accuracy"][: len(kept)] == kept
+    assert Checkpoint(str(tmp_path / "net")).newest()[0] == Position(3, 0)

@@ -60,6 +60,9 @@ def _schedule(environment: JobEnvironment) -> None:
     """Hold the job's store until all workers have ended."""
     timeout = float(config.get("REBIND_TIMEOUT"))
     wait_for_workers(open_store(environment, timeout), environment.num_workers, timeout)
+    if environment.num_servers:
+        # They look there for the end too, and PyTorch writes a page to standard error for a store that is gone.
+        time.sleep(2 * INTERVAL)
 
 
 def wait_for_workers(store: Store, size: int, timeout: float) -> None:

@@ -38,7 +38,7 @@ class KVStoreBase:
     Keys are all strings or all ints. Wherever a key is taken, so is a list of keys, with a list of values; where a
     value is taken for one key, so is a list of arrays, one for each device.
 
-    A subclass defines `init`, `put`, `push` and `pull`, and declares `capabilities`.
+    A subclass defines `init`, `push`, `pull` and, where it differs from `init`, `put`; it declares `capabilities`.
 
     Examples
     --------
@@ -53,6 +53,11 @@ class KVStoreBase:
     #: What the store can do. Callers ask this, never `type`.
     capabilities: ClassVar[Capabilities] = Capabilities()
 
+    # A program's own class need not call this one's constructor.
+    _kind: str = ""
+    _key_type: type | None = None  # that of the first key
+    _updater: UpdateFunction | None = None
+
     #: The stores that `register` added, by name in lower case.
     kv_registry: ClassVar[dict[str, Callable[..., KVStoreBase]]] = {}
 
@@ -60,20 +65,24 @@ class KVStoreBase:
     def register(klass: type[Store]) -> type[Store]:
         """Register a class of stores under its name, for `create`; a decorator.
 
+        A class that declares no `capabilities` is one as MXNet has them: it says by `is_capable` whether it updates
+        weights, and takes one key at a time.
+
         >>> @KVStoreBase.register
         ... class Nowhere(KVStoreBase):
         ...     capabilities = Capabilities(updates_weights=False)
         >>> create("nowhere").type
         'nowhere'
         """
+        if klass.capabilities is KVStoreBase.capabilities:
+            updates = klass.is_capable(KVStoreBase.OPTIMIZER)
+            klass.capabilities = Capabilities(updates_weights=updates, takes_lists=False)
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         stores.register(klass.__name__)(functools.partial(_make_registered, klass))
         return klass
 
     def __init__(self, kind: str = "") -> None:
-        self._kind = kind.lower() or builtin_type(self).__name__.lower()
-        self._key_type: type | None = None  # that of the first key
-        self._updater: UpdateFunction | None = None
+        self._kind = kind.lower()
 
     # What it is.
 
@@ -88,7 +97,7 @@ class KVStoreBase:
         >>> create("Device").type
         'device'
         """
-        return self._kind
+        return self._kind or builtin_type(self).__name__.lower()
 
     @property
     def rank(self) -> int:
@@ -164,7 +173,8 @@ class KVStoreBase:
         >>> found.item()
         2.0
         """
-        raise self._undefined("put()")
+        # A program's own store defines that, as in MXNet; and not always for new keys only.
+        self.init(key, value)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum the arrays of each key; the sum updates the value of the key or, without an updater, replaces it.

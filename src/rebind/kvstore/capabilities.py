@@ -28,6 +28,9 @@ class Capabilities:
     takes_ready_gradients
         A gradient can be pushed while backward still computes others: it has `begin_push`, `push_ready` and
         `end_push`.
+    takes_lists
+        Its methods take lists of keys too. Otherwise they get one key at a time, as from MXNet's `Module`: `init` or
+        `broadcast`, then `pushpull`.
 
     Examples
     --------
@@ -41,3 +44,4 @@ class Capabilities:
     compresses: bool = False
     keeps_values: bool = True
     takes_ready_gradients: bool = False
+    takes_lists: bool = True

@@ -12,6 +12,7 @@ from ..ops.storage_types import DENSE
 from ..optimizer import Updater
 from ..protocols import StateTree
 from .base import Key, Keys, KVStoreBase, Values, stores
+from .capabilities import Capabilities
 from .compression import Compression, Residuals
 
 __all__ = ["KVStore"]
@@ -44,6 +45,8 @@ class KVStore(KVStoreBase):
     >>> out.asnumpy().tolist()
     [2.0, 2.0]
     """
+
+    capabilities = Capabilities()
 
     def __init__(self, kind: str = "local") -> None:
         super().__init__(kind)

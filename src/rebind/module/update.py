@@ -221,6 +221,20 @@ class UpdatePolicy(ABC):
 
         return send
 
+    def _push_pull(
+        self, store: KVStoreBase, trained: Sequence[Trained], outs: Sequence[Sequence[NDArray]]
+    ) -> None:
+        """Push the gradients, and write what the store has then: the sums, or the weights."""
+        names = [each.name for each in trained]
+        if not store.capabilities.takes_lists:
+            for i, (each, out) in enumerate(zip(trained, outs, strict=True)):
+                store.pushpull(each.name, each.gradients, None if out is each.gradients else out, -i)
+        elif store.capabilities.keeps_values:
+            self._push(store, trained)
+            store.pull(names, outs)
+        else:
+            store.pushpull(names, [each.gradients for each in trained])
+
     def _push(self, store: KVStoreBase, trained: Sequence[Trained]) -> None:
         """Push the gradients that are not in the store yet."""
         rest = [each for each in trained if each.name not in self._pushed] if self._pushed else trained
@@ -356,12 +370,7 @@ class LocalUpdate(UpdatePolicy):
         """
         if self.store is not None:
             # The sums come back into the gradients: every device makes the same update of equal weights.
-            names, gradients = [each.name for each in trained], [each.gradients for each in trained]
-            if self.store.capabilities.keeps_values:
-                self._push(self.store, trained)
-                self.store.pull(names, gradients)
-            else:
-                self.store.pushpull(names, gradients)
+            self._push_pull(self.store, trained, [each.gradients for each in trained])
         elif self._num_devices > 1:
             for each in trained:
                 _sum_over_devices(each.gradients)
@@ -439,6 +448,9 @@ class StoreUpdate(UpdatePolicy):
     def start_from(self, parameters: Parameters) -> None:
         """Start from new weights: the store gets them, and all devices get the store's."""
         for name, arrays in parameters.by_device().items():
+            if not self.store.capabilities.takes_lists:
+                self.store.broadcast(name, arrays[0], out=arrays)
+                continue
             self.store.put(name, arrays[0])
             self.store.pull(name, arrays)
 
@@ -453,8 +465,7 @@ class StoreUpdate(UpdatePolicy):
         >>> weight.item()
         7.0
         """
-        self._push(self.store, trained)
-        self.store.pull([each.name for each in trained], [each.weights for each in trained])
+        self._push_pull(self.store, trained, [each.weights for each in trained])
 
     def save_states(self, path: str) -> None:
         self.store.save_optimizer_states(path)

@@ -65,6 +65,62 @@ def _registered(mx: Any) -> Any:
     return [returned is Nowhere, isinstance(mx.kv.create("NoWhere"), Nowhere)]
 
 
+def _trained_with_a_store_of_its_own(updates: bool, devices: int) -> Any:
+    """Train with a store as programs write them for MXNet; return the weights, and what it was asked."""
+
+    def run(mx: Any) -> Any:
+        calls: list[Any] = []
+
+        class Mine(mx.kv.KVStoreBase):
+            type, rank, num_workers = "mine", 0, 1
+
+            def __init__(self) -> None:  # it calls no other one
+                self.values: dict[str, Any] = {}
+
+            @staticmethod
+            def is_capable(capability: str) -> bool:
+                return updates
+
+            def set_optimizer(self, optimizer: Any) -> None:
+                calls.append(["set_optimizer"])
+
+            def init(self, key: Any, value: Any) -> None:
+                calls.append(["init", key])
+                self.values[key] = value.copy()
+
+            def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+                calls.append(["broadcast", key, len(out)])
+                self.values[key] = value.copy()
+                self.pull(key, out)
+
+            def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+                calls.append(["pushpull", key, len(value), out is None, priority])
+                total = sum(value[1:], value[0].copy())
+                self.values[key] = self.values[key] - total * 0.5 if updates else total
+                self.pull(key, value if out is None else out)
+
+            def pull(self, key: Any, out: Any, priority: int = 0, ignore_sparse: bool = True) -> None:
+                for each in out:
+                    self.values[key].copyto(each)
+
+        mx.kv.KVStoreBase.register(Mine)
+        x = mx.nd.array([[1, 2], [3, 4], [5, 6], [7, 8]])
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        module = mx.mod.Module(
+            mx.sym.SoftmaxOutput(net, name="softmax"), context=[mx.cpu(k) for k in range(devices)]
+        )
+        module.fit(
+            mx.io.NDArrayIter(x, mx.nd.array([0, 1, 1, 0]), 2, label_name="softmax_label"),
+            kvstore=mx.kv.create("mine"),
+            initializer=mx.init.Constant(0.25),
+            optimizer_params={"learning_rate": 0.5},
+            num_epoch=2,
+        )
+        return [module.get_params()[0]["fc_weight"], calls]
+
+    return run
+
+
 def _updater(kv: Any, mx: Any) -> Any:
     def update(key: Any, received: Any, stored: Any) -> None:
         stored += received * 2
@@ -114,6 +170,13 @@ SNIPPETS = {
     "a_function_updates": _after(_updater),
     "an_optimizer_updates": _after(_optimizer),
     "registered": _registered,
+    **{
+        f"fit_with_a_store_of_its_own_{'that_updates_' if updates else ''}on_{devices}": (
+            _trained_with_a_store_of_its_own(updates, devices)
+        )
+        for updates in (False, True)
+        for devices in (1, 2)
+    },
     "another_capability": _after(lambda kv, mx: kv.is_capable("other")),
     "an_int_among_strings": _after(lambda kv, mx: kv.init(3, mx.nd.ones((3,)))),
     "mixed_in_a_list": _after(lambda kv, mx: kv.push(["a", 3], [mx.nd.ones((3,))] * 2)),
