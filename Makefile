@@ -60,8 +60,8 @@ bench-peers: $(READY) ## install JAX, onnxruntime and OpenVINO, for `make bench`
 bench-distributed: $(READY) ## time training over 2 and 4 processes beside DistributedDataParallel
 	$(BIN)/python -m benchmarks.distributed $(ARGS)
 
-bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own; ARGS="--families reduce"
-	$(BIN)/python -m benchmarks.operators $(ARGS)
+bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
+	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)
 
 golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
 	@test -n "$(ORACLE)" || { echo "make golden: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }

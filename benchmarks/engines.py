@@ -88,41 +88,25 @@ class Options:
     mxnet: str | None = None  # the Python of MXNet's environment
 
 
-class WorkerEngine:
-    """An engine in a process of its own; see `worker` for what the two say to each other."""
+class WorkerProcess:
+    """A process that answers requests; see `worker` for what the two say to each other."""
 
-    def __init__(self, name: str, row: Row, options: Options) -> None:
+    def __init__(self, module: str, name: str, options: Options) -> None:
         self._name = name
         python = options.mxnet if PEERS[name].own_python else sys.executable
         assert python is not None, "the command line refuses this"
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (closed in close)
         self._folder = tempfile.TemporaryDirectory(prefix="rebind-benchmark-", ignore_cleanup_errors=True)
+        self.folder = self._folder.name
         self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.worker", name],
+            [python, "-m", f"benchmarks.{module}", name],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_environment(name, options.threads, self._folder.name),
+            env=_environment(name, options.threads, self.folder),
         )
-        try:
-            self.preparation = Preparation(**self._ask(do="prepare", row=row.name, threads=options.threads))
-        except BaseException:
-            self.close()
-            raise
-
-    def timed(self, steps: int) -> float:
-        return float(self._ask(do="run", steps=steps)["seconds"])
-
-    def peak_bytes(self) -> int:
-        return int(self._ask(do="memory")["peak_bytes"])
-
-    def results(self) -> dict[str, np.ndarray]:
-        file = os.path.join(self._folder.name, "values.npz")
-        self._ask(do="results", file=file)
-        with np.load(file) as values:
-            return dict(values)
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -137,7 +121,13 @@ class WorkerEngine:
             self._log.close()
             self._folder.cleanup()
 
-    def _ask(self, **request: Any) -> dict[str, Any]:
+    @property
+    def ended(self) -> bool:
+        """Whether it answers no more."""
+        return self._process.poll() is not None
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and return its answer; raise an EngineError where there is none."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -155,6 +145,35 @@ class WorkerEngine:
         if "error" in answer:
             raise EngineError(f"{self._name} at {request}: {answer['error']}")
         return answer
+
+
+class WorkerEngine:
+    """An engine in a process of its own."""
+
+    def __init__(self, name: str, row: Row, options: Options) -> None:
+        self._process = WorkerProcess("worker", name, options)
+        try:
+            self.preparation = Preparation(
+                **self._process.ask(do="prepare", row=row.name, threads=options.threads)
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def timed(self, steps: int) -> float:
+        return float(self._process.ask(do="run", steps=steps)["seconds"])
+
+    def peak_bytes(self) -> int:
+        return int(self._process.ask(do="memory")["peak_bytes"])
+
+    def results(self) -> dict[str, np.ndarray]:
+        file = os.path.join(self._process.folder, "values.npz")
+        self._process.ask(do="results", file=file)
+        with np.load(file) as values:
+            return dict(values)
+
+    def close(self) -> None:
+        self._process.close()
 
 
 def _environment(name: str, threads: int | None, folder: str) -> dict[str, str]:

@@ -29,11 +29,10 @@ from .networks import ROWS
 from .peers import PEERS
 
 
-def main() -> None:
-    """Answer requests until standard input ends."""
+def serve(worker: Any) -> None:
+    """Answer requests by the methods of `worker` until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    worker = _Worker(sys.argv[1])
     for line in sys.stdin:
         request = json.loads(line)
         try:
@@ -118,4 +117,4 @@ def _forget_peak() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(_Worker(sys.argv[1]))

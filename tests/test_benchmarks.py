@@ -1,14 +1,21 @@
 """The benchmark's processes: they compute the same thing, know nothing of each other, and end with it."""
 
+import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.__main__ import main
+from benchmarks.operator_samples import LARGE, samples
+from benchmarks.operator_worker import as_json, sample_of
 from benchmarks.peers import PEERS, Peer
+from tests.ops.sample import Sample
+
+import rebind as mx
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -93,3 +100,26 @@ def test_a_peer_without_its_package_is_left_out(
     assert main(["--engines", "jax"]) == 1  # nothing else was asked for
     said = " ".join(capsys.readouterr().out.split())
     assert said == "JAX is left out: no_such_package is not installed; the extra 'bench' has it."
+
+
+def test_the_worker_of_operators_imports_no_engine_unasked() -> None:
+    script = "import sys, benchmarks.operator_worker; print({'torch', 'rebind'} & set(sys.modules))"
+    ended = python("-c", script)
+    assert ended.stdout.strip() == "set()", ended.stdout + ended.stderr
+
+
+def test_a_worker_makes_the_arrays_of_the_sample() -> None:
+    for described in (*samples("small")[::40], *samples("large")[::40]):
+        again = sample_of(**json.loads(json.dumps(as_json(described))))
+        assert str(again) == str(described)
+        for one, other in zip(again.inputs(), described.inputs(), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+
+
+@pytest.mark.parametrize("sample", LARGE, ids=str)
+def test_large_calls_are_accepted(sample: Sample) -> None:
+    arrays = [mx.sym.Variable(f"array{index}") for index in range(len(sample.arrays))]
+    call = getattr(mx.sym._internal, sample.name)(*arrays, **sample.parameters)
+    shapes = {f"array{index}": array.shape for index, array in enumerate(sample.arrays)}
+    call.infer_shape_partial(**shapes)  # raises where they do not fit

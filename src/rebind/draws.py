@@ -141,7 +141,11 @@ def bernoulli(
     """
     if isinstance(source, _SEEDS):
         return _from_seed("bernoulli", source, shape, dtype, device, probability)
-    return torch.empty(shape, dtype=dtype, device=device).bernoulli_(probability, generator=source)
+    made = torch.empty(shape, dtype=dtype, device=device)
+    if made.is_cpu and dtype in (torch.float32, torch.float64):
+        # torch's own takes three times as long on a CPU. Uniform numbers are below 1 and may be 0.
+        return made.uniform_(generator=source).lt_(probability)
+    return made.bernoulli_(probability, generator=source)
 
 
 def integers(

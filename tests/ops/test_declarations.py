@@ -29,7 +29,8 @@ from rebind.ops import (
 from rebind.params import format_value
 from rebind.shapes import merge
 
-from .samples import SAMPLES, Sample
+from .sample import Sample
+from .samples import SAMPLES
 
 MODULES = (
     axes, creation, distributions, elementwise, indexing, joining, matmul, ordering, reduce, repetition, reshape,

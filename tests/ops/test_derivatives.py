@@ -17,7 +17,8 @@ from rebind.ops import OPERATORS, all_operators
 from rebind.params import Params
 from rebind.symbol.functions import make_function
 
-from .samples import CERTAIN, LAYERS, Array, Sample
+from .sample import Array, Sample
+from .samples import CERTAIN, LAYERS
 
 #: Whose result does not change with the input, or by steps only: there is no gradient to test.
 FLAT = {

@@ -12,7 +12,8 @@ import rebind as mx
 from rebind.graph.inference import meta_shapes
 from rebind.ops import OPERATORS
 
-from .samples import LAYERS, SAMPLES, Sample
+from .sample import Sample
+from .samples import LAYERS, SAMPLES
 
 # What an operator says of its outputs is what running it on tensors without content says.
 

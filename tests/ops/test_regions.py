@@ -12,6 +12,7 @@ import torch
 import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS
+from rebind.ops.regions import _boxes, maxima, means
 
 BOXES = [
     [0, 3, 2, 21, 17],
@@ -308,3 +309,16 @@ def test_whole_numbers_are_refused(name, parameters, channels):
     inputs = [array.int() for array in arrays(name, parameters, channels)]
     with pytest.raises(MXNetError, match=f"{name}: data must be of a floating type; got int32"):
         run(name, *inputs, **parameters)
+
+
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
+def test_devices_that_are_not_read_give_the_same(name, parameters, channels, monkeypatch):
+    found = []
+    for can_read in (True, False):
+        for module in (_boxes, maxima, means):
+            monkeypatch.setattr(module, "can_read", lambda array, answer=can_read: answer)
+        data, *others = arrays(name, parameters, channels)
+        out = run(name, data.requires_grad_(), *others, **parameters)
+        found.append((out, *torch.autograd.grad(out.square().sum(), data)))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)

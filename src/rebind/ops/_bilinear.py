@@ -53,18 +53,16 @@ def corners(y: Tensor, x: Tensor, height: int, width: int, *, zeros: bool = Fals
     return index.flatten(-2), weight.flatten(-2)
 
 
-def weighted_rows(
-    table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None = None, bags: int = 0
-) -> Tensor:
+def weighted_rows(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor | None = None) -> Tensor:
     """Return ``sum_k weight[b, k] * table[index[b, k]]``, without an array of all those rows.
 
-    Where sums have different numbers of terms, these follow each other, and `bag` is the index of the sum of each.
+    Where sums have different numbers of terms, all terms follow each other, and `counts` says how many each sum has.
 
     Shapes
     ------
     table : (M, C)
-    index, weight : (B, K)      with `bag`: (T,)
-    bag : (T,)                  not decreasing, from 0 up to `bags` = B
+    index, weight : (B, K)      with `counts`: (T,)
+    counts : (B,)               T in all
     out : (B, C)
 
     >>> table = torch.tensor([[1.0, 10.0], [2.0, 20.0]])
@@ -73,23 +71,22 @@ def weighted_rows(
     """
     if not (index.numel() and table.numel()):
         # Nothing to sum, but still a function of its inputs.
-        zeros = table.new_zeros(len(index) if bag is None else bags, table.shape[1])
+        zeros = table.new_zeros(len(index if counts is None else counts), table.shape[1])
         return zeros + table.sum() * 0 + weight.sum().to(table.dtype) * 0
-    return _WeightedRows.apply(table, index, weight.to(table.dtype), bag, bags)
+    return _WeightedRows.apply(table, index, weight.to(table.dtype), counts)
 
 
 class _WeightedRows(torch.autograd.Function):
     """`embedding_bag` with a second derivative, which torch's own lacks."""
 
     @staticmethod
-    def forward(ctx, table, index, weight, bag, bags):  # type: ignore[no-untyped-def]  # as weighted_rows
-        ctx.save_for_backward(table, index, weight, bag)
-        ctx.bags = bags
-        return _fused(table, index, weight, bag, bags)
+    def forward(ctx, table, index, weight, counts):  # type: ignore[no-untyped-def]  # as weighted_rows
+        ctx.save_for_backward(table, index, weight, counts)
+        return _fused(table, index, weight, counts)
 
     @staticmethod
     def backward(ctx, grad):  # type: ignore[no-untyped-def]  # as above
-        table, index, weight, bag = ctx.saved_tensors
+        table, index, weight, counts = ctx.saved_tensors
         needed = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
         # Enabled in backward only under ``create_graph=True``: then, and only then, the slower plain form is needed.
         again = torch.is_grad_enabled()
@@ -98,24 +95,22 @@ class _WeightedRows(torch.autograd.Function):
                 t.detach().requires_grad_(need) for t, need in zip((table, weight), needed, strict=True)
             )
         with torch.enable_grad():
-            out = (_plain if again else _fused)(table, index, weight, bag, ctx.bags)
+            out = (_plain if again else _fused)(table, index, weight, counts)
             wanted = [t for t, need in zip((table, weight), needed, strict=True) if need]
             found = iter(torch.autograd.grad(out, wanted, grad, create_graph=again))
-        return next(found) if needed[0] else None, None, next(found) if needed[1] else None, None, None
+        return next(found) if needed[0] else None, None, next(found) if needed[1] else None, None
 
 
-def _fused(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
-    starts = None
-    if bag is not None:
-        # The terms are in the order of their sums.
-        # Offsets of the sums among the terms, as `embedding_bag` wants them.
-        starts = torch.searchsorted(bag, torch.arange(bags, device=bag.device))
+def _fused(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor | None) -> Tensor:
+    # Where the terms of each sum begin, as `embedding_bag` wants them.
+    starts = None if counts is None else counts.cumsum(0) - counts
     return F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weight)
 
 
-def _plain(table: Tensor, index: Tensor, weight: Tensor, bag: Tensor | None, bags: int) -> Tensor:
-    # (B, K, C), or (T, C) with `bag`: the array of all rows that the fused form does without.
+def _plain(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor | None) -> Tensor:
+    # (B, K, C), or (T, C) with `counts`: the array of all rows that the fused form does without.
     terms = F.embedding(index, table) * weight.unsqueeze(-1)
-    if bag is None:
+    if counts is None:
         return terms.sum(1)
-    return terms.new_zeros(bags, terms.shape[1]).index_add(0, bag, terms)
+    sums = torch.arange(len(counts), device=counts.device).repeat_interleave(counts)
+    return terms.new_zeros(len(counts), terms.shape[1]).index_add(0, sums, terms)

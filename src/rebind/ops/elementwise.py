@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
 from ._tables import binary, broadcast, scalar
-from .spec import Shapes, operator
+from .spec import GradientRule, Shapes, operator
 
 __all__ = [
     "Predicate", "add_n", "broadcast_add", "broadcast_div", "broadcast_hypot", "broadcast_maximum",
@@ -31,6 +31,9 @@ __all__ = [
 
 #: A comparison, or a logical function, of two arrays or of an array and a number.
 Predicate: TypeAlias = Callable[[Tensor, Tensor | float], Tensor]
+
+#: One of torch's comparisons, which takes `out`.
+Test: TypeAlias = Callable[..., Tensor]
 
 
 def _divide(lhs: Tensor, rhs: Tensor | float) -> Tensor:
@@ -61,7 +64,6 @@ def _power_of_number(data: Tensor, number: float) -> Tensor:
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    # As torch.maximum, but on a tie the gradient is lhs's alone, as in MXNet.
     return torch.clamp(lhs, min=rhs)
 
 
@@ -87,22 +89,37 @@ def _reversed_mod(data: Tensor, number: float) -> Tensor:
     return _mod(torch.full((), number, dtype=data.dtype, device=data.device), data)
 
 
-def _same_type(test: Predicate) -> Predicate:
+def _same_type(test: Test) -> Predicate:
     """Return a comparison whose answers are 1 and 0 in the type of its first operand."""
 
     def compare(lhs: Tensor, rhs: Tensor | float) -> Tensor:
-        return test(lhs, rhs).to(lhs.dtype)
+        if isinstance(rhs, Tensor) and rhs.shape != lhs.shape:
+            out = lhs.new_empty(torch.broadcast_shapes(lhs.shape, rhs.shape))
+        else:
+            out = torch.empty_like(lhs)
+        # Written in that type at once: truth values first would be a second pass, and the slower one.
+        return test(lhs, rhs, out=out)
 
     return compare
 
 
-def _logical(test: Predicate) -> Predicate:
-    """Return a logical function of operands that are true where they are not 0."""
+_zero, _nonzero = _same_type(torch.eq), _same_type(torch.ne)
 
-    def combine(lhs: Tensor, rhs: Tensor | float) -> Tensor:
-        return test(lhs != 0, rhs != 0).to(lhs.dtype)
 
-    return combine
+def _and(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    return _nonzero(lhs, 0).mul(_nonzero(rhs, 0) if isinstance(rhs, Tensor) else rhs != 0)
+
+
+def _or(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    if isinstance(rhs, Tensor):
+        return torch.maximum(_nonzero(lhs, 0), _nonzero(rhs, 0))
+    return torch.ones_like(lhs) if rhs else _nonzero(lhs, 0)
+
+
+def _xor(lhs: Tensor, rhs: Tensor | float) -> Tensor:
+    if isinstance(rhs, Tensor):
+        return _nonzero(_nonzero(lhs, 0), _nonzero(rhs, 0))
+    return _zero(lhs, 0) if rhs else _nonzero(lhs, 0)
 
 
 elemwise_add = binary(
@@ -245,35 +262,51 @@ scatter_plus_scalar = scalar("_scatter_plus_scalar", compute=torch.add, doc="Sum
 scatter_minus_scalar = scalar("_scatter_minus_scalar", compute=torch.sub, doc="Difference ``data - scalar``.")
 
 
-_COMPARISONS: tuple[tuple[str, str, Predicate, str], ...] = (
-    ("equal", "Equal", torch.eq, "=="),
-    ("not_equal", "Not_Equal", torch.ne, "!="),
-    ("greater", "Greater", torch.gt, ">"),
-    ("greater_equal", "Greater_Equal", torch.ge, ">="),
-    ("lesser", "Lesser", torch.lt, "<"),
-    ("lesser_equal", "Lesser_Equal", torch.le, "<="),
-)
-_LOGIC: tuple[tuple[str, str, Predicate, str], ...] = (
-    ("logical_and", "Logical_And", lambda lhs, rhs: lhs & rhs, "and"),
-    ("logical_or", "Logical_Or", lambda lhs, rhs: lhs | rhs, "or"),
-    ("logical_xor", "Logical_Xor", lambda lhs, rhs: lhs ^ rhs, "xor"),
+def _gradient_of_chosen(test: Predicate) -> GradientRule:
+    """Return the gradient of what takes the first operand where `test` holds, on a tie too, and else the second."""
+
+    def gradient(
+        p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
+    ) -> tuple[Tensor, ...]:
+        first, *second = (tensor.detach() for tensor in inputs)
+        # A factor of 1 and 0, as in MXNet, rather than a mask: in one pass over memory, where torch takes several.
+        taken = test(first, second[0] if second else p.scalar)
+        head_grad = head_grads[0]
+        found = (head_grad * taken, *(head_grad * (1 - taken) for _ in second))
+        return tuple(grad.sum_to_size(tensor.shape) for grad, tensor in zip(found, inputs, strict=True))
+
+    return gradient
+
+
+for _op in (maximum, broadcast_maximum, maximum_scalar):
+    _op.gradient(_gradient_of_chosen(_same_type(torch.ge)))
+for _op in (minimum, broadcast_minimum, minimum_scalar):
+    _op.gradient(_gradient_of_chosen(_same_type(torch.le)))
+
+
+_PREDICATES: tuple[tuple[str, str, Predicate, str], ...] = (
+    ("equal", "Equal", _same_type(torch.eq), "=="),
+    ("not_equal", "Not_Equal", _same_type(torch.ne), "!="),
+    ("greater", "Greater", _same_type(torch.gt), ">"),
+    ("greater_equal", "Greater_Equal", _same_type(torch.ge), ">="),
+    ("lesser", "Lesser", _same_type(torch.lt), "<"),
+    ("lesser_equal", "Lesser_Equal", _same_type(torch.le), "<="),
+    ("logical_and", "Logical_And", _and, "and"),
+    ("logical_or", "Logical_Or", _or, "or"),
+    ("logical_xor", "Logical_Xor", _xor, "xor"),
 )
 
-for _rows, _wrap in ((_COMPARISONS, _same_type), (_LOGIC, _logical)):
-    for _name, _alias, _test, _sign in _rows:
-        _doc = f"1 where ``{{}} {_sign} {{}}``, else 0, in the type of the array."
-        _compute = _wrap(_test)
-        binary(
-            f"_{_name}", f"_{_alias}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False
-        )
-        broadcast(f"broadcast_{_name}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False)
-        scalar(
-            f"_{_name}_scalar",
-            f"_{_alias.replace('_', '')}Scalar",
-            compute=_compute,
-            doc=_doc.format("data", "scalar"),
-            head_gradient=False,
-        )
+for _name, _alias, _compute, _sign in _PREDICATES:
+    _doc = f"1 where ``{{}} {_sign} {{}}``, else 0, in the type of the array."
+    binary(f"_{_name}", f"_{_alias}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False)
+    broadcast(f"broadcast_{_name}", compute=_compute, doc=_doc.format("lhs", "rhs"), head_gradient=False)
+    scalar(
+        f"_{_name}_scalar",
+        f"_{_alias.replace('_', '')}Scalar",
+        compute=_compute,
+        doc=_doc.format("data", "scalar"),
+        head_gradient=False,
+    )
 
 
 @operator("add_n", "ElementWiseSum", count="num_args", same_shape=True, listed={"num_args": None})

@@ -131,11 +131,13 @@ def one_hot(
             [1., 0.],
             [0., 0.]])
     """
-    # Comparison rather than `scatter`: an index out of range matches no column, without an error.
-    hot = indices.to(torch.int64).unsqueeze(-1) == torch.arange(depth, device=indices.device)
-    if on_value == 1.0 and off_value == 0.0:
-        return hot.to(dtype)
-    return torch.where(hot, on_value, off_value).to(dtype)
+    out = torch.full((*indices.shape, depth), off_value, dtype=dtype, device=indices.device)
+    if not depth:
+        return out
+    index = indices.to(torch.int64).unsqueeze(-1)
+    # An index out of range writes what is there already to the nearest column.
+    inside = index.clamp(0, depth - 1)
+    return out.scatter_(-1, inside, torch.where(inside == index, on_value, off_value).to(dtype))
 
 
 @one_hot.shapes_from_outputs

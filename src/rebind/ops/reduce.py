@@ -307,7 +307,7 @@ def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
     >>> all_finite(torch.tensor([1.0, torch.inf]))
     tensor([0.])
     """
-    return torch.isfinite(data).all().reshape(1).to(torch.float32)
+    return _is_finite(data).reshape(1).to(torch.float32)
 
 
 @all_finite.half_known
@@ -328,7 +328,15 @@ def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
     >>> multi_all_finite(torch.ones(2), torch.ones(3))
     tensor([1.])
     """
-    return torch.stack([torch.isfinite(tensor).all() for tensor in data]).all().reshape(1).to(torch.float32)
+    return torch.stack([_is_finite(tensor) for tensor in data]).all().reshape(1).to(torch.float32)
+
+
+def _is_finite(data: Tensor) -> Tensor:
+    if not (data.is_floating_point() and data.numel()):
+        return torch.ones((), dtype=torch.bool, device=data.device)
+    # Nan is both the least and the greatest, and above nothing. One pass over memory, where `isfinite` takes several.
+    least, greatest = torch.aminmax(data)
+    return (least > -torch.inf) & (greatest < torch.inf)
 
 
 @multi_all_finite.half_known

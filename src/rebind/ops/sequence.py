@@ -11,6 +11,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import Shape
+from ._reading import can_read
 from .spec import Operator, Shapes, operator
 
 __all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
@@ -64,6 +65,10 @@ def sequence_mask(
     steps, lengths = _steps(data, sequence_length, axis)
     # (T, N) or (N, T), as data has them.
     beyond = steps >= lengths
+    if can_read(data) and data.dim() > 2:
+        # Whole rows at once, where it can be read which: several times as quick as a mask of all elements.
+        rows = beyond.flatten().nonzero().squeeze(1)
+        return data.flatten(0, 1).index_fill(0, rows, value).reshape(data.shape)
     return data.masked_fill(beyond.view(*beyond.shape, *(1,) * (data.dim() - 2)), value)
 
 

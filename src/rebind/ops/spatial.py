@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -152,8 +153,22 @@ def _row_differences(
 
 
 def _distance(difference: Tensor) -> Tensor:
-    """Return ``|difference|``, whose derivative at 0 is 1, as MXNet has it, and not 0."""
-    return torch.where(difference >= 0, difference, -difference)
+    # Nobody else has the differences: without a gradient they need not be kept.
+    return _Distance.apply(difference) if difference.requires_grad else difference.abs_()
+
+
+class _Distance(torch.autograd.Function):
+    """Absolute values, whose derivative at 0 is 1, as MXNet has it, and not 0."""
+
+    @staticmethod
+    def forward(ctx: Any, difference: Tensor) -> Tensor:
+        ctx.save_for_backward(difference)
+        return difference.abs()
+
+    @staticmethod
+    def backward(ctx: Any, head_grad: Tensor) -> Tensor:
+        (difference,) = ctx.saved_tensors
+        return torch.where(difference >= 0, head_grad, -head_grad)
 
 
 def _patch_counts(data: Shape, kernel: int, displacement: int, stride: int, pad: int) -> tuple[int, int]:

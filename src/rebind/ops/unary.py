@@ -120,7 +120,7 @@ def _gamma(data: Tensor) -> Tensor:
 
 
 def _logical_not(data: Tensor) -> Tensor:
-    return (data == 0).to(data.dtype)
+    return torch.eq(data, 0, out=torch.empty_like(data))
 
 
 relu = unary("relu", compute=torch.relu, doc="``max(data, 0)``.")

@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
 from ._types import Workspace
+from .nn.window_slices import spread, suits
 from .spec import Shapes, operator
 
 __all__ = ["up_sampling"]
@@ -87,6 +88,8 @@ def _repeated(data: Tensor, size: tuple[int, int]) -> Tensor:
     """Return images of `size`, a multiple of their own, in one copy."""
     batch, channels, height, width = data.shape
     down, across = (whole // n if n else 1 for whole, n in zip(size, (height, width), strict=True))
+    if suits(data, (down, across), (down, across)):
+        return spread(data, (down, across))
     # A view with an axis for the copies of a row and one for those of a column; `reshape` copies it once.
     repeated = data[:, :, :, None, :, None].expand(-1, -1, -1, down, -1, across)
     return repeated.reshape(batch, channels, *size)

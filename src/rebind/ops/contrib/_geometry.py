@@ -109,8 +109,8 @@ def shared_and_union(lhs: Tensor, rhs: Tensor, border: float = 0.0) -> tuple[Ten
     (tensor([[1.]]), tensor([[7.]]))
     """
     left, top, right, bottom = lhs.unsqueeze(-2).unbind(-1)
-    # (..., N, 1) and (..., 1, M), so that each meets each.
-    other_left, other_top, other_right, other_bottom = rhs.unsqueeze(-3).unbind(-1)
+    # (..., N, 1) and (..., 1, M), so that each meets each. Numbers that lie together are compared many at a time.
+    other_left, other_top, other_right, other_bottom = rhs.mT.contiguous().unsqueeze(-2).unbind(-3)
     shared = torch.minimum(right, other_right).sub_(torch.maximum(left, other_left))
     # In place below: these are the largest arrays of all, and nobody else has them.
     height = torch.minimum(bottom, other_bottom).sub_(torch.maximum(top, other_top))
@@ -168,7 +168,8 @@ def keep_best(
     def suppresses(better: Tensor, worse: Tensor) -> Tensor:
         shared, union = shared_and_union(better, worse, border)
         overlap = shared.div_(union)  # not a number for two boxes without area: above no threshold
-        return overlap >= threshold if inclusive else overlap > threshold
+        # 1 and 0 in the type of the overlaps, in place: what they are multiplied by next, by fast products.
+        return overlap.ge_(threshold) if inclusive else overlap.gt_(threshold)
 
     for origin in _groups(allowed, classes):
         _settle(stays, boxes, origin, suppresses, enough)
@@ -200,7 +201,7 @@ def _settle(
             break
         order, real = _pack(winners)
         # (groups, winners, rest). What lost in the front suppresses nothing.
-        gone = suppresses(_select(front, order), rest).logical_and_(real.unsqueeze(-1)).any(1)
+        gone = _any_of(real, suppresses(_select(front, order), rest))
         left = left[:, size:] & ~gone
         found += winners.sum(1)
         if enough is not None:
@@ -243,10 +244,13 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
 
 def _pack(chosen: Tensor) -> tuple[Tensor, Tensor]:
     """Return the positions of what is chosen in each row, (B, K), and which of them are real: rows are filled up."""
-    most = int(chosen.sum(1).max()) if chosen.numel() else 0
-    # Stable: what is chosen stays in its order.
-    order = chosen.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
-    return order, chosen.gather(1, order)
+    counts = chosen.sum(1, keepdim=True)
+    most = int(counts.max()) if chosen.numel() else 0
+    positions = torch.arange(chosen.shape[1], device=chosen.device)
+    # What is chosen is written to its rank, in its order; all else to a place behind, which is cut off.
+    order = torch.zeros((len(chosen), most + 1), dtype=torch.int64, device=chosen.device)
+    order.scatter_(1, torch.where(chosen, chosen.cumsum(1) - 1, most), positions.expand_as(chosen))
+    return order[:, :most], positions[:most] < counts
 
 
 def _select(array: Tensor, index: Tensor) -> Tensor:
@@ -255,14 +259,19 @@ def _select(array: Tensor, index: Tensor) -> Tensor:
 
 
 def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
-    """Return which of a block stay, the best first; `suppresses` (B, N, N) holds what a box does to worse ones."""
+    """Return which of a block stay, the best first; `suppresses` (B, N, N) is 1 where a box suppresses a worse one."""
     stays = alive
     while True:
         # A box stays unless one that stays suppresses it; chains settle from the best box on.
-        before, stays = stays, alive & ~(suppresses & stays.unsqueeze(-1)).any(1)
+        before, stays = stays, alive & ~_any_of(stays, suppresses)
         # Each round settles at least one more link of the longest chain. The comparison waits for the device.
         if torch.equal(before, stays):
             return stays
+
+
+def _any_of(chosen: Tensor, suppresses: Tensor) -> Tensor:
+    """Return what any of the chosen (B, N) suppresses: (B, M), from `suppresses` (B, N, M)."""
+    return torch.bmm(chosen.to(suppresses.dtype).unsqueeze(1), suppresses).squeeze(1) > 0
 
 
 def match_best(scores: Tensor, floor: float) -> Tensor:

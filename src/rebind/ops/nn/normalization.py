@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -349,8 +349,28 @@ def lrn(
     >>> lrn(torch.full((1, 3, 1, 1), 2.0), alpha=3.0, beta=1.0, knorm=1.0, nsize=3).flatten()
     tensor([0.2222, 0.1538, 0.2222])
     """
-    # torch divides alpha by nsize as well.
-    return F.local_response_norm(data, nsize, alpha, beta, knorm)
+    scale = knorm + alpha / nsize * _NeighbourSums.apply(data.square(), nsize)
+    if beta == 0.75:  # roots are many times as quick as a power
+        root = scale.rsqrt()
+        return data * root * root.sqrt()
+    return data * scale.pow(-beta)
+
+
+class _NeighbourSums(torch.autograd.Function):
+    """Sums over neighbouring channels. What is a neighbour is symmetric: backward is the same sums."""
+
+    @staticmethod
+    def forward(ctx: Any, data: Tensor, size: int) -> Tensor:
+        ctx.size, channels = size, data.shape[1]
+        out = data.clone()
+        for distance in range(1, min(size // 2, channels - 1) + 1):
+            out[:, distance:] += data[:, : channels - distance]
+            out[:, : channels - distance] += data[:, distance:]
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, head_grad: Tensor) -> tuple[Tensor, None]:
+        return _NeighbourSums.apply(head_grad, ctx.size), None
 
 
 @lrn.check

@@ -15,6 +15,7 @@ from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
 from .layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
+from .window_slices import largest, suits, total
 
 __all__ = ["pooling", "pooling_v1"]
 
@@ -151,23 +152,30 @@ def _windows(
 ) -> Tensor:
     pad, beyond, direct = extent
     axes, ceil = len(kernel), direct and bool(beyond)
+    if suits(data, kernel, stride) and pool_type == "max":
+        return largest(_padded(data, extent, lowest(data.dtype)), kernel, stride)
     if pool_type == "max":
         if not direct:
             # The lowest value: padding never is the maximum.
             data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
         return _MAX[axes](data, kernel, stride, pad, 1, ceil)
     if pool_type == "avg":
+        if suits(data, kernel, stride) and not beyond and (include or not any(pad)):
+            return total(_padded(data, extent, 0.0), kernel, stride) / prod(kernel)
         if direct:
             return _AVERAGE[axes](data, kernel, stride, pad, ceil, include)
         # Windows that reach beyond the padding have fewer elements: torch has no divisor for each window.
         counts = _counts(data.shape[2:], kernel, stride, extent, include)
-        total = _sum(_padded(data, extent, 0.0), kernel, stride, (0,) * axes, False)
-        return total / torch.tensor(counts, dtype=data.dtype, device=data.device).view(total.shape[2:])
+        sums = _sum(_padded(data, extent, 0.0), kernel, stride, (0,) * axes, False)
+        return sums / torch.tensor(counts, dtype=data.dtype, device=data.device).view(sums.shape[2:])
     if pool_type == "lp":
         data = data.pow(power)
-    if not direct:
-        data, pad = _padded(data, extent, 0.0), (0,) * axes
-    out = _sum(data, kernel, stride, pad, ceil)
+    if suits(data, kernel, stride):
+        out = total(_padded(data, extent, 0.0), kernel, stride)
+    else:
+        if not direct:
+            data, pad = _padded(data, extent, 0.0), (0,) * axes
+        out = _sum(data, kernel, stride, pad, ceil)
     return out if pool_type == "sum" else _root(out, power)
 
 
@@ -192,6 +200,8 @@ def _root(total: Tensor, power: int) -> Tensor:
 def _padded(data: Tensor, extent: _Extent, value: float) -> Tensor:
     """Return data with its padding, and with what a last window covers beyond, made real."""
     pad, beyond, _ = extent
+    if not (beyond or any(pad)):
+        return data
     amounts: list[int] = []
     for i in reversed(range(len(pad))):  # F.pad begins with the last axis
         amounts += [pad[i], pad[i] + (beyond[i] if beyond else 0)]

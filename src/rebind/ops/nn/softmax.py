@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...params import Params
 from ...shapes import Shape, normalize_axis
+from .._reading import can_read
 from .._signatures import with_interface_of
 from .._types import Double, FloatType, require_floating
 from ..spec import Shapes, operator
@@ -84,8 +85,10 @@ def softmax(
     if length is None or not use_length:
         return torch.softmax(data, axis, dtype)
     valid = _valid(data, length, axis)
+    out = torch.softmax(torch.where(valid, data, -torch.inf), axis, dtype)
+    if can_read(length) and not bool((length < 1).any()):
+        return out
     # The second masking gives zeros, not NaN, where the length is 0.
-    out = torch.softmax(data.masked_fill(~valid, -torch.inf), axis, dtype)
     return out.masked_fill(~valid, 0.0)
 
 

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from ...params import AtLeast, Params
+from .._reading import can_read
 from .._types import require_floating
 from ..spec import Shapes, operator
 from ..unary import round_
-from ._boxes import boxes_of, check_boxes, nothing, two_sizes, windows
+from ._boxes import boxes_of, check_boxes, covered_pixels, nothing, pixel_table, two_sizes, windows
 
 __all__ = ["roi_pooling"]
 
@@ -64,19 +65,11 @@ def roi_pooling(
     top, bottom = windows(nowhere, bins[:, 1], pooled_size[0], height, edges[:, 1])
     filled = (bottom > top).unsqueeze(2) & (right > left).unsqueeze(1) & inside.view(-1, 1, 1)
 
-    # A maximum over a window is a minimum over ranks, which among equals picks the first.
-    pixels = data.flatten(2)
-    order = pixels.detach().sort(dim=2, descending=True, stable=True).indices
-    # The tables below are read and written often: ranks of 16 bits, where these suffice, halve the traffic.
-    narrow = torch.int16 if height * width < 1 << 15 else torch.int32
-    ranks = torch.empty_like(order, dtype=narrow)
-    ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
-    # A table of windows of all powers of two (a sparse table) answers any window by its four corner blocks.
-    best = _lowest_rank(ranks.unflatten(2, (height, width)), image, (top, bottom), (left, right))
-    maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
-    maps = maps.view(-1, 1, 1, channels) * (height * width)
-    position = order.flatten().take(maps + best)  # from ranks back to pixels
-    found = data.flatten().index_select(0, (maps + position).movedim(3, 1).flatten()).view(out_shape)
+    if can_read(data):
+        index = _highest_of_covered(data, image, (top, bottom), (left, right))
+    else:
+        index = _highest_of_any(data, image, (top, bottom), (left, right))
+    found = data.flatten().index_select(0, index.movedim(3, 1).flatten()).view(out_shape)
     return torch.where(filled.unsqueeze(1), found, 0.0)
 
 
@@ -87,6 +80,42 @@ roi_pooling.check(two_sizes)
 def _(shapes: Shapes, p: Params) -> Shapes:
     check_boxes(shapes["data"], shapes["rois"])
     return {}
+
+
+def _highest_of_covered(
+    data: Tensor, image: Tensor, rows: tuple[Tensor, Tensor], columns: tuple[Tensor, Tensor]
+) -> Tensor:
+    """Return where in `data` the first maximum of each window is, by reading the windows: (R, h, w, C)."""
+    _, channels, height, width = data.shape
+    (top, bottom), (left, right) = rows, columns
+    pixels = height * width
+    first = (image.view(-1, 1, 1) * height + top.unsqueeze(2)) * width + left.unsqueeze(1)
+    index, counts = covered_pixels(first, (bottom - top).clamp(min=0), (right - left).clamp(min=0), width)
+    # What bags of rows give last, in mode 2 (maximum), is where each maximum comes from: the first of equals.
+    table = pixel_table(data.detach())
+    where = torch.embedding_bag(table, index, counts.cumsum(0) - counts, False, 2)[3]
+    # From pixels of all images, with the channels beside each other, to places in `data`.
+    where = where.view(*first.shape, channels)
+    maps = image.view(-1, 1, 1, 1) * channels + torch.arange(channels, device=data.device)
+    return maps * pixels + (where - image.view(-1, 1, 1, 1) * pixels).clamp(min=0)
+
+
+def _highest_of_any(
+    data: Tensor, image: Tensor, rows: tuple[Tensor, Tensor], columns: tuple[Tensor, Tensor]
+) -> Tensor:
+    """Do the same without reading how large the windows are."""
+    _, channels, height, width = data.shape
+    # A maximum over a window is a minimum over ranks, which among equals picks the first.
+    order = data.detach().flatten(2).sort(dim=2, descending=True, stable=True).indices
+    # The tables below are read and written often: ranks of 16 bits, where these suffice, halve the traffic.
+    narrow = torch.int16 if height * width < 1 << 15 else torch.int32
+    ranks = torch.empty_like(order, dtype=narrow)
+    ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
+    # A table of windows of all powers of two (a sparse table) answers any window by its four corner blocks.
+    best = _lowest_rank(ranks.unflatten(2, (height, width)), image, rows, columns)
+    maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
+    maps = maps.view(-1, 1, 1, channels) * (height * width)
+    return maps + order.flatten().take(maps + best)  # from ranks back to pixels
 
 
 def _lowest_rank(

@@ -11,9 +11,18 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, taps, weighted_rows
+from .._reading import can_read
 from .._types import require_floating
 from ..spec import Shapes, operator
-from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, two_sizes, weighted_sums
+from ._boxes import (
+    boxes_of,
+    check_boxes,
+    nothing,
+    only_inside,
+    pixel_table,
+    two_sizes,
+    weighted_sums,
+)
 
 __all__ = ["roi_align", "rroi_align"]
 
@@ -33,10 +42,14 @@ def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: i
         number = torch.arange(ratio, dtype=start.dtype, device=start.device)
     else:
         points = bin_size.ceil()
-        # The first point that can count. Points are more than half a pixel apart: at most 2 * size + 2 lie on the map.
+        # Points are more than half a pixel apart: at most 2 * size + 2 lie on the map.
+        most = 2 * size + 6
+        if can_read(start):
+            most = min(most, int(points.amax().clamp(0, most)))
+        # The first point that can count.
         first = ((-1 - low) * (points / bin_size) - 1).floor().nan_to_num(0.0)
         first = torch.minimum(first.clamp(min=0), points).clamp(min=0)
-        number = first + torch.arange(2 * size + 6, dtype=start.dtype, device=start.device)
+        number = first + torch.arange(most, dtype=start.dtype, device=start.device)
     position = low + (number + 0.5) * bin_size / points.clamp(min=1)
     # A point up to a pixel outside of the map still reads its border, one beyond adds nothing.
     counted = (position >= -1) & (position <= size) & (number < points)
@@ -228,9 +241,9 @@ def rroi_align(
     weight = torch.where(counted.unsqueeze(1), weight / points[of].unsqueeze(1), 0.0)
     index = index + (image[of] * (height * width)).unsqueeze(1)
     # Each point reads four pixels.
-    bag = (of * (h * w) + bin_number).repeat_interleave(4)
+    counts = (4 * points).repeat_interleave(h * w)
     # (R * h * w, C)
-    out = weighted_rows(pixel_table(data), index.flatten(), weight.flatten(), bag, len(rois) * h * w)
+    out = weighted_rows(pixel_table(data), index.flatten(), weight.flatten(), counts)
     return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))
 
 
