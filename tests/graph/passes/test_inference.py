@@ -79,6 +79,9 @@ NETWORKS = {
     "prelu": Network(mx.sym.LeakyReLU(conv(X, "a"), act_type="prelu"), f"{CONV} LeakyReLU {ORDER}", PACK),
     "sum-with-input": Network(conv(X, "a") + X, f"{CONV} {ORDER}", PACK),
     "sum-first": Network(X + conv(X, "a"), f"{CONV} {ORDER}", PACK),
+    "sum-relu": Network(mx.sym.Activation(conv(X, "a") + X, act_type="relu"), f"{CONV} {ORDER}", PACK),
+    "sum-tanh": Network(mx.sym.tanh(conv(X, "a") + X), f"{CONV} tanh {ORDER}", PACK),
+    "sum-leaky": Network(mx.sym.LeakyReLU(conv(X, "a") + X), f"{CONV} LeakyReLU {ORDER}", PACK),
     "sum-of-itself": Network((lambda y: y + y)(conv(X, "a")), f"{CONV} elemwise_add {ORDER}", PACK),
     "sum-that-broadcasts": Network(
         mx.sym.broadcast_add(conv(X, "a"), mx.sym.sum(X, axis=(2, 3), keepdims=True)),

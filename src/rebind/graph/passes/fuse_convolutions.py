@@ -125,7 +125,8 @@ def _fused(node: Application, facts: Facts, users: _Users, added: set[Entry]) ->
             user, _ = users.get(end, (None, 0))
     if user is not None and (rule := _ACTIVATIONS.get(user.operator.name)) is not None:
         found = rule(user.params)
-        if found is not None:
+        # After a sum oneDNN has no other in PyTorch.
+        if found is not None and (addend is None or found.name == "relu"):
             end, activation = Entry(user), found
     return end, _call(node, facts, addend, activation)
 
