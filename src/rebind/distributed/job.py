@@ -34,6 +34,9 @@ __all__ = ["FINISHED", "JSON", "Job", "Transfer", "current_job", "started_job"]
 #: The number of a message that nobody sends.
 _NO_TAG = (1 << 30) + 2
 
+#: How many seconds a worker that is refused stays at most, until the others have read why.
+_STAY = 5.0
+
 #: What a process says of itself when it has done all it was to do.
 FINISHED = "it has finished"
 
@@ -108,11 +111,23 @@ class Job:
         joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
         self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
         self.is_on_one_machine = len({str(each["host"]) for each in joined}) == 1
-        self._agreed("the job", "versions", [each["versions"] for each in joined])
+        store.add("read", 1)
+        try:
+            self._agreed("the job", "versions", [each["versions"] for each in joined])
+        except WorkerError:
+            if self.rank == 0:
+                self._stay_until_all_have_read(store)
+            raise
         self._group = self._connect_group(store)
         self._waiting = Waiting(self._liveness, self._patience, self._break_off)
         self._liveness.after_sign = self._waiting.look
         logging.getLogger(__name__).info("Worker %d of %d has joined", self.rank, self.size)
+
+    def _stay_until_all_have_read(self, store: dist.Store) -> None:
+        """Let the others say what differs, too: worker 0, which may hold the store, takes it away when it ends."""
+        deadline = time.monotonic() + _STAY
+        while store.add("read", 0) < self.size and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def _connect_group(self, store: dist.Store) -> dist.ProcessGroup:
         """Return the process group, PyTorch's default one unless the program has made that itself."""
