@@ -421,6 +421,9 @@ _LENGTHS = whole(2, 3)
 LAYERS = [
     Sample("FullyConnected", (f(3, 2, 2), f(5, 4), f(5)), {"num_hidden": 5}),
     Sample("FullyConnected", (f(3, 2, 4), f(5, 4)), {"num_hidden": 5, "flatten": False, "no_bias": True}),
+    Sample("_contiguous", (f(2, 3),)),
+    Sample("_channels_last", (f(2, 3, 4, 5),)),
+    Sample("_channels_last", (f(2, 1, 4, 5),)),
     Sample("_joint_fully_connected", (f(3, 4), f(2, 4), f(5, 4), f(5)), {"num_hidden": 5}),
     Sample("_stack_rows", (f(3, 2, 2), f(3, 4))),
     *(

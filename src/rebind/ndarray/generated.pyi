@@ -3316,6 +3316,27 @@ def _stack_rows(
     out : (T, N, C)    C = product of the trailing axes
     """
 
+def _contiguous(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The data, in memory as the order of its axes says."""
+
+def _channels_last(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Images with their channels last in memory; the order of the axes stays.
+
+    Shapes
+    ------
+    data, out : (N, C, H, W)
+    """
+
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
@@ -6028,6 +6049,8 @@ __all__ = [
     "_contrib_SparseEmbedding",
     "_joint_cells",
     "_stack_rows",
+    "_contiguous",
+    "_channels_last",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",

@@ -3594,6 +3594,29 @@ def _stack_rows(
     out : (T, N, C)    C = product of the trailing axes
     """
 
+def _contiguous(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data, in memory as the order of its axes says."""
+
+def _channels_last(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Images with their channels last in memory; the order of the axes stays.
+
+    Shapes
+    ------
+    data, out : (N, C, H, W)
+    """
+
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -6442,6 +6465,8 @@ __all__ = [
     "_contrib_SparseEmbedding",
     "_joint_cells",
     "_stack_rows",
+    "_contiguous",
+    "_channels_last",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",

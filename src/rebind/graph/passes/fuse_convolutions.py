@@ -12,11 +12,11 @@ from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
+from .channels_last import CONVOLUTIONS
 from .substitution import substitute
 
-__all__ = ["fuse_convolutions", "has_convolutions"]
+__all__ = ["fuse_convolutions"]
 
-_CONVOLUTIONS = ("Convolution", "Convolution_v1")
 _SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
 
 
@@ -38,16 +38,6 @@ _ACTIVATIONS: Mapping[str, Callable[[Params], _Activation | None]] = {
 
 #: Where each entry is used, if it is used once: the node, and as which of its inputs.
 _Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
-
-
-def has_convolutions(graph: Graph) -> bool:
-    """Whether `fuse_convolutions` may find something.
-
-    >>> import rebind as mx
-    >>> has_convolutions(mx.sym.exp(mx.sym.var("x")).graph)
-    False
-    """
-    return any(node.operator is not None and node.operator.name in _CONVOLUTIONS for node in graph.nodes)
 
 
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -94,7 +84,7 @@ def _single_users(graph: Graph) -> _Users:
 
 
 def _fits(node: Application, facts: Facts) -> bool:
-    if node.operator.name not in _CONVOLUTIONS or len(node.params.kernel) != 2:
+    if node.operator.name not in CONVOLUTIONS or len(node.params.kernel) != 2:
         return False
     data, *weights = node.inputs
     shape = facts.shapes.get(data)

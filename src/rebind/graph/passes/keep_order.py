@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...ops.nn.inference_layers import CONTIGUOUS, FUSED_CONVOLUTION
+from ...ops import find
+from ...ops.nn.inference_layers import FUSED_CONVOLUTION
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 
@@ -11,16 +12,17 @@ __all__ = ["keep_order"]
 # What takes arrays in any order of memory, and gives its result in that of its inputs.
 _TAKE_ANY = frozenset(
     {
-        FUSED_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution", "LeakyReLU", "Pooling",
-        "broadcast_add", "broadcast_div", "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div",
-        "elemwise_mul", "elemwise_sub", "relu", "sigmoid", "tanh", "_div_scalar", "_minus_scalar", "_mul_scalar",
-        "_plus_scalar",
+        FUSED_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution", "Convolution_v1", "Dropout",
+        "LeakyReLU", "Pooling", "broadcast_add", "broadcast_div", "broadcast_mul", "broadcast_sub", "clip",
+        "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub", "relu", "sigmoid", "tanh", "_channels_last",
+        "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar",
     }
 )  # fmt: skip
+_SOURCES = ("_channels_last", FUSED_CONVOLUTION.name)
 
 
 def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
-    """Put what comes out of fused convolutions, channels last, in order before other operators, and where it leaves.
+    """Put what has its channels last in memory in order where an operator may count on that, and where it leaves.
 
     >>> import rebind as mx
     >>> keep_order(mx.sym.exp(mx.sym.var("x"), name="e").graph, Facts(), Target())[0].output_names
@@ -33,13 +35,13 @@ def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         if entry not in loose:
             return entry
         name = f"{entry.name} in order"
-        return Entry(Application(CONTIGUOUS, name, (entry,), attributes=entry.node.attributes))
+        return Entry(Application(find("_contiguous"), name, (entry,), attributes=entry.node.attributes))
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
         if not isinstance(node, Application):
             return None
         op, any_loose = node.operator, not loose.isdisjoint(inputs)
-        if not any_loose and op is not FUSED_CONVOLUTION:
+        if not any_loose and op.name not in _SOURCES:
             return None
         takes_any = op.name in _TAKE_ANY
         made = node.with_inputs(inputs if takes_any else [in_order(entry) for entry in inputs])

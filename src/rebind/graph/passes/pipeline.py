@@ -6,15 +6,16 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `join_cells`       chains of recurrent cells with the same weights become one layer
 `join_layers`      independent layers with the same weights become one matrix product
 `fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
+`channels_last`    what convolutions take, and give, has its channels last in memory
+`keep_order`       it is put in order where it must be
 =================  ====================================================================================
 
-In inference there are four more, the list ``"inference"``:
+In inference there are others in place of `channels_last`, the list ``"inference"``:
 
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
 `fold_batch_norm`    batch norms become part of the weights of the layer before them
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
-`keep_order`         what leaves such calls channels last is put in order where it must be
 ===================  ==================================================================================
 
 Results are cached as long as the graph that they were given, for each target. Passes that use no shapes run once
@@ -33,10 +34,11 @@ from ... import config
 from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
 from ..graph import Entry, Graph, check
+from .channels_last import channels_last, has_convolutions
 from .drop_identities import drop_identities, has_identities
 from .fill_sizes import fill_sizes, has_open_sizes
 from .fold_batch_norm import fold_batch_norm, has_batch_norms
-from .fuse_convolutions import fuse_convolutions, has_convolutions
+from .fuse_convolutions import fuse_convolutions
 from .join_cells import join_cells
 from .join_layers import join_layers
 from .keep_order import keep_order
@@ -106,19 +108,24 @@ class Backend:
     compiler: Compiler | None = None
 
 
-DEFAULT: tuple[Pass, ...] = (
+_FOR_ALL: tuple[Pass, ...] = (
     Pass(join_cells),
     Pass(join_layers),
     Pass(fill_sizes, uses_shapes=True, applies=has_open_sizes),
 )
 
-# `DEFAULT` first: what it makes is the same for both modes.
+DEFAULT: tuple[Pass, ...] = (
+    *_FOR_ALL,
+    Pass(channels_last, applies=has_convolutions),
+    Pass(keep_order, applies=has_convolutions),
+)
+
 _INFERENCE = (
-    *DEFAULT,
+    *_FOR_ALL,
     Pass(drop_identities, applies=has_identities),
     Pass(fold_batch_norm, applies=has_batch_norms),
     Pass(fuse_convolutions, uses_shapes=True, applies=has_convolutions),
-    Pass(keep_order, uses_shapes=True, applies=has_convolutions),
+    Pass(keep_order, applies=has_convolutions),
 )
 
 # Node by node, as the user wrote them.
@@ -203,7 +210,7 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
     """Return the passes of a backend; NameLookupError when there is none of that name.
 
     >>> [each.name for each in passes_of("default")]
-    ['join_cells', 'join_layers', 'fill_sizes']
+    ['join_cells', 'join_layers', 'fill_sizes', 'channels_last', 'keep_order']
     """
     return backend_named(backend).passes
 

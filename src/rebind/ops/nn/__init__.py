@@ -8,6 +8,7 @@ from . import (
     dropout,
     joined_cells,
     linear,
+    memory_order,
     normalization,
     pooling,
     recurrent,
@@ -16,6 +17,6 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "activation", "batch_norm", "convolution", "ctc", "dropout", "joined_cells", "linear", "normalization", "pooling",
-    "recurrent", "softmax", "sync_norm",
+    "activation", "batch_norm", "convolution", "ctc", "dropout", "joined_cells", "linear", "memory_order",
+    "normalization", "pooling", "recurrent", "softmax", "sync_norm",
 ]  # fmt: skip

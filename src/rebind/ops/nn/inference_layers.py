@@ -14,7 +14,7 @@ from torch import Tensor
 from ...params import Params
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 
-__all__ = ["CONTIGUOUS", "FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse"]
+__all__ = ["FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse"]
 
 Ints: TypeAlias = tuple[int, ...]
 
@@ -161,11 +161,3 @@ FUSED_CONVOLUTION = Operator(
         in_place={"addend": InPlace(_fused_convolution_over_addend)},
     ),
 )
-
-
-def _contiguous(data: Tensor) -> Tensor:
-    return data.contiguous()
-
-
-#: Data in memory as the order of its axes says.
-CONTIGUOUS = Operator("_contiguous", read_signature(_contiguous), Kernels(_contiguous))

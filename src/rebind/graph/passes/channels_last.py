@@ -1,0 +1,63 @@
+"""Images with their channels last in memory, between the layers that are quicker so."""
+
+from __future__ import annotations
+
+import torch
+
+from ...ops import find
+from ..facts import Facts, Target
+from ..graph import Application, Entry, Graph, Node, rewrite_with_map
+
+__all__ = ["CONVOLUTIONS", "channels_last", "has_convolutions"]
+
+#: The operators that are.
+CONVOLUTIONS = ("Convolution", "Convolution_v1")
+
+
+def has_convolutions(graph: Graph) -> bool:
+    """Whether a graph has convolutions, for which layouts matter.
+
+    >>> import rebind as mx
+    >>> has_convolutions(mx.sym.exp(mx.sym.var("x")).graph)
+    False
+    """
+    return any(node.operator is not None and node.operator.name in CONVOLUTIONS for node in graph.nodes)
+
+
+def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Give convolutions in two dimensions data with their channels last in memory; on the CPU, of float32.
+
+    Their results are so, too, and those of what follows: pooling, normalizing and activating are several times as quick
+    where the channels lie together. `keep_order` puts arrays in order where it must be. Where data are so already,
+    nothing is copied.
+
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_types
+    >>> graph = mx.sym.Convolution(mx.sym.var("x"), kernel=(1, 1), num_filter=2).graph
+    >>> facts = Facts.of(None, infer_types(graph, {"x": "float32"}))
+    >>> [node.operator.name for node in channels_last(graph, facts, Target())[0].nodes if node.operator]
+    ['_channels_last', 'Convolution']
+    """
+    if target.traced or target.spans_devices or target.device.type != "cpu":
+        return graph, facts
+    made: dict[Entry, Entry] = {}
+
+    def replace(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
+        if not isinstance(node, Application) or not _fits(node, facts):
+            return None
+        data, *weights = inputs
+        if data not in made:
+            made[data] = Entry(Application(find("_channels_last"), f"{data.name} channels last", (data,)))
+        return [Entry(node.with_inputs((made[data], *weights)))]
+
+    graph, replaced = rewrite_with_map(graph, replace)
+    return graph, facts.after(replaced)
+
+
+def _fits(node: Application, facts: Facts) -> bool:
+    return (
+        node.operator.name in CONVOLUTIONS
+        and len(node.params.kernel) == 2
+        and node.params.layout in (None, "NCHW")
+        and facts.types.get(Entry(node)) is torch.float32
+    )

@@ -1,0 +1,49 @@
+"""The same values in another order of memory: for graphs, which get these operators when they are lowered."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...errors import ShapeError
+from ..spec import operator
+
+__all__ = ["channels_last", "contiguous"]
+
+
+@operator("_contiguous", same_shape=True)
+def contiguous(data: Tensor) -> Tensor:
+    """The data, in memory as the order of its axes says.
+
+    Not MXNet's: see `rebind.graph.passes.keep_order`.
+
+    Examples
+    --------
+    >>> contiguous(torch.ones(2, 3).T).stride()
+    (2, 1)
+    """
+    return data.contiguous()
+
+
+@operator("_channels_last", same_shape=True)
+def channels_last(data: Tensor) -> Tensor:
+    """Images with their channels last in memory; the order of the axes stays.
+
+    Not MXNet's: see `rebind.graph.passes.channels_last`.
+
+    Shapes
+    ------
+    data, out : (N, C, H, W)
+
+    Examples
+    --------
+    >>> channels_last(torch.ones(2, 3, 4, 5)).stride()
+    (60, 1, 15, 3)
+    """
+    if data.dim() != 4:
+        raise ShapeError(f"data must have 4 axes; got shape {tuple(data.shape)}")
+    if data.shape[1] == 1:
+        # In either order at once: the strides alone say which one is meant.
+        height, width = data.shape[2:]
+        return data.contiguous().as_strided(data.shape, (height * width, 1, width, 1))
+    return data.contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,140 @@
+"""Images with their channels last in memory: the same numbers, in the order that the axes say wherever one looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.graph import Facts, Target, infer_shapes, infer_types
+from rebind.graph.passes import optimize
+
+X = mx.sym.var("x")
+IMAGE = (2, 4, 9, 8)
+
+
+def conv(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
+    return mx.sym.Convolution(x, num_filter=filters, name=name, **{"kernel": (3, 3), "pad": (1, 1), **given})
+
+
+def norm(x: Any, name: str, **given: Any) -> Any:
+    return mx.sym.BatchNorm(x, name=name, **{"fix_gamma": False, **given})
+
+
+def residual() -> Any:
+    x = mx.sym.relu(norm(conv(X, "a"), "an"))
+    return mx.sym.relu(norm(conv(x, "b"), "bn") + x)
+
+
+#: What follows a convolution: for each operator that takes any order, and for some that do not.
+NETWORKS = {
+    "residual": residual(),
+    "one channel": conv(mx.sym.slice_axis(X, axis=1, begin=0, end=1), "a"),
+    "one filter": conv(conv(X, "a", 1), "b", 2),
+    "points": conv(conv(X, "a", kernel=(1, 1), pad=(0, 0)), "b", kernel=(9, 8), pad=(0, 0)),
+    "depthwise": conv(conv(X, "a", num_group=4), "b", kernel=(1, 1), pad=(0, 0)),
+    "norm on another axis": norm(conv(X, "a"), "n", axis=2),
+    "norm with its statistics": norm(conv(X, "a"), "n", output_mean_var=True)[0],
+    "norm first": conv(norm(X, "n"), "a"),
+    "dropout": mx.sym.Dropout(conv(X, "a"), p=0.5),
+    "concat": mx.sym.Concat(conv(X, "a"), X, dim=1),
+    "concat rows": mx.sym.Concat(conv(X, "a"), conv(X, "b"), dim=2),
+    "gate": mx.sym.broadcast_mul(conv(X, "a"), mx.sym.sigmoid(mx.sym.mean(conv(X, "b"), axis=(2, 3), keepdims=True))),
+    "flat": mx.sym.FullyConnected(conv(X, "a"), num_hidden=3, name="fc"),
+    "transposed": mx.sym.transpose(conv(X, "a"), (0, 2, 3, 1)),
+    "reshaped": mx.sym.reshape(conv(X, "a"), (0, -1, 4)),
+    "deconvolution": mx.sym.Deconvolution(conv(X, "a"), kernel=(2, 2), stride=(2, 2), num_filter=3, name="d"),
+    "upsampling": mx.sym.UpSampling(conv(X, "a"), scale=2, sample_type="nearest"),
+    "softmax over channels": mx.sym.SoftmaxActivation(conv(X, "a"), mode="channel"),
+    "numbers": (conv(X, "a") * 2 + 1) / 3 - 0.5,
+    "prelu": mx.sym.LeakyReLU(conv(X, "a"), act_type="prelu", name="p"),
+    "used twice": mx.sym.exp(conv(X, "a")) + mx.sym.tanh(conv(X, "b")),
+    "layer norm": mx.sym.LayerNorm(conv(X, "a"), name="l"),
+    "instance norm": mx.sym.InstanceNorm(conv(X, "a"), name="i"),
+    **{
+        f"{kind} {act}": mx.sym.Activation(mx.sym.Pooling(conv(X, "a"), **given), act_type=act)
+        for kind, given in {
+            "max": {"kernel": (2, 2), "stride": (2, 2), "pool_type": "max"},
+            "overlapping": {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pool_type": "max"},
+            "full": {"kernel": (2, 2), "stride": (3, 3), "pool_type": "avg", "pooling_convention": "full"},
+            "lp": {"kernel": (2, 2), "pool_type": "lp", "p_value": 2},
+            "global": {"kernel": (1, 1), "global_pool": True, "pool_type": "avg"},
+        }.items()
+        for act in ("relu", "softrelu")
+    },
+}  # fmt: skip
+
+
+def trained(symbol: Any, monkeypatch: pytest.MonkeyPatch, *, last: bool) -> dict[str, np.ndarray]:
+    """Run a step of a network; return all that it gives."""
+    if not last:
+        monkeypatch.setattr("rebind.graph.passes.channels_last._fits", lambda node, facts: False)
+    # A graph of its own: what passes made of another is not found again.
+    exe = mx.sym.load_json(symbol.tojson()).simple_bind(mx.cpu(), x=IMAGE)
+    draws = np.random.default_rng(0)
+    for name, array in {**exe.arg_dict, **exe.aux_dict}.items():
+        array[:] = draws.uniform(0.5 if name.endswith(("var", "gamma")) else -1.0, 1.5, array.shape)
+    mx.random.seed(3)
+    outputs = exe.forward(is_train=True)
+    exe.backward([mx.nd.array(draws.normal(size=each.shape)) for each in outputs])
+    arrays = {**{f"output{i}": each for i, each in enumerate(outputs)}, **exe.grad_dict, **exe.aux_dict}
+    assert all(each.tensor.is_contiguous() for each in arrays.values())
+    calls = [
+        node.name for node in exe._plans.get(is_train=True).code.graph.nodes if node.op == "call_function"
+    ]
+    assert any("channels_last" in name for name in calls) == last
+    return {name: each.asnumpy() for name, each in arrays.items()}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_numbers_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = trained(NETWORKS[name], monkeypatch, last=True)
+    expected = trained(NETWORKS[name], monkeypatch, last=False)
+    for key, value in expected.items():
+        np.testing.assert_allclose(
+            found[key], value, rtol=1e-4, atol=2e-5 * max(1.0, np.abs(value).max()), err_msg=key
+        )
+
+
+def lowered(symbol: Any, shape: tuple[int, ...], dtype: str, target: Target) -> list[str]:
+    graph = symbol.graph
+    facts = Facts.of(infer_shapes(graph, {"x": shape}), infer_types(graph, {"x": dtype}))
+    return [
+        node.operator.name for node in optimize(graph, facts, target)[0].nodes if node.operator is not None
+    ]
+
+
+LAST, ORDER = "_channels_last", "_contiguous"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        (conv(conv(X, "a"), "b"), [LAST, "Convolution", LAST, "Convolution", ORDER]),
+        (mx.sym.Flatten(conv(X, "a")), [LAST, "Convolution", ORDER, "Flatten"]),
+        (mx.sym.Group([conv(X, "a"), conv(X, "b")]), [LAST, "Convolution", ORDER, "Convolution", ORDER]),
+        (mx.sym.exp(X), ["exp"]),
+    ],
+    ids=["chain", "flat", "one-input", "none"],
+)
+def test_where_the_order_changes(symbol: Any, expected: list[str]) -> None:
+    assert lowered(symbol, IMAGE, "float32", Target(training=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "shape", "dtype", "target"),
+    [
+        ({}, IMAGE, "float32", Target(training=True, traced=True)),
+        ({}, IMAGE, "float32", Target(training=True, device=torch.device("meta"))),
+        ({}, IMAGE, "float32", Target(training=True, groups=(("a", torch.device("meta")),))),
+        ({}, IMAGE, "float64", Target(training=True)),
+        ({"layout": "NHWC"}, IMAGE, "float32", Target(training=True)),
+        ({"kernel": (3,), "pad": (1,)}, (2, 4, 9), "float32", Target(training=True)),
+    ],
+    ids=["traced", "device", "groups", "float64", "layout", "one-axis"],
+)
+def test_what_is_left_as_it_is(given: Any, shape: Any, dtype: str, target: Target) -> None:
+    assert lowered(conv(X, "a", **given), shape, dtype, target) == ["Convolution"]
