@@ -8,12 +8,10 @@ import functools
 import json
 import logging
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from types import TracebackType
 from typing import TypeAlias
 
 import torch
@@ -24,8 +22,9 @@ from torch.autograd.graph import increment_version
 from .. import config
 from .._version import __version__
 from ..errors import MXNetError, StateError, WorkerError
+from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
-from .liveness import INTERVAL, Liveness, Sign
+from .liveness import INTERVAL, Liveness, Sign, report_how_it_ends
 from .store import open_store
 from .waiting import Waiting, sign_timeout
 
@@ -105,7 +104,7 @@ class Job:
         self._store = store
         self._liveness = Liveness(store.clone(), self.rank, self.size)  # type: ignore[attr-defined]  # stubs lack it
         atexit.register(self.close)
-        _report_how_it_ends(self._liveness)
+        report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
         about: JSON = {"host": socket.gethostname(), "life": self._liveness.life, "versions": dict(versions)}
         joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
@@ -281,7 +280,7 @@ class Job:
         for rank, other in enumerate(values):
             if other != mine:
                 # The lowest rank that differs, and on rank 0's side the first that does.
-                ours, theirs = _difference(mine, other)
+                ours, theirs = difference(mine, other)
                 raise WorkerError(
                     f"{who}: all workers must have the same {what}; worker {self.rank} has {ours}, and worker {rank} "
                     f"has {theirs}"
@@ -486,32 +485,6 @@ def started_job() -> Job | None:
     return current_job() if current_job.cache_info().currsize else None
 
 
-def _report_how_it_ends(liveness: Liveness) -> None:
-    """Let the others know the error that ends this process."""
-    show = sys.excepthook
-
-    def show_and_tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
-        show(kind, error, trace)
-
-    sys.excepthook = show_and_tell
-
-
 def _workers(ranks: Sequence[int] | dict[int, str]) -> str:
     listed = sorted(ranks)
     return f"worker{'s' if len(listed) > 1 else ''} {', '.join(map(str, listed))}"
-
-
-def _difference(one: JSON, other: JSON, at: str = "") -> tuple[str, str]:
-    """Return the first difference of two values as text, from each side."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in [*one, *(key for key in other if key not in one)]:
-            if key not in one or key not in other or one[key] != other[key]:
-                where = f"{at}{key}"
-                missing = f"no {where!r}"
-                if key not in one:
-                    return missing, f"{where!r}: {other[key]}"
-                if key not in other:
-                    return f"{where!r}: {one[key]}", missing
-                return _difference(one[key], other[key], f"{where}: ")
-    return f"{at}{one}", f"{at}{other}"

@@ -9,16 +9,18 @@ import os
 import queue
 import secrets
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
 from typing import TypeVar
 
 from torch.distributed import Store
 
-__all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs"]
+__all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs", "report_how_it_ends"]
 
 #: How often a process gives a sign, in seconds.
 INTERVAL = 1.0
@@ -285,3 +287,14 @@ def _processes() -> str:
 
 def _key(rank: int) -> str:
     return f"sign/{rank}"
+
+
+def report_how_it_ends(liveness: Liveness) -> None:
+    """Let the others know the error that ends this process."""
+    show = sys.excepthook
+
+    def show_and_tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
+        show(kind, error, trace)
+
+    sys.excepthook = show_and_tell
