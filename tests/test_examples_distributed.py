@@ -38,20 +38,21 @@ def train(folder: Path, workers: int, *arguments: object, flags: tuple[object, .
 
 
 def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -> None:
-    # The same steps: with one worker, with four, and with two of which one is killed.
+    # The same steps: with one worker, with four, and with two of which one is killed in the third epoch. Not many more:
+    # where two elements of a window are equal but for rounding, another one is the maximum, and weights part.
     alone = subprocess.run(
-        [sys.executable, str(DIGITS), "--epochs", "4", "--save", "1.params"],
+        [sys.executable, str(DIGITS), "--epochs", "3", "--save", "1.params"],
         cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert alone.returncode == 0, alone.stderr
     assert digits_read(alone.stdout)[1] >= 0.9 * 357
-    train(tmp_path, 4, "--epochs", 4, "--save", "4.params")
+    train(tmp_path, 4, "--epochs", 3, "--save", "4.params")
     restart = ("--max-restarts", 1)
     _, said = train(
         tmp_path,
         2,
         "--epochs",
-        4,
+        3,
         "--save",
         "2.params",
         "--checkpoint",
@@ -68,7 +69,7 @@ def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -
         found = mx.nd.load(str(tmp_path / f"{count}.params"))
         assert isinstance(found, dict)
         for name, array in expected.items():
-            np.testing.assert_allclose(found[name].asnumpy(), array.asnumpy(), atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(found[name].asnumpy(), array.asnumpy(), atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize(

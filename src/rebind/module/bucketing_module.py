@@ -108,16 +108,11 @@ class BucketingModule(CurrentBucket):
             sym_gen,
             default_bucket_key,
             {
-                "logger": logger,
-                "context": context,
-                "work_load_list": work_load_list,
-                "fixed_param_names": fixed_param_names,
-                "state_names": state_names,
-                "group2ctxs": group2ctxs,
-                "compression_params": compression_params,
-                "backend": backend,
+                "logger": logger, "context": context, "work_load_list": work_load_list,
+                "fixed_param_names": fixed_param_names, "state_names": state_names, "group2ctxs": group2ctxs,
+                "compression_params": compression_params, "backend": backend,
             },
-        )
+        )  # fmt: skip
         super().__init__(buckets, logger)
 
     # Shapes and memory.
@@ -218,8 +213,7 @@ class BucketingModule(CurrentBucket):
     @property
     def _updated(self) -> Module:
         """The module whose gradients count."""
-        # Gradients that were added up may be of parameters that the last one's bucket lacks; and workers in several
-        # buckets push the same keys, those of the default one.
+        # Sums may be of parameters that this bucket lacks; workers in several buckets push the default one's keys.
         alone = self.batches_per_update == 1 and job_of(self.stores()) is None
         return self.buckets.current if alone else self.buckets.default
 

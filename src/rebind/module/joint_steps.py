@@ -20,7 +20,11 @@ class JointSteps:
     ([], [], None)
     """
 
+    #: How many batches' gradients are summed before an update; `fit` sets it.
     batches_per_update: int = 1
+    #: Whether nothing looks at the gradients between `backward` and `update`, so that a store over processes may send
+    #: them while backward computes others; `fit` sets it.
+    sends_gradients: bool = False
     #: Those that it trains with; `fit` sets it for a run over several.
     workers: Workers | None = None
 

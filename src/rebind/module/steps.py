@@ -63,11 +63,6 @@ class Steps(JointSteps):
     optimizer_initialized: bool = False
     for_training: bool = False
     inputs_need_grad: bool = False
-    #: How many batches' gradients are summed before an update; `fit` sets it.
-    batches_per_update: int = 1
-    #: Whether nothing looks at the gradients between `backward` and `update`, so that a store over processes may send
-    #: them while backward computes others; `fit` sets it.
-    sends_gradients: bool = False
     #: Whether a `forward` is one that `backward` follows at once, without head gradients; `forward_backward` sets it.
     backward_follows: bool = False
     #: What scales the losses of a run in float16; `use_loss_scaler` sets it.

@@ -108,7 +108,7 @@ class TrainingLoop(Preparation):
         module, settings = self.module, self.settings
         job = job_of(module.stores())
         if job is None:
-            self.save_start()
+            self._save_start()
             yield
             return
         synchronous = all(store.capabilities.is_synchronous for store in module.stores())
@@ -122,7 +122,7 @@ class TrainingLoop(Preparation):
                 self.metric.reset()
                 workers.metrics.begin(self.metric)
                 workers.unify(module.auxiliary_arrays())
-            self.save_start()
+            self._save_start()
             with workers.named_in(module.logger):
                 yield
         finally:
@@ -158,10 +158,8 @@ class TrainingLoop(Preparation):
                 else:
                     self.train_batch(batch)
                 self.end_batch(epoch, batch)
-            except StopTraining:
-                raise
             except Exception as error:
-                if batch is not None:
+                if batch is not None and not isinstance(error, StopTraining):
                     note_batch(error, self.module, f"fit, epoch {epoch}", number, batch)
                 raise
         self.close_epoch(epoch)
@@ -301,9 +299,8 @@ class TrainingLoop(Preparation):
         if callbacks := self._batch_end:
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
-                with (
-                    self.stopping_together()
-                ):  # on other workers the next callback may add up figures with this one
+                # On other workers the next callback may add up figures with this one.
+                with self.stopping_together():
                     callback(record)
         self.save()
 
@@ -388,8 +385,7 @@ class TrainingLoop(Preparation):
             self._saved.before_reset()  # resetting may shuffle
         rewind(self.settings.train_data)
 
-    def save_start(self) -> None:
-        """Save a run that begins, if another number of workers may have to begin it again."""
+    def _save_start(self) -> None:
         if self._saved is not None:
             self._saved.save_start(self.position)
 
