@@ -69,10 +69,10 @@ class KVStoreBase:
         weights, and takes one key at a time.
 
         >>> @KVStoreBase.register
-        ... class Nowhere(KVStoreBase):
+        ... class Discarded(KVStoreBase):
         ...     capabilities = Capabilities(updates_weights=False)
-        >>> create("nowhere").type
-        'nowhere'
+        >>> create("discarded").type
+        'discarded'
         """
         if klass.capabilities is KVStoreBase.capabilities:
             updates = klass.is_capable(KVStoreBase.OPTIMIZER)
