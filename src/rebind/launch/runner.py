@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import secrets
 import shutil
@@ -42,6 +43,10 @@ _GRACE = 30
 
 def run(given: argparse.Namespace) -> int:
     """Run a job as the command's flags say; return its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            line_buffering=True
+        )  # what workers print is seen at once, in a pipe or a file too
     try:
         request = Request.of(given)
         hosts = read_hosts(request.host_file) if request.host_file and request.launcher == "ssh" else []
