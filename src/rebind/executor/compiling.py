@@ -98,7 +98,8 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     """
     for message in _NO_WARNINGS:
         warnings.filterwarnings("ignore", message=message)
-    return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]
+    # Its annotations know no options that are passed on.
+    return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
 
 
 @functools.lru_cache

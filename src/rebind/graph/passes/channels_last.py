@@ -8,20 +8,10 @@ from ...ops import find
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 
-__all__ = ["CONVOLUTIONS", "channels_last", "has_convolutions"]
+__all__ = ["CONVOLUTIONS", "channels_last"]
 
 #: The operators that are.
 CONVOLUTIONS = ("Convolution", "Convolution_v1")
-
-
-def has_convolutions(graph: Graph) -> bool:
-    """Whether a graph has convolutions, for which layouts matter.
-
-    >>> import rebind as mx
-    >>> has_convolutions(mx.sym.exp(mx.sym.var("x")).graph)
-    False
-    """
-    return any(node.operator is not None and node.operator.name in CONVOLUTIONS for node in graph.nodes)
 
 
 def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:

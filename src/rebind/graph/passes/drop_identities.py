@@ -9,31 +9,18 @@ from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .substitution import substitute
 
-__all__ = ["drop_identities", "has_identities"]
+__all__ = ["IDENTITIES", "drop_identities"]
 
 #: Operators that give their first input in inference, for parameters.
-_IDENTITIES: Mapping[str, Callable[[Params], bool]] = {
+IDENTITIES: Mapping[str, Callable[[Params], bool]] = {
     "BlockGrad": lambda p: True,
     "Dropout": lambda p: p.mode == "training",
     "_copy": lambda p: True,
 }
 
 
-def has_identities(graph: Graph) -> bool:
-    """Whether `drop_identities` may find something.
-
-    >>> import rebind as mx
-    >>> (
-    ...     has_identities(mx.sym.exp(mx.sym.var("x")).graph),
-    ...     has_identities(mx.sym.Dropout(mx.sym.var("x")).graph),
-    ... )
-    (False, True)
-    """
-    return any(isinstance(node, Application) and _is_identity(node) for node in graph.nodes)
-
-
 def _is_identity(node: Application) -> bool:
-    holds = _IDENTITIES.get(node.operator.name)
+    holds = IDENTITIES.get(node.operator.name)
     return holds is not None and holds(node.params)
 
 

@@ -13,20 +13,10 @@ from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node
 from .substitution import substitute
 
-__all__ = ["fold_batch_norm", "has_batch_norms"]
+__all__ = ["fold_batch_norm"]
 
 # Types in which a product of scale and weight is not rounded to less than what is computed with it.
 _TYPES = (torch.float32, torch.float64)
-
-
-def has_batch_norms(graph: Graph) -> bool:
-    """Whether `fold_batch_norm` may find something.
-
-    >>> import rebind as mx
-    >>> has_batch_norms(mx.sym.exp(mx.sym.var("x")).graph)
-    False
-    """
-    return any(node.operator is not None and node.operator.name == "BatchNorm" for node in graph.nodes)
 
 
 def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:

@@ -33,7 +33,9 @@ _ACTIVATIONS: Mapping[str, Callable[[Params], _Activation | None]] = {
     "Activation": lambda p: _ALIKE.get(p.act_type),
     "LeakyReLU": lambda p: _Activation("leaky_relu", (p.slope,)) if p.act_type == "leaky" else None,
     "clip": lambda p: _Activation("hardtanh", (p.a_min, p.a_max)),
-    **{name: lambda p, found=found: found for name, found in _ALIKE.items()},  # type: ignore[misc]
+    "relu": lambda p: _ALIKE["relu"],
+    "sigmoid": lambda p: _ALIKE["sigmoid"],
+    "tanh": lambda p: _ALIKE["tanh"],
 }
 
 #: Where each entry is used, if it is used once: the node, and as which of its inputs.

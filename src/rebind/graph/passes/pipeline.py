@@ -34,10 +34,10 @@ from ... import config
 from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
 from ..graph import Entry, Graph, check
-from .channels_last import channels_last, has_convolutions
-from .drop_identities import drop_identities, has_identities
+from .channels_last import CONVOLUTIONS, channels_last
+from .drop_identities import IDENTITIES, drop_identities
 from .fill_sizes import fill_sizes, has_open_sizes
-from .fold_batch_norm import fold_batch_norm, has_batch_norms
+from .fold_batch_norm import fold_batch_norm
 from .fuse_convolutions import fuse_convolutions
 from .join_cells import join_cells
 from .join_layers import join_layers
@@ -108,6 +108,13 @@ class Backend:
     compiler: Compiler | None = None
 
 
+def _has(*names: str) -> Callable[[Graph], bool]:
+    """Return whether a graph has one of some operators."""
+    return lambda graph: any(
+        node.operator is not None and node.operator.name in names for node in graph.nodes
+    )
+
+
 _FOR_ALL: tuple[Pass, ...] = (
     Pass(join_cells),
     Pass(join_layers),
@@ -116,16 +123,16 @@ _FOR_ALL: tuple[Pass, ...] = (
 
 DEFAULT: tuple[Pass, ...] = (
     *_FOR_ALL,
-    Pass(channels_last, applies=has_convolutions),
-    Pass(keep_order, applies=has_convolutions),
+    Pass(channels_last, applies=_has(*CONVOLUTIONS)),
+    Pass(keep_order, applies=_has(*CONVOLUTIONS)),
 )
 
 _INFERENCE = (
     *_FOR_ALL,
-    Pass(drop_identities, applies=has_identities),
-    Pass(fold_batch_norm, applies=has_batch_norms),
-    Pass(fuse_convolutions, uses_shapes=True, applies=has_convolutions),
-    Pass(keep_order, applies=has_convolutions),
+    Pass(drop_identities, applies=_has(*IDENTITIES)),
+    Pass(fold_batch_norm, applies=_has("BatchNorm")),
+    Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
+    Pass(keep_order, applies=_has(*CONVOLUTIONS)),
 )
 
 # Node by node, as the user wrote them.
