@@ -22,7 +22,8 @@ def new_pages(count):
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 torch.set_num_threads(1)
-print(json.dumps([os.environ.get("GOMP_SPINCOUNT"), new_pages(1) > new_pages(10)]))
+# The first few may miss the place of one before, where something small has come to lie since: ten never do.
+print(json.dumps([os.environ.get("GOMP_SPINCOUNT"), 5 * new_pages(1) > new_pages(10)]))
 """
 
 THEIRS = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "GLIBC_TUNABLES")

@@ -153,6 +153,7 @@ def test_shapes_that_do_not_fit_are_found_at_bind(net, shapes, says):
     [
         (PRODUCT, {}, "shapes do not follow from {}: x ?, y ?."),
         (S.Group([PRODUCT, S.var("z")]), {"x": (2,)}, "shapes do not follow from {'x': (2,)}: z ?."),
+        (S.sum(S.zeros((0, 3), name="state")), {}, "shapes do not follow from {}: state (0, 3)."),
     ],
 )
 def test_what_simple_bind_cannot_know_is_listed(net, shapes, says):

@@ -9,7 +9,7 @@ import torch
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ParameterError, ShapeError
-from ..graph import Entry, Facts, Graph, infer_shapes, infer_storage, infer_types
+from ..graph import Entry, Facts, Graph, infer_shapes, infer_storage, infer_types, open_nodes
 from ..shapes import Shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
@@ -113,20 +113,21 @@ def _specs(
     """Return what each variable's array must be; an error lists what does not follow."""
     # Types come first: the meta runs that find shapes need them.
     known = infer_types(graph, types, default=torch.float32)
-    facts = Facts.of(infer_shapes(graph, shapes, known), known)
+    found = infer_shapes(graph, shapes, known)
+    facts = Facts.of(found, known)
     specs: dict[str, ArraySpec] = {}
-    unknown = []
+    unknown = [f"{node.name} {facts[Entry(node)].shape or '?'}" for node in open_nodes(graph, found)]
     for node in graph.variables:
         fact = facts[Entry(node)]
         if not is_known(fact.shape):
             unknown.append(f"{node.name} {fact.shape or '?'}")
             continue
         assert fact.shape is not None and fact.dtype is not None  # a type defaults to float32
-        found = groups.get(node.attributes.get("__ctx_group__", ""), device)
-        specs[node.name] = ArraySpec(fact.shape, fact.dtype, found, stypes[Entry(node)])
+        place = groups.get(node.attributes.get("__ctx_group__", ""), device)
+        specs[node.name] = ArraySpec(fact.shape, fact.dtype, place, stypes[Entry(node)])
     if unknown:
         raise ShapeError(
             f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "
-            "Give them as keywords, or in var(shape=...)."
+            "Give those of variables as keywords or in var(shape=...), those of zeros and the like in full."
         )
     return specs

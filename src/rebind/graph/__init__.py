@@ -13,7 +13,7 @@ from .graph import (
     rewrite,
     rewrite_with_map,
 )
-from .inference import Inferred, infer_shapes, infer_types
+from .inference import Inferred, infer_shapes, infer_types, open_nodes
 from .numpy_shapes import infer_numpy_shapes
 from .storage_inference import infer_storage
 
@@ -34,6 +34,7 @@ __all__ = [
     "infer_storage",
     "infer_types",
     "input_variable",
+    "open_nodes",
     "rewrite",
     "rewrite_with_map",
 ]

@@ -12,7 +12,7 @@ import torch
 
 from .. import dtypes
 from ..dtypes import DTypeLike
-from ..graph import Inferred, infer_numpy_shapes, infer_shapes, infer_types
+from ..graph import Inferred, infer_numpy_shapes, infer_shapes, infer_types, open_nodes
 from ..ndarray.mode import mode
 from ..shapes import Shape, as_shape, is_known
 from .base import SymbolBase, named_values
@@ -48,7 +48,8 @@ class Inference(SymbolBase):
         Returns
         -------
         tuple of three lists
-            Three times None, with a warning that names the arguments in question, when not all shapes follow.
+            Three times None, with a warning that names what is in question, when not all shapes follow: an argument,
+            or an array of a size that its consumers should tell, such as ``zeros(shape=(0, 3))``.
 
         Examples
         --------
@@ -61,7 +62,8 @@ class Inference(SymbolBase):
         # An output without axes, which is shown as (), is known nevertheless.
         judged = result if mode.numpy_shapes else _three(found, lambda shape: shape)
         known = _known_as_numpy if mode.numpy_shapes else is_known
-        if self._warn_of_unknown("infer_shape", "shapes", judged, known):
+        inside = [node.name for node in open_nodes(self._graph, found, known)]
+        if self._warn_of_unknown("infer_shape", "shapes", judged, known, inside):
             return None, None, None
         return result
 
@@ -129,11 +131,13 @@ class Inference(SymbolBase):
         found = infer_types(self._graph, named_values(self, "infer_type", args, kwargs))
         return _three(found, lambda dtype: None if dtype is None else dtypes.numpy_type(dtype))
 
-    def _warn_of_unknown(self, who: str, what: str, found: Three[T], known: Callable[[T], bool]) -> bool:
-        """Warn of arguments, outputs and states that nothing is known of; return whether there are any."""
+    def _warn_of_unknown(
+        self, who: str, what: str, found: Three[T], known: Callable[[T], bool], inside: Sequence[str] = ()
+    ) -> bool:
+        """Warn of arguments, outputs, states and nodes of which nothing is known; return whether there are any."""
         names = (*self.list_arguments(), *self.list_outputs(), *self.list_auxiliary_states())
         values = itertools.chain.from_iterable(found)
-        unknown = [name for name, value in zip(names, values, strict=True) if not known(value)]
+        unknown = [*(name for name, value in zip(names, values, strict=True) if not known(value)), *inside]
         if unknown:
             more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
             logging.getLogger(__name__).warning(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rebind as mx
@@ -183,4 +183,7 @@ def programs(draw: st.DrawFn) -> Any:
 def test_programs_by_chance(net: Any) -> None:
     joined(net)
     shapes = {**SHAPES, "steps": (4, BATCH, SIZE)}
+    names = net.list_arguments()
+    # Zeros of which only a matrix product's sum is used tell no batch size: no engine can run such a program.
+    assume(net.infer_shape(**{name: shape for name, shape in shapes.items() if name in names})[0] is not None)
     assert_same_values(net, shapes)
