@@ -64,8 +64,8 @@ def open_nodes(
     Examples
     --------
     >>> import rebind as mx
-    >>> state = mx.sym.zeros(shape=(0, 3), name="state")
-    >>> for net in (state + mx.sym.var("x"), mx.sym.sum(state) + mx.sym.var("x")):
+    >>> state, x = mx.sym.zeros(shape=(0, 3), name="state"), mx.sym.var("x")
+    >>> for net in (state + x, mx.sym.broadcast_add(mx.sym.sum(state), x)):
     ...     open_nodes(net.graph, infer_shapes(net.graph, {"x": (2, 3)}))
     []
     [<_zeros 'state'>]
