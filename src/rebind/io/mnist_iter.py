@@ -13,6 +13,7 @@ from ..device import Device
 from ..errors import FormatError, ShapeError
 from ..ndarray.base import wrap_tensor
 from ..params import AtLeast
+from ..threads import threads_for
 from .batch import DataBatch, DataDesc
 from .idx import read_idx
 from .iterator import CurrentBatch, State
@@ -134,9 +135,11 @@ class MNISTIter(CurrentBatch):
         if batch.stop > len(self._labels):
             return False
         self._next = batch.stop
-        pictures = self._pictures[batch].to(torch.float32).mul_(1 / 256)
-        if self._dtype != torch.float32:
-            pictures = pictures.to(self._dtype)
+        found = self._pictures[batch]
+        with threads_for(found.numel()):
+            pictures = found.to(torch.float32).mul_(1 / 256)
+            if self._dtype != torch.float32:
+                pictures = pictures.to(self._dtype)
         self.current_batch = DataBatch(
             [wrap_tensor(pictures, self._device)],
             [wrap_tensor(self._labels[batch].clone(), self._device)],
