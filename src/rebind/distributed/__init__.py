@@ -4,6 +4,7 @@ from .environment import JobEnvironment, Role
 from .first import first_does, from_first, gather_bytes, scatter_bytes
 from .job import FINISHED, JSON, Job, Transfer, current_job, started_job
 from .liveness import Sign, Signs
+from .machine import address_of_this_machine, namespace
 from .roles import take_role, takes_role, wait_for_workers
 from .store import host_store, open_store, view_of_job
 
@@ -16,11 +17,13 @@ __all__ = [
     "Sign",
     "Signs",
     "Transfer",
+    "address_of_this_machine",
     "current_job",
     "first_does",
     "from_first",
     "gather_bytes",
     "host_store",
+    "namespace",
     "open_store",
     "scatter_bytes",
     "started_job",

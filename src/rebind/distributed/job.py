@@ -7,7 +7,6 @@ import contextlib
 import functools
 import json
 import logging
-import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ..errors import MXNetError, StateError, WorkerError
 from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
 from .liveness import INTERVAL, Liveness, Sign, report_how_it_ends
+from .machine import address_of_this_machine, interface_of, namespace
 from .store import open_store
 from .waiting import Waiting, sign_timeout
 
@@ -106,10 +106,10 @@ class Job:
         atexit.register(self.close)
         report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
-        about: JSON = {"host": socket.gethostname(), "life": self._liveness.life, "versions": dict(versions)}
+        about: JSON = {"network": namespace("net"), "life": self._liveness.life, "versions": dict(versions)}
         joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
         self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
-        self.is_on_one_machine = len({str(each["host"]) for each in joined}) == 1
+        self.is_on_one_machine = len({str(each["network"]) for each in joined}) == 1
         store.add("read", 1)
         try:
             self._agreed("the job", "versions", [each["versions"] for each in joined])
@@ -133,7 +133,7 @@ class Job:
         timeout = timedelta(seconds=self._timeout)
         gpu = torch.cuda.is_available() and dist.is_nccl_available()
         backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
-        with self.guard("joining"), listening_on(loopback() if self.is_on_one_machine else None):
+        with self.guard("joining"), listening_on(self._interface()):
             if dist.is_initialized():
                 return dist.new_group(backend=backend, timeout=timeout)
             dist.init_process_group(
@@ -146,6 +146,14 @@ class Job:
         group = dist.group.WORLD
         assert group is not None  # it was made above
         return group
+
+    def _interface(self) -> str | None:
+        """Return the network interface through which the other workers reach this one."""
+        if self.is_on_one_machine:
+            return loopback()
+        # Gloo would take the address of this machine's name, which Debian's /etc/hosts says is a loopback address.
+        address = address_of_this_machine((self.environment.host, self.environment.port))
+        return None if address.startswith("127.") else interface_of(address)
 
     def before_close(self, action: Callable[[str], None]) -> None:
         """Do something when this process leaves the job, while the others still see it; the last one comes first.
@@ -365,12 +373,14 @@ class Job:
             self._liveness.note(what)
             if self._liveness.is_alone:
                 raise self.failure(what)
+        began = time.monotonic()
         try:
             yield
         except MXNetError:
             raise
         except RuntimeError as error:  # what PyTorch raises, whatever has happened
-            raise self.failure(what) from error
+            early = time.monotonic() - began < self._timeout
+            raise self.failure(what, cause=error if early else None) from error
         if self._liveness is not None:
             self._liveness.note("")
 
@@ -394,7 +404,9 @@ class Job:
             never = dist.irecv(torch.empty(1), group=self._group, group_src=rank, tag=_NO_TAG)
             self._work(never).wait(timedelta(milliseconds=1))
 
-    def failure(self, what: str, missing: Sequence[int] | None = None) -> WorkerError:
+    def failure(
+        self, what: str, missing: Sequence[int] | None = None, cause: Exception | None = None
+    ) -> WorkerError:
         """Find out who is lost, tell the others, and return the error to raise.
 
         Parameters
@@ -403,6 +415,8 @@ class Job:
             What was being done.
         missing
             Who has not come, if that is known.
+        cause
+            The error of a connection, if it is one rather than a wait that was too long.
         """
         assert self._liveness is not None
         others = sorted(self._others) if missing is None else missing
@@ -419,15 +433,15 @@ class Job:
             listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())
             text = f"{what}: all {self.size} workers must take part; lost {listed}"
         else:
-            text = f"{what}: worker {self.rank} {self._waited(others)}"
+            text = f"{what}: worker {self.rank} {self._waited(others, cause)}"
         self._liveness.stop(f"it stopped, since it lost {_workers(lost or others)}", list(lost))
         return WorkerError(
             f"{text}. Restart the job from its newest checkpoint: fit(checkpoint=...) under "
             "`rebind launch --max-restarts N` does it by itself."
         )
 
-    def _waited(self, others: Sequence[int]) -> str:
-        """Say for whom this worker has waited, and where they are."""
+    def _waited(self, others: Sequence[int], cause: Exception | None) -> str:
+        """Say for whom this worker has waited, or what happened to its connection, and where they are."""
         assert self._liveness is not None
         signs = {rank: self._liveness.read(rank) for rank in others}
         places = "; ".join(
@@ -436,6 +450,8 @@ class Job:
             else f"worker {rank} never joined, or has another REBIND_JOB_TOKEN"
             for rank, sign in signs.items()
         )
+        if cause is not None:
+            return f"cannot reach the others ({str(cause).splitlines()[0]}); {places}"
         return (
             f"has waited for the others for {self._timeout:g} s (REBIND_TIMEOUT). All must make the same calls; "
             f"{places}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import os
 import queue
@@ -19,6 +17,8 @@ from types import TracebackType
 from typing import TypeVar
 
 from torch.distributed import Store
+
+from .machine import namespace
 
 __all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs", "report_how_it_ends"]
 
@@ -52,6 +52,8 @@ class Sign:
         Its machine, and its process there.
     processes
         Which processes its machine's numbers of processes are of: containers count their own.
+    network
+        In which network it reaches others by the loopback address.
     life
         What tells it from a process that was started again in its place.
     """
@@ -63,6 +65,7 @@ class Sign:
     host: str = ""
     pid: int = 0
     processes: str = ""
+    network: str = ""
     life: str = ""
 
     def __str__(self) -> str:
@@ -76,7 +79,7 @@ class Sign:
     @property
     def state(self) -> str | None:
         """What this machine knows of the process: ``'gone'``, ``'stopped'`` or ``'running'``; None for another's."""
-        if not self.processes or (self.host, self.processes) != (socket.gethostname(), _processes()):
+        if not self.processes or self.processes != namespace("pid"):
             return None
         try:
             # What follows the name, which is in parentheses and may hold any character.
@@ -143,9 +146,11 @@ class Signs:
                 answers.put(error)
 
         # In a thread of its own: where the network is cut, PyTorch's client waits for an answer for ever.
-        threading.Thread(target=ask, name="rebind-signs", daemon=True).start()
+        asking = threading.Thread(target=ask, name="rebind-signs", daemon=True)
+        asking.start()
         try:
             found = answers.get(timeout=ANSWER)
+            asking.join(ANSWER)  # it only ends; one that is still there while Python ends may abort the process
         except queue.Empty:
             found = TimeoutError()
         if isinstance(found, Exception):
@@ -228,7 +233,11 @@ class Liveness(Signs):
         self._rank = rank
         self.after_sign: Callable[[], None] = lambda: None
         self._sign = Sign(
-            host=socket.gethostname(), pid=os.getpid(), processes=_processes(), life=secrets.token_hex(4)
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            processes=namespace("pid"),
+            network=namespace("net"),
+            life=secrets.token_hex(4),
         )
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -261,8 +270,10 @@ class Liveness(Signs):
         if not self._sign.ended:
             self._sign = replace(self._sign, ended=ended, lost=list(lost))
         self._give()
-        # A thread that is in the store's code while Python ends would abort the process.
-        self._thread.join(INTERVAL)
+        # A thread that is in the store's code while Python ends would abort the process. On a busy machine it may take
+        # seconds to come out of it.
+        if self._thread is not threading.current_thread():
+            self._thread.join(ANSWER)
 
     def _give(self) -> None:
         with self._lock:
@@ -273,16 +284,8 @@ class Liveness(Signs):
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL):
             self._give()
-            self.after_sign()
-
-
-@functools.cache
-def _processes() -> str:
-    """Return what tells this machine's or container's processes from others'; ``''`` where none can be looked at."""
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    return ""
+            if not self._stop.is_set():
+                self.after_sign()
 
 
 def _key(rank: int) -> str:

@@ -10,9 +10,17 @@ import sys
 import time
 
 from .. import config
-from ..distributed import JobEnvironment, Signs, open_store, takes_role, wait_for_workers
+from ..distributed import (
+    JobEnvironment,
+    Signs,
+    address_of_this_machine,
+    namespace,
+    open_store,
+    takes_role,
+    wait_for_workers,
+)
 from ..errors import StateError
-from .servers import address_of_this_machine, key_of_server
+from .servers import key_of_server
 from .service import Service
 
 __all__ = ["run_server"]
@@ -46,13 +54,12 @@ def run_server(environment: JobEnvironment | None = None) -> None:
     store = open_store(job, timeout)
     number = store.add("servers", 1) - 1 if job.rank is None else job.rank
     signs = Signs(store, job.num_workers)
-    if not (hosts := _hosts_of_workers(signs, job, timeout)):
+    if not (networks := _networks_of_workers(signs, job, timeout)):
         wait_for_workers(store, job.num_workers, timeout)  # which says what is wrong, if something is
         return
-    is_near = hosts == {socket.gethostname()}
-    service = Service(
-        job.num_workers, "127.0.0.1" if is_near else address_of_this_machine(job), timeout, signs.read
-    )
+    is_near = networks == {namespace("net")}
+    host = "127.0.0.1" if is_near else address_of_this_machine((job.host, job.port))
+    service = Service(job.num_workers, host, timeout, signs.read)
     assert service.address is not None  # it has a host
     said = {"address": service.address.written(), "pid": os.getpid(), "host": socket.gethostname()}
     store.set(key_of_server(number), json.dumps(said))
@@ -72,13 +79,13 @@ def _let_threads_import() -> None:
             setattr(spec, "_initializing", False)  # noqa: B010  # its type does not declare it
 
 
-def _hosts_of_workers(signs: Signs, job: JobEnvironment, timeout: float) -> set[str]:
-    """Wait until all workers have come, and return their machines; none if the job ends before, or they do not come."""
+def _networks_of_workers(signs: Signs, job: JobEnvironment, timeout: float) -> set[str]:
+    """Wait until all workers have come, and return their networks; none if the job ends before, or they do not come."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline and signs.can_be_read:
         found = [sign for rank in range(job.num_workers) if (sign := signs.read(rank)) is not None]
         if len(found) == job.num_workers:
-            return {sign.host for sign in found}
+            return {sign.network for sign in found}
         if any(sign.ended for sign in found):
             break
         time.sleep(_INTERVAL)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -15,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from .. import config
-from ..distributed import FINISHED, JSON, Job, JobEnvironment, open_store
+from ..distributed import FINISHED, JSON, Job, address_of_this_machine, open_store
 from ..distributed.liveness import Liveness
 from ..errors import MXNetError, WorkerError
 from .parameter_server import ParameterServer
@@ -24,7 +23,7 @@ from .service import LocalEnd, Service
 from .sharding import SMALL
 from .wire import Address, Connection, Message
 
-__all__ = ["Servers", "address_of_this_machine", "key_of_server"]
+__all__ = ["Servers", "key_of_server"]
 
 #: A worker waits longer than a server does for others, so that the server's error arrives.
 _GRACE = 10.0
@@ -54,6 +53,7 @@ class Servers:
 
     Examples
     --------
+    >>> from rebind.distributed import JobEnvironment
     >>> servers = Servers(Job(JobEnvironment()))
     >>> len(servers.links), servers.own is None
     (1, False)
@@ -94,6 +94,7 @@ class Servers:
     def ask(self, who: str, server: int, header: dict[str, JSON], arrays: Sequence[Tensor] = ()) -> Message:
         """Send a request to one server, and return the answer.
 
+        >>> from rebind.distributed import JobEnvironment
         >>> servers = Servers(Job(JobEnvironment()))
         >>> servers.ask("this example", 0, {"do": "clear"}).header
         {}
@@ -206,31 +207,13 @@ def key_of_server(number: int) -> str:
     return f"server/{number}"
 
 
-def address_of_this_machine(environment: JobEnvironment) -> str:
-    """Return the address by which other machines of the job reach this one.
-
-    >>> address_of_this_machine(JobEnvironment(host="127.0.0.1", port=1)).count(".")
-    3
-    """
-    # Nothing is sent: the system only chooses the interface. A machine's own name may be a loopback address to it.
-    for target in ((environment.host, environment.port), ("10.255.255.255", 1)):
-        try:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                probe.connect(target)
-                found = probe.getsockname()[0]
-        except OSError:
-            continue
-        if not found.startswith("127."):
-            return found
-    return "127.0.0.1"
-
-
 def _service_of(job: Job, timeout: float) -> Service:
     """Return the server in this process; one for all stores."""
     if job not in _services:
         host = None
         if job.size > 1:
-            host = "127.0.0.1" if job.is_on_one_machine else address_of_this_machine(job.environment)
+            store = (job.environment.host, job.environment.port)
+            host = "127.0.0.1" if job.is_on_one_machine else address_of_this_machine(store)
         made = _services[job] = Service(job.size, host, timeout, job.sign_of)
 
         def close(ended: str) -> None:
