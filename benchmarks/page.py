@@ -1,0 +1,220 @@
+"""The command `python -m benchmarks.page`: the table and the picture of docs/performance.md, from files of samples.
+
+`python -m benchmarks --json FILE` writes such a file; `benchmarks/results` has those that the page shows. Where several
+have a row, the last one's counts. Nothing of what the page says about these rows is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .peers import PEERS
+
+__all__ = ["Row", "main", "read", "section", "with_section"]
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = ROOT / "docs" / "images" / "performance.svg"
+
+BEGIN, END = "<!-- made by python -m benchmarks.page: begin -->", "<!-- end -->"
+
+#: The ways to run rebind, and what each is measured against: the peers that need no preparation, or all.
+OWN: dict[str, tuple[str, ...]] = {
+    "rebind": ("torch", "torch-channels-last", "mxnet"),
+    "rebind-inductor": tuple(
+        name for name, peer in PEERS.items() if not peer.asked_for and "rebind" not in name
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a run: milliseconds per step of each engine, a sample for each round."""
+
+    name: str
+    title: str
+    samples: Mapping[str, Sequence[float]]
+    peak_bytes: Mapping[str, int]
+
+    def median(self, engine: str) -> float:
+        """Milliseconds per step."""
+        return statistics.median(self.samples[engine])
+
+    def best(self, among: Sequence[str]) -> str | None:
+        """Return the fastest of some engines."""
+        return min((name for name in among if name in self.samples), key=self.median, default=None)
+
+    def ratio(self, engine: str) -> tuple[float, str] | None:
+        """Return the time of one way to run rebind over the best peer's, round by round, and which peer that is."""
+        peer = self.best(OWN[engine])
+        if engine not in self.samples or peer is None:
+            return None
+        pairs = zip(self.samples[engine], self.samples[peer], strict=True)
+        return statistics.median(one / other for one, other in pairs), peer
+
+
+def read(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
+    """Return the rows of some files, and a sentence for each file that says where it was measured."""
+    rows: dict[str, Row] = {}
+    said = []
+    for file in files:
+        content = json.loads(file.read_text())
+        for row in content["rows"]:
+            rows[row["name"]] = _row(row)
+        said.append(_said(content, [row["name"] for row in content["rows"]]))
+    return list(rows.values()), said
+
+
+def _row(content: Mapping[str, Any]) -> Row:
+    engines = content["engines"]
+    return Row(
+        content["name"],
+        content["title"],
+        {name: engine["samples_ms"] for name, engine in engines.items()},
+        {name: engine["steps_peak_bytes"] for name, engine in engines.items()},
+    )
+
+
+def _said(content: Mapping[str, Any], names: Sequence[str]) -> str:
+    machine = content["machine"]
+    versions = {name: version for each in content["versions"].values() for name, version in each.items()}
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    load = machine["load_average"]
+    return (
+        f"{', '.join(names)}: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores"
+        f"{f', load {load[0]:.1f} at the start' if load else ''}; {listed}; {content['effort']['rounds']} rounds."
+    )
+
+
+def section(rows: Sequence[Row], said: Sequence[str]) -> str:
+    """Return the text between the two marks of the page."""
+    engines = [name for name in PEERS if any(name in row.samples for row in rows)]
+    lines = [
+        "",
+        *_times(rows, engines),
+        "",
+        "![Time of a step in each engine, over that of rebind](images/performance.svg)",
+        "",
+        *_verdicts(rows),
+        "",
+        "Memory of the process at its peak, in MiB, all libraries included:",
+        "",
+        *_memory(rows, engines),
+        "",
+        *(f"Measured: {each}" for each in said),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _times(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
+    yield from _head(
+        "ms a step",
+        [*(PEERS[name].title for name in engines), *(f"{PEERS[name].title} / best" for name in OWN)],
+    )
+    for row in rows:
+        fastest = row.best(engines)
+        cells = [_cell(row, name, fastest) for name in engines]
+        for own in OWN:
+            found = row.ratio(own)
+            cells.append("–" if found is None else f"{found[0]:.2f}")
+        yield f"| {row.name} | {' | '.join(cells)} |"
+
+
+def _cell(row: Row, engine: str, fastest: str | None) -> str:
+    if engine not in row.samples:
+        return "–"
+    milliseconds = row.median(engine)
+    text = f"{milliseconds:.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2}f}"
+    return f"**{text}**" if engine == fastest else text
+
+
+def _memory(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
+    yield from _head("", [PEERS[name].title for name in engines])
+    for row in rows:
+        cells = [f"{row.peak_bytes[name] / 2**20:.0f}" if name in row.peak_bytes else "–" for name in engines]
+        yield f"| {row.name} | {' | '.join(cells)} |"
+
+
+def _head(first: str, titles: Sequence[str]) -> Iterator[str]:
+    yield f"| {first} | {' | '.join(titles)} |"
+    yield f"| --- |{' --- |' * len(titles)}"
+
+
+def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
+    """Say for each way to run rebind where it is behind."""
+    for own, peers in OWN.items():
+        measured = {row.name: found for row in rows if (found := row.ratio(own)) is not None}
+        against = ", ".join(PEERS[name].title for name in peers if any(name in row.samples for row in rows))
+        behind = [
+            f"{name} ({ratio:.2f} of the time of {PEERS[peer].title})"
+            for name, (ratio, peer) in measured.items()
+            if ratio > 1
+        ]
+        ahead = len(measured) - len(behind)
+        yield (
+            f"- **{PEERS[own].title}** beside {against}: at least as fast as the best of them on {ahead} of "
+            f"{len(measured)} rows" + (f"; behind on {', '.join(behind)}." if behind else ".")
+        )
+
+
+def with_section(page: str, text: str) -> str:
+    """Return the page with another text between its marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{PAGE.name}: must have the lines {BEGIN} and {END}; one is missing")
+    return f"{before}{BEGIN}\n{text}{END}{after}"
+
+
+def _draw(rows: Sequence[Row], file: Path) -> None:
+    """Draw for each row the engines' times as bars, as multiples of rebind's."""
+    import matplotlib  # of the extra viz: the table needs it not
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams.update({"svg.hashsalt": "rebind", "font.size": 8})
+    columns = 3
+    lines = -(-len(rows) // columns)
+    figure, axes = pyplot.subplots(
+        lines, columns, figsize=(11, 2.4 * lines), layout="constrained", squeeze=False
+    )
+    for axis in axes.flat[len(rows) :]:
+        axis.set_axis_off()
+    for axis, row in zip(axes.flat, rows, strict=False):
+        names = sorted(row.samples, key=row.median, reverse=True)
+        times = [row.median(name) for name in names]
+        colours = ["#c44e1a" if name in OWN else "#9aa7b5" for name in names]
+        bars = axis.barh([PEERS[name].title for name in names], times, color=colours)
+        axis.bar_label(bars, fmt=lambda value: f"{value:.3g}", padding=2)
+        axis.set_title(row.name, loc="left", fontweight="bold")
+        axis.margins(x=0.18)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.set_xlabel("ms a step")
+    figure.savefig(file, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the answer is the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="files of samples (those of benchmarks/results)")
+    given = parser.parse_args(arguments)
+    rows, said = read(given.files or sorted(RESULTS.glob("*.json")))
+    PAGE.write_text(with_section(PAGE.read_text(), section(rows, said)))
+    _draw(rows, PICTURE)
+    print(f"{PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)} are written.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The page of the benchmark's figures: it is what the committed samples say, and names what rebind loses."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.page import BEGIN, END, PAGE, RESULTS, Row, read, section, with_section
+
+
+def row(name: str, **milliseconds: float) -> Row:
+    engines = {
+        engine.replace("_", "-"): [value, value * 1.1, value] for engine, value in milliseconds.items()
+    }
+    return Row(name, name, engines, dict.fromkeys(engines, 2**20))
+
+
+def test_the_page_is_made_of_the_samples() -> None:
+    page = PAGE.read_text()
+    assert with_section(page, section(*read(sorted(RESULTS.glob("*.json"))))) == page
+
+
+@pytest.mark.parametrize(
+    ("engine", "milliseconds", "expected"),
+    [
+        ("rebind", {"rebind": 2.0, "torch": 4.0, "mxnet": 8.0}, (0.5, "torch")),
+        ("rebind", {"rebind": 2.0, "torch": 4.0, "mxnet": 1.0}, (2.0, "mxnet")),
+        ("rebind", {"rebind": 2.0, "torch": 4.0, "jax": 1.0}, (0.5, "torch")),  # nobody waits for a compiler
+        ("rebind-inductor", {"rebind_inductor": 2.0, "torch": 4.0, "jax": 1.0}, (2.0, "jax")),
+        ("rebind-inductor", {"rebind": 2.0, "torch": 4.0}, None),
+        ("rebind", {"rebind": 2.0}, None),
+    ],
+)
+def test_the_best_peer(
+    engine: str, milliseconds: dict[str, float], expected: tuple[float, str] | None
+) -> None:
+    found = row("mlp", **milliseconds).ratio(engine)
+    assert found == (expected and (pytest.approx(expected[0]), expected[1]))
+
+
+def test_what_is_lost_is_said() -> None:
+    text = section([row("won", rebind=1.0, torch=2.0), row("lost", rebind=3.0, torch=2.0)], ["here"])
+    assert "on 1 of 2 rows; behind on lost (1.50 of the time of PyTorch eager)." in text
+    assert "| won | **1.00** | 2.00 |" in text
+    assert "Measured: here" in text
+
+
+def test_several_files(tmp_path: Path) -> None:
+    """The last file's row counts."""
+    content = (
+        '{{"started": "2026-01-0{day}T", "machine": {{"processor": "p", "cores": 2, "load_average": null}},'
+    )
+    content += (
+        '"versions": {{"torch": {{"torch": "{day}"}}}}, "effort": {{"rounds": 1}}, "rows": [{{"name": "mlp",'
+    )
+    content += '"title": "", "engines": {{"torch": {{"samples_ms": [{day}], "steps_peak_bytes": 1}}}}}}]}}'
+    files = [tmp_path / f"{day}.json" for day in (1, 2)]
+    for day, file in enumerate(files, start=1):
+        file.write_text(content.format(day=day))
+    [found], said = read(files)
+    assert found.median("torch") == 2
+    assert said[1] == "mlp: 2026-01-02, p, 2 cores; torch 2; 1 rounds."
+
+
+@pytest.mark.parametrize("page", ["nothing", BEGIN, END])
+def test_a_page_without_marks_is_refused(page: str) -> None:
+    with pytest.raises(ValueError, match="must have the lines"):
+        with_section(page, "")
