@@ -390,6 +390,26 @@ def test_what_fails_in_one_call_is_run_in_two(monkeypatch: pytest.MonkeyPatch) -
     equal(state(exe), state(plain))
 
 
+# Scaled losses.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_new_scale_compiles_nothing(dtype: str, counter: CompileCounterWithBackend) -> None:
+    scaler = mx.contrib.amp.LossScaler(init_scale=2.0**20, scale_window=1)
+    net = scaler.scaled(S.MakeLoss(S.var("x", dtype=dtype), grad_scale=2.0**-19))
+    exe = net.simple_bind(mx.cpu(), x=(3,), backend="counted")
+    compiled = []
+    for expected in (2, 4, 8, 4):
+        for run in ("forward", "forward_before_backward"):
+            getattr(exe, run)(**({"is_train": True} if run == "forward" else {}))
+            exe.backward()
+            assert exe.grad_dict["x"].asnumpy().tolist() == [expected] * 3
+        scaler.has_overflow([mx.nd.array([float("inf") if expected == 8 else 1.0])])
+        compiled.append(counter.frame_count)
+    assert is_compiled(exe) and all(exe._plans.get(is_train=True).compiled.steps.values())
+    assert len(set(compiled)) == 1
+
+
 # Random numbers.
 
 

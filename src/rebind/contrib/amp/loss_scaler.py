@@ -76,7 +76,8 @@ class LossScaler:
                 f"init_scale={init_scale}, max_scale={max_scale}, scale_factor={scale_factor}, "
                 f"scale_window={scale_window}"
             )
-        self._loss_scale = float(init_scale)
+        # A tensor, which compiled networks read: a new scale is no new code.
+        self._scale = torch.tensor(float(init_scale), dtype=torch.float64)
         self._factor = float(scale_factor)
         self._max_loss_scale = float(max_scale)
         self._scale_seq_len = scale_window
@@ -91,7 +92,7 @@ class LossScaler:
         >>> LossScaler(init_scale=1024).loss_scale
         1024.0
         """
-        return self._loss_scale
+        return self._scale.item()
 
     def has_overflow(self, params: Gradients, on_any_worker: Callable[[bool], bool] = bool) -> bool:
         """Return whether gradients are not all finite, and change the scale accordingly.
@@ -116,16 +117,16 @@ class LossScaler:
         """
         overflow = on_any_worker(not _all_finite(params))
         if overflow:
-            self._loss_scale /= self._factor
+            self._scale /= self._factor
             self._unskipped = 0
             self.skipped += 1
-            logging.info("AMP: gradients overflow; the loss scale becomes %g", self._loss_scale)
+            logging.info("AMP: gradients overflow; the loss scale becomes %g", self.loss_scale)
         else:
             self._unskipped += 1
             # Up again after a while: the scale should be the largest one that fits, and gradients shrink in training.
             if self._unskipped == self._scale_seq_len:
                 self._unskipped = 0
-                self._loss_scale = min(self._max_loss_scale, self._loss_scale * self._factor)
+                self._scale.mul_(self._factor).clamp_(max=self._max_loss_scale)
         return overflow
 
     def scaled(self, symbol: Symbol, *, outputs: bool = True) -> Symbol:
@@ -141,8 +142,7 @@ class LossScaler:
         >>> exe.grad_arrays[0].item()
         8.0
         """
-        # A function: the scale changes after the network was bound.
-        return symbol.with_graph(scale_losses(symbol.graph, lambda: self._loss_scale, outputs=outputs))
+        return symbol.with_graph(scale_losses(symbol.graph, lambda: self._scale, outputs=outputs))
 
     def update(
         self,
@@ -166,7 +166,7 @@ class LossScaler:
         4.0
         """
         # Gradients that `unscale` divided are plain; for others the optimizer divides, in its own factor.
-        scale = 1.0 if self._unscaled else self._loss_scale
+        scale = 1.0 if self._unscaled else self.loss_scale
         self._unscaled = False
         if self.has_overflow(gradients, on_any_worker):
             return False
@@ -186,7 +186,7 @@ class LossScaler:
         if not self._unscaled:
             arrays = _arrays(gradients)
             tensors = [array.tensor.detach() for array in arrays]
-            torch._foreach_mul_(tensors, 1.0 / self._loss_scale)
+            torch._foreach_mul_(tensors, 1.0 / self.loss_scale)
             for array, tensor in zip(arrays, tensors, strict=True):
                 if array.storage.tensor is None:  # sparse: what was multiplied is a dense copy
                     array.write_unrecorded(tensor)
@@ -198,7 +198,7 @@ class LossScaler:
         >>> LossScaler(init_scale=8).state_dict()
         {'scale': 8.0, 'unskipped': 0, 'skipped': 0}
         """
-        return {"scale": self._loss_scale, "unskipped": self._unskipped, "skipped": self.skipped}
+        return {"scale": self.loss_scale, "unskipped": self._unskipped, "skipped": self.skipped}
 
     def load_state_dict(self, state: StateTree) -> None:
         """Continue from what `state_dict` returned.
@@ -209,7 +209,8 @@ class LossScaler:
         8.0
         """
         saved = cast(ScalerState, state)
-        self._loss_scale, self._unskipped = saved["scale"], saved["unskipped"]
+        self._scale.fill_(saved["scale"])
+        self._unskipped = saved["unskipped"]
         self.skipped = saved["skipped"]
 
 

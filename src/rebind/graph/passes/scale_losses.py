@@ -1,12 +1,15 @@
 """Gradients of a network's losses, scaled: 16-bit numbers then hold what would be lost below their range.
 
-The scale is read when `backward` runs, so that it changes from batch to batch and the network is lowered once.
+The scale is read when `backward` runs, so that it changes from batch to batch and the network is lowered once. One that
+is a tensor is an input of compiled code; a number would be part of it, and each new one be compiled anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+import torch
 from torch import Tensor
 
 from ...ops import Inference, Input, Kernels, Operator, Record, Signature, one_shape
@@ -15,8 +18,11 @@ from ..graph import Application, Entry, Graph, Node, rewrite
 
 __all__ = ["scale_losses"]
 
+#: Returns the factor: a number, or a tensor without axes.
+Scale: TypeAlias = Callable[[], "float | Tensor"]
 
-def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = True) -> Graph:
+
+def scale_losses(graph: Graph, scale: Scale, *, outputs: bool = True) -> Graph:
     """Return `graph` with every gradient multiplied by ``scale()``; what it computes forward stays.
 
     The factor goes in where gradients begin: before each operator that is a loss, and at the outputs that are none.
@@ -56,6 +62,12 @@ def scale_losses(graph: Graph, scale: Callable[[], float], *, outputs: bool = Tr
     )
 
 
+def _times(gradient: Tensor, scale: float | Tensor) -> Tensor:
+    # A compiler would round a tensor's number to the array's type first, and float16 ends before many a scale.
+    wide = torch.compiler.is_compiling() and gradient.dtype in (torch.float16, torch.bfloat16)
+    return (gradient.float() * scale).to(gradient.dtype) if wide else gradient * scale
+
+
 def _is_loss(node: Node) -> bool:
     """Return whether gradients begin at a node: it does not look at what comes back to it."""
     op = node.operator
@@ -64,7 +76,7 @@ def _is_loss(node: Node) -> bool:
     )
 
 
-def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -> Entry:
+def _scaled(entry: Entry, scale: Scale, as_output: bool = False) -> Entry:
     source = entry.node
     suffix, needs_head = "output", True
     if as_output and source.operator is not None:
@@ -74,7 +86,7 @@ def _scaled(entry: Entry, scale: Callable[[], float], as_output: bool = False) -
     def gradient(
         p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
     ) -> tuple[Tensor]:
-        return (head_grads[0] * scale(),)
+        return (_times(head_grads[0], scale()),)
 
     op = Operator(
         "_scaled_gradient",
