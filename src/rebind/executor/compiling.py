@@ -22,7 +22,7 @@ from ..graph import Graph, Target
 from ..graph.control_flow import is_stateful
 from ..graph.passes import Compiler
 
-__all__ = ["CompiledCode", "compile_whole", "obstacle", "reason_of"]
+__all__ = ["CompiledCode", "compile_whole", "in_given_layout", "obstacle", "reason_of"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +115,29 @@ def _with_backward(compiler: Any) -> Compiler:
             return torch._dynamo.lookup_backend(compiler)(graph, inputs)
 
     return compile_both
+
+
+@functools.lru_cache
+def in_given_layout(compiler: Compiler) -> Compiler:
+    """Return inductor without its own choice of an order in memory, which a pass has made; others as they are.
+
+    It would turn the weights of convolutions in every step, and in PyTorch 2.13.0 gradients of a pooling can be zero
+    where it does so.
+
+    >>> in_given_layout("eager")
+    'eager'
+    """
+    if compiler != "inductor":
+        return compiler
+
+    def compile_as_given(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
+        import torch._inductor.config as config
+
+        with config.patch(layout_optimization=False):
+            found: Callable[..., object] = torch._dynamo.lookup_backend("inductor")(graph, inputs)
+        return found
+
+    return compile_as_given
 
 
 def obstacle(graph: Graph, target: Target) -> str | None:

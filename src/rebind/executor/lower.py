@@ -23,7 +23,7 @@ from ..graph.control_flow import counted_constants, needs_randomness
 from ..graph.passes import backend_named, optimize
 from ..ops.spec import Function, GradientRule, with_gradient
 from ..params import Params
-from .compiling import CompiledCode
+from .compiling import CompiledCode, in_given_layout
 from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import overwriting_kernels
@@ -192,6 +192,10 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
     compiler = backend_named(target.backend).compiler if target.traced else None
+    if (
+        compiler is not None and target.training and target.device.type == "cpu"
+    ):  # where `channels_last` is for
+        compiler = in_given_layout(compiler)
     compiled = None if compiler is None else CompiledCode(code, compiler)
     return Plan(target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled)
 
@@ -441,9 +445,8 @@ def body_code(
     >>> draws
     False
     """
-    if target.backend == "inference":
-        # A body runs many times in a run, and has no place for what is kept.
-        target = replace(target, backend="default")
+    # A body runs many times in a run, and has no place for what is kept.
+    target = replace(target, recorded=True)
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other

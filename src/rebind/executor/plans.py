@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import weakref
+from collections.abc import Hashable, Mapping
 
 from .. import config
 from ..checks import warn_user
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
-from ..graph.passes import backend_named
+from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
 from .effort import is_small
 from .lower import Kernels, Plan, lower
 
 __all__ = ["Plans", "with_all_outputs"]
+
+#: For how many combinations of shapes inference is compiled where its passes use them. Other code is compiled as often:
+#: for the first one, and for all others.
+_COMBINATIONS = 2
+_compiled_for: weakref.WeakKeyDictionary[Graph, set[Hashable]] = weakref.WeakKeyDictionary()
 
 
 def with_all_outputs(graph: Graph) -> Graph:
@@ -66,7 +72,7 @@ class Plans:
         self.compiles = backend_named(self.backend).compiler is not None
         self._uncompiled = "default" if self.compiles else self.backend
         self.facts = Facts()
-        self._plans: dict[tuple[bool, str, bool], Plan] = {}
+        self._plans: dict[tuple[bool, str, bool, bool], Plan] = {}
         self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
@@ -87,7 +93,7 @@ class Plans:
             Whether a monitor looks at the run: it goes node by node, as the user wrote the network, is never compiled,
             and has the results of all nodes as further outputs.
         recorded
-            Whether the run may be differentiated. Otherwise the default mode runs the passes for inference, too.
+            Whether the run may be differentiated. Otherwise inference has passes of its own.
         compiled
             Whether it may be compiled.
 
@@ -100,21 +106,33 @@ class Plans:
         """
         traced = compiled and self.compiles and not watched
         backend = "plain" if watched else self.backend if traced else self._uncompiled
-        if backend == "default" and not (recorded or is_train):
-            backend = "inference"
-        key = (bool(is_train), backend, traced)
+        recorded = recorded or is_train or backend_named(backend).inference is None
+        key = (bool(is_train), backend, traced, recorded)
         plan = self._plans.get(key)
         if plan is None:
             graph = self.graph
             if watched:
                 # One graph for both modes, so that `lower` finds its plans again.
                 graph = self._watched = self._watched or with_all_outputs(graph)
-            target = self.target(is_train, backend, traced)
+            target = self.target(is_train, backend, traced, recorded)
+            if traced and not recorded and self._has_other_shapes(target):
+                plan = self._plans[key] = self.get(is_train, recorded=False, compiled=False)
+                return plan
             plan = self._plans[key] = lower(graph, target, self.facts, self._kernels)
         if plan.compiled is not None and plan.compiled.failure is not None:  # when another executor ran it
             self.compiles = False
-            return self.get(is_train)
+            return self.get(is_train, recorded=recorded)
         return plan
+
+    def _has_other_shapes(self, target: Target) -> bool:
+        """Return whether a pass for `target` uses shapes, and enough others of them were compiled for."""
+        if not uses_shapes(self.graph, target):
+            return False
+        shapes = tuple(self.facts.shapes.get(Entry(node)) for node in self.graph.variables)
+        known = _compiled_for.setdefault(self.graph, set())
+        if len(known) < _COMBINATIONS:
+            known.add(shapes)
+        return shapes not in known
 
     def give_up(self, plan: Plan, error: Exception) -> None:
         """Run the network uncompiled from now on, since the compiler failed with `error`, and say so."""
@@ -131,14 +149,16 @@ class Plans:
             f"mode: {reason}"
         )
 
-    def target(self, is_train: bool, backend: str | None = None, traced: bool = False) -> Target:
-        """Return what the graph is lowered for: mode, devices, backend, and whether a compiler takes the code.
+    def target(
+        self, is_train: bool, backend: str | None = None, traced: bool = False, recorded: bool = True
+    ) -> Target:
+        """Return what the graph is lowered for: mode, devices, backend, who takes the code, whether it is recorded.
 
         >>> import rebind as mx
         >>> Plans(mx.sym.var("x").graph, mx.cpu(), {}).target(is_train=True).training
         True
         """
-        return Target.at(self.device, is_train, self.groups, backend or self.backend, traced)
+        return Target.at(self.device, is_train, self.groups, backend or self.backend, traced, recorded)
 
     @property
     def threads(self) -> OneThread:

@@ -37,6 +37,8 @@ class Target:
     traced
         Whether a compiler traces the code. Nothing is written in place then, and random numbers come from a seed that
         is an input of the code, rather than from a generator.
+    recorded
+        Whether gradients may be asked for. Otherwise the passes are those that the backend has for inference.
     """
 
     training: bool = False
@@ -44,6 +46,7 @@ class Target:
     groups: tuple[tuple[str, torch.device], ...] = ()
     backend: str = "default"
     traced: bool = False
+    recorded: bool = True
 
     @classmethod
     def at(
@@ -53,6 +56,7 @@ class Target:
         groups: Mapping[str, Device] | None = None,
         backend: str = "default",
         traced: bool = False,
+        recorded: bool = True,
     ) -> Target:
         """Return the target for MXNet's devices.
 
@@ -62,7 +66,7 @@ class Target:
         """
         # Sorted: targets are keys, and equal dicts must make equal ones.
         devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
-        return cls(bool(training), device.torch, devices, backend, traced)
+        return cls(bool(training), device.torch, devices, backend, traced, recorded)
 
     def device_of(self, node: Node) -> torch.device:
         """Return the device that a node runs on: that of its context group, if it has one.

@@ -127,14 +127,13 @@ def test_where_the_order_changes(symbol: Any, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "shape", "dtype", "target"),
     [
-        ({}, IMAGE, "float32", Target(training=True, traced=True)),
         ({}, IMAGE, "float32", Target(training=True, device=torch.device("meta"))),
         ({}, IMAGE, "float32", Target(training=True, groups=(("a", torch.device("meta")),))),
         ({}, IMAGE, "float64", Target(training=True)),
         ({"layout": "NHWC"}, IMAGE, "float32", Target(training=True)),
         ({"kernel": (3,), "pad": (1,)}, (2, 4, 9), "float32", Target(training=True)),
     ],
-    ids=["traced", "device", "groups", "float64", "layout", "one-axis"],
+    ids=["device", "groups", "float64", "layout", "one-axis"],
 )
 def test_what_is_left_as_it_is(given: Any, shape: Any, dtype: str, target: Target) -> None:
     assert lowered(conv(X, "a", **given), shape, dtype, target) == ["Convolution"]

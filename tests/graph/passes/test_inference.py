@@ -179,7 +179,7 @@ def test_what_is_left_of_a_network(name: str) -> None:
     graph = network.symbol.graph
     shapes = infer_shapes(graph, {"x": network.shape})
     facts = Facts.of(shapes, infer_types(graph, {"x": network.dtype}))
-    left, _ = optimize(graph, facts, Target(backend="inference"))
+    left, _ = optimize(graph, facts, Target(recorded=False))
     kept = [node for node in left.nodes if node.operator is not None and node.operator.kernels.kept]
     others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.kept]
     assert Counter(node.operator.name for node in kept) == Counter(network.kept.split())
@@ -211,8 +211,8 @@ def test_training_is_left_alone(name: str) -> None:
 @fused
 @pytest.mark.parametrize(
     "target",
-    [Target(traced=True), Target(device=torch.device("meta")), Target(groups=(("a", torch.device("meta")),))],
-    ids=["traced", "device", "groups"],
+    [Target(device=torch.device("meta")), Target(groups=(("a", torch.device("meta")),))],
+    ids=["device", "groups"],
 )
 def test_convolutions_of_other_targets_stay(target: Target) -> None:
     graph = conv(X, "a").graph

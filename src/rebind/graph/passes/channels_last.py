@@ -28,7 +28,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     >>> [node.operator.name for node in channels_last(graph, facts, Target())[0].nodes if node.operator]
     ['_channels_last', 'Convolution']
     """
-    if target.traced or target.spans_devices or target.device.type != "cpu":
+    if target.spans_devices or target.device.type != "cpu":
         return graph, facts
     made: dict[Entry, Entry] = {}
 

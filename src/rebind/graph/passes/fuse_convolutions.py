@@ -7,7 +7,12 @@ from typing import NamedTuple, TypeAlias
 
 import torch
 
-from ...ops.nn.inference_layers import FUSED_CONVOLUTION, PACK_FILTERS, can_fuse
+from ...ops.nn.inference_layers import (
+    FUSED_CONVOLUTION,
+    PACK_FILTERS,
+    can_fuse,
+    describe_for_compilers,
+)
 from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
@@ -57,10 +62,10 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     >>> [node.operator.name for node in fused.nodes if node.operator]
     ['_pack_filters', '_fused_convolution']
     """
-    if target.training or target.traced or target.spans_devices or target.device.type != "cpu":
+    if target.training or target.spans_devices or target.device.type != "cpu" or not can_fuse():
         return graph, facts
-    if not can_fuse():
-        return graph, facts
+    if target.traced:
+        describe_for_compilers()
     users = _single_users(graph)
     instead: dict[Entry, Entry] = {}
     added: set[Entry] = set()  # sums that became part of a call

@@ -10,7 +10,7 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `keep_order`       it is put in order where it must be
 =================  ====================================================================================
 
-In inference there are others in place of `channels_last`, the list ``"inference"``:
+In inference, where no gradients are asked for, there are others in place of `channels_last`:
 
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
@@ -102,10 +102,23 @@ class Backend:
         What is made of the graph.
     compiler
         What compiles the code of the result; None: it runs as it is.
+    inference
+        What is made of it for inference without gradients; None: the same.
     """
 
     passes: tuple[Pass, ...]
     compiler: Compiler | None = None
+    inference: tuple[Pass, ...] | None = None
+
+    def passes_for(self, target: Target) -> tuple[Pass, ...]:
+        """Return the passes for a target.
+
+        >>> names = [each.name for each in backend_named("inductor").passes_for(Target(recorded=False))]
+        >>> "fold_batch_norm" in names, "channels_last" in names
+        (True, False)
+        """
+        in_inference = self.inference is not None and not (target.recorded or target.training)
+        return self.inference if in_inference else self.passes  # type: ignore[return-value]  # it is not None
 
 
 def _has(*names: str) -> Callable[[Graph], bool]:
@@ -140,13 +153,11 @@ _PLAIN = tuple(each for each in DEFAULT if each.run is fill_sizes)
 
 #: The backends, by name.
 BACKENDS: dict[str, Backend] = {
-    "default": Backend(DEFAULT),
-    # For runs in inference that nobody differentiates.
-    "inference": Backend(_INFERENCE),
+    "default": Backend(DEFAULT, inference=_INFERENCE),
     # For monitors.
     "plain": Backend(_PLAIN),
     # Those of torch.compile: the last two compile nothing, and show where a network meets the compiler's limits.
-    **{name: Backend(DEFAULT, compiler=name) for name in ("inductor", "aot_eager", "eager")},
+    **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", "aot_eager", "eager")},
     # MXNet's own, for programs that name them: what they did is done by the kernels here.
     **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), Backend(_PLAIN)),
 }
@@ -157,6 +168,7 @@ def register_backend(
     passes: Sequence[Pass | PassFunction],
     *,
     compiler: Compiler | None = None,
+    inference: Sequence[Pass | PassFunction] | None = None,
     override: bool = False,
 ) -> None:
     """Register a backend, which ``symbol.optimize_for(name)`` and ``bind(..., backend=name)`` use.
@@ -170,6 +182,8 @@ def register_backend(
         use shapes. To add to what is done anyway, start from `DEFAULT`.
     compiler
         What compiles the result: the name of a backend of `torch.compile`, or a function as `torch.compile` takes it.
+    inference
+        What to run instead for inference without gradients; None: the same.
     override
         Whether a backend of this name may be there already.
 
@@ -193,10 +207,13 @@ def register_backend(
         raise ParameterError(
             f"register_backend: there is a backend {name!r} already; set override=True to replace it"
         )
-    read = tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
-    BACKENDS[name] = Backend(read, compiler)
+    BACKENDS[name] = Backend(_read(passes), compiler, None if inference is None else _read(inference))
     # What a replaced list made must not be found again.
     _made.clear()
+
+
+def _read(passes: Sequence[Pass | PassFunction]) -> tuple[Pass, ...]:
+    return tuple(each if isinstance(each, Pass) else Pass(each) for each in passes)
 
 
 def backend_named(backend: str) -> Backend:
@@ -270,7 +287,8 @@ def optimize_without_shapes(graph: Graph, facts: Facts, target: Target) -> tuple
 
 
 def _passes_for(graph: Graph, target: Target) -> list[Pass]:
-    return [each for each in passes_of(target.backend) if each.applies is None or each.applies(graph)]
+    passes = backend_named(target.backend).passes_for(target)
+    return [each for each in passes if each.applies is None or each.applies(graph)]
 
 
 def _without_shapes(

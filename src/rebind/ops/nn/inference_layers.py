@@ -6,6 +6,7 @@ depend on parameters alone, and their results are kept from run to run.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from ...params import Params
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 
-__all__ = ["FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse"]
+__all__ = ["FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse", "describe_for_compilers"]
 
 Ints: TypeAlias = tuple[int, ...]
 
@@ -30,6 +31,22 @@ def can_fuse() -> bool:
 
 
 _POINTWISE = "_convolution_pointwise"
+
+
+@functools.cache
+def describe_for_compilers() -> None:
+    """Tell compilers the shape of a convolution with a sum, where PyTorch does not.
+
+    >>> describe_for_compilers() if can_fuse() else None
+    """
+    name = f"mkldnn::{_POINTWISE}.binary"
+    if torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
+        return
+
+    def like_addend(data: Tensor, addend: Tensor, *_: object) -> Tensor:
+        return torch.empty_like(addend, memory_format=torch.channels_last)
+
+    torch.library.register_fake(name, like_addend)
 
 
 def _fold_batch_norm(
