@@ -89,6 +89,15 @@ class ModuleDriver:
         return {**values, "output": self._module.get_outputs()[0].asnumpy()}
 
 
+class WholeStepDriver(ModuleDriver):
+    """A row in training through rebind's `Module`, with whole steps in one call."""
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            if not self._module.forward_backward_update(self._batch):
+                raise RuntimeError("forward, backward and update were not one call")
+
+
 class DistributedDriver(ModuleDriver):
     """A row in training over the workers of a job, with the gradients sent as `Module.fit` sends them."""
 

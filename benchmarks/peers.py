@@ -103,6 +103,9 @@ PEERS: dict[str, Peer] = {
     "rebind-inductor": Peer(
         "rebind, inductor", "peers_module:rebind", needs=("rebind", "torch"), options={"backend": "inductor"}
     ),
+    "rebind-inductor-fit": Peer(
+        "rebind, inductor, in fit", "peers_module:rebind_in_fit", _training, needs=("rebind", "torch")
+    ),
     "torch": Peer("PyTorch eager", "peers_torch:ready", needs=("torch",), quick=True),
     "torch-channels-last": Peer(
         "eager, channels_last", "peers_torch:ready", _images, needs=("torch",), options={"channels_last": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .drivers import ModuleDriver, Setting, SVRGDriver
+from .drivers import ModuleDriver, Setting, SVRGDriver, WholeStepDriver
 
 
 def rebind(setting: Setting, backend: str | None = None) -> Callable[[], ModuleDriver]:
@@ -12,6 +12,13 @@ def rebind(setting: Setting, backend: str | None = None) -> Callable[[], ModuleD
     import rebind as mx
 
     return lambda: ModuleDriver(mx, setting.row, backend=backend)
+
+
+def rebind_in_fit(setting: Setting) -> Callable[[], ModuleDriver]:
+    """rebind compiled, with steps as `Module.fit` takes them: forward, backward and update in one call."""
+    import rebind as mx
+
+    return lambda: WholeStepDriver(mx, setting.row, backend="inductor")
 
 
 def svrg(setting: Setting) -> Callable[[], ModuleDriver]:

@@ -390,6 +390,14 @@ def test_what_fails_in_one_call_is_run_in_two(monkeypatch: pytest.MonkeyPatch) -
     equal(state(exe), state(plain))
 
 
+def test_a_gradient_that_two_arguments_have_is_in_an_array_of_each() -> None:
+    exe = S.MakeLoss(S.var("a") + S.var("b")).simple_bind(mx.cpu(), a=(2,), b=(2,), backend=QUICK)
+    exe.forward_before_backward()
+    exe.backward()
+    exe.grad_dict["a"][:] = 5
+    assert exe.grad_dict["b"].asnumpy().tolist() == [1, 1]
+
+
 # Inference, in which batch norms are part of the weights before them.
 
 
@@ -563,12 +571,11 @@ def test_without_a_compiler_for_cpp_networks_run_in_the_default_mode(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))  # where nothing is compiled yet
-    monkeypatch.setattr("torch._inductor.config.cpp.cxx", (None, "no-such-compiler"))
     net = S.MakeLoss(S.tanh(S.var("x")) * 3, name="loss")
     exe = net.simple_bind(mx.cpu(), x=(5,), backend="inductor")
-    with pytest.warns(
-        UserWarning, match="'loss_output' is not compiled, and runs in the default mode: .*no-such-compiler"
-    ):
+    says = "'loss_output' is not compiled, and runs in the default mode: .*no-such-compiler"
+    no_compiler = torch._inductor.config.patch({"cpp.cxx": (None, "no-such-compiler")})
+    with no_compiler, pytest.warns(UserWarning, match=says):
         exe.forward_before_backward()
     exe.backward()
     assert exe.grad_dict["x"].asnumpy().tolist() == [3] * 5 and not is_compiled(exe)

@@ -12,6 +12,7 @@ from .cached_op import CachedOp
 from .executor import Executor
 from .lower import Plan, head_gradient_reaches, lower
 from .step import Step, compiled, make_step
+from .whole import Update
 
 __all__ = [
     "ArraySpec",
@@ -28,6 +29,7 @@ __all__ = [
     "Sharing",
     "Step",
     "Target",
+    "Update",
     "allocate",
     "arrays_by_name",
     "batch_axis",

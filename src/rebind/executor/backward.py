@@ -15,7 +15,7 @@ from ..grad_mode import grad_mode
 from ..graph import Entry
 from .lower import Loss, Plan
 
-__all__ = ["Backward", "Record"]
+__all__ = ["Backward", "Pass", "Record"]
 
 
 class Record(NamedTuple):
@@ -24,6 +24,17 @@ class Record(NamedTuple):
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
     tensors: Sequence[Tensor]  # what forward ran on: arguments, then auxiliary states
+
+
+@dataclass
+class Pass:
+    """What one `forward` leaves for `backward`."""
+
+    plan: Plan
+    record: Record | None  # None: an inference pass records nothing, and backward frees what is there
+    new_aux: tuple[Tensor | None, ...]
+    random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
+    gradients: tuple[Tensor | None, ...] | None = None  # computed with the outputs, for the next backward
 
 
 @dataclass(frozen=True)

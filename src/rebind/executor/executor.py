@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -16,32 +15,22 @@ from ..grad_mode import grad_mode
 from ..ndarray import NDArray, array
 from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
-from .backward import Backward, Record
+from .backward import Backward, Pass, Record
 from .bound import BoundArrays
 from .head_grads import HeadGrads, read_head_grads
-from .inspection import GraphHolder, Inspection
+from .inspection import GraphHolder
 from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
 from .prepared import Kept
 from .watch import Watch
-from .whole import WholeStep, add_to, whole_step
+from .whole import add_to
+from .whole_runs import WholeRuns
 
 __all__ = ["Executor", "GraphHolder"]
 
 
-@dataclass
-class _Pass:
-    """What one `forward` leaves for `backward`."""
-
-    plan: Plan
-    record: Record | None  # None: an inference pass records nothing, and backward frees what is there
-    new_aux: tuple[Tensor | None, ...]
-    random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
-    gradients: tuple[Tensor | None, ...] | None = None  # computed with the outputs, for the next backward
-
-
-class Executor(Inspection):
+class Executor(WholeRuns):
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
@@ -137,7 +126,7 @@ class Executor(Inspection):
         self._plans = Plans(sym.graph, arrays.device, groups, sym.backend)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
-        self._last: _Pass | None = None
+        self._last: Pass | None = None
         self._kept = Kept()
         #: Whether `forward` has run; until then the outputs are zeros.
         self.has_run = False
@@ -185,49 +174,6 @@ class Executor(Inspection):
         # A watched run has the results of all nodes as further outputs.
         return self._handles.show(values[: len(self._graph.outputs)])
 
-    def forward_before_backward(self) -> list[NDArray]:
-        """Run forward in training mode, where `backward` is the next call and nothing is written in between.
-
-        Compiled code then computes outputs and gradients together, unless an output needs a head gradient; `backward`
-        puts them into their arrays.
-
-        >>> import rebind as mx
-        >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
-        >>> exe.arg_dict["x"][:] = 3
-        >>> exe.forward_before_backward()[0].item()
-        9.0
-        >>> exe.backward()
-        >>> exe.grad_dict["x"].item()
-        6.0
-        """
-        plan = None if self._handles is None or self._monitor is not None else self._plans.get(is_train=True)
-        if plan is None or plan.compiled is None or self._arrays.wanted_positions is None:
-            return self.forward(is_train=True)
-        step = whole_step(plan, self._arrays.wanted_positions)
-        if step is None:
-            return self.forward(is_train=True)
-        try:
-            return self._run_whole(plan, step)
-        except Exception:
-            # The user's mistake, if it is one, is an error here too; otherwise it goes in two calls from now on.
-            outputs = self.forward(is_train=True)
-            plan.compiled.steps[self._arrays.wanted_positions] = None
-            return outputs
-
-    def _run_whole(self, plan: Plan, step: WholeStep) -> list[NDArray]:
-        """Run forward and backward together."""
-        self._last = None
-        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
-        self._arrays.fill(plan.constants)
-        tensors = self._arrays.tensors()
-        with grad_mode(False), self._plans.threads:
-            found = step(tensors, source)
-        inputs = {id(tensor) for tensor in tensors}
-        self._last = _Pass(plan, None, found.new_aux, random_state, found.gradients)
-        self.has_run = True
-        assert self._handles is not None
-        return self._handles.show([detached(output, inputs) for output in found.outputs])
-
     def _complete(self) -> None:
         """Before the first run of an executor that was made without some arguments: make what follows from them."""
         if self._arrays.missing:
@@ -239,7 +185,7 @@ class Executor(Inspection):
         self._plans.facts = self._arrays.infer()
         self._handles = OutputHandles(self._graph.outputs, self._plans.facts, self._device)
 
-    def _run_inference(self) -> tuple[list[Tensor], _Pass]:
+    def _run_inference(self) -> tuple[list[Tensor], Pass]:
         """Run the plan for inference, with what is kept from run to run if it has such parts."""
         plan = self._plans.get(is_train=False, recorded=False)
         if plan.preparation is None:
@@ -251,7 +197,7 @@ class Executor(Inspection):
 
     def _run(
         self, plan: Plan, record: bool, watch: Watch | None = None, kept: Sequence[Tensor] = ()
-    ) -> tuple[list[Tensor], _Pass]:
+    ) -> tuple[list[Tensor], Pass]:
         """Run a plan; with `record`, the pass holds what `backward` needs."""
         self._last = None  # frees the memory of the pass before, before this one takes its own
         source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
@@ -275,9 +221,9 @@ class Executor(Inspection):
         left = Record(outputs, loss_inputs, tensors) if record else None
         # An output may be an input itself, whose memory is the caller's.
         inputs = {id(tensor) for tensor in tensors}
-        return [detached(output, inputs) for output in outputs], _Pass(plan, left, new_aux, random_state)
+        return [detached(output, inputs) for output in outputs], Pass(plan, left, new_aux, random_state)
 
-    def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], _Pass]:
+    def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], Pass]:
         """Run what the compiler failed on, with `error`, in the default mode."""
         # The user's mistake, if it is one, is an error here too, which says where; the compiler is not given up then.
         done = self._run(self._plans.get(plan.target.training, compiled=False), record)
@@ -344,7 +290,7 @@ class Executor(Inspection):
                 if value is not None and state is not None:
                     state.write(value)
 
-    def _replay(self, last: _Pass) -> _Pass:
+    def _replay(self, last: Pass) -> Pass:
         """Run forward once more, for a `backward` that is the second or comes after an inference pass.
 
         Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for

@@ -59,6 +59,17 @@ class Inspection(Unpicklable):
     _handles: OutputHandles | None
     _monitor: Watch | None
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler takes the runs that nobody watches.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.exp(mx.sym.var("x"))
+        >>> net.simple_bind(mx.cpu(), x=(1,)).is_compiled
+        False
+        """
+        return self._plans.compiles
+
     # Arrays.
 
     @property

@@ -162,7 +162,7 @@ class Step:
         states: States,
         rates: Rates_contra,
         head_grads: Sequence[Tensor | None] | None = None,
-        seed: Tensor | None = None,
+        seed: Source | None = None,
     ) -> StepResult:
         """Run forward, backward, and the update of the arguments at `wanted`.
 

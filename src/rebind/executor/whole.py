@@ -1,4 +1,4 @@
-"""Forward and backward in one compiled call, for who announces that backward will follow.
+"""Forward and backward in one compiled call, for who announces that backward will follow; and the update with them.
 
 Where autograd runs compiled code, it calls it twice, and keeps in between what backward needs. One call does without
 autograd: what is quick to compute gains most. It needs that backward is given no head gradients, as after losses.
@@ -9,21 +9,56 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any, Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
 from ..draws import Source
+from ..grad_mode import grad_mode
 from .backward import Backward
+from .compiling import CompiledCode
 from .lower import Plan
-from .step import Gradients, Step, compiled
+from .step import Gradients, Step, UpdatePart, compiled
 
-__all__ = ["WholeStep", "add_to", "whole_step"]
+__all__ = ["Update", "UpdatingStep", "WholeStep", "add_to", "is_of_compiler", "updating_step", "whole_step"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: From arguments and auxiliary states, and where random numbers come from, to outputs, gradients and new states.
 WholeStep = Callable[[Sequence[Tensor], "Source | None"], Gradients]
+#: The same with the states and the rates of an update first, which it makes: in place.
+UpdatingStep = Callable[[Any, Any, Sequence[Tensor], "Source | None"], Gradients]
 
 _numbers = itertools.count()
+
+
+class Update(Protocol):
+    """An update of arguments by their gradients that may be compiled with forward and backward."""
+
+    @property
+    def steps(self) -> MutableMapping[CompiledCode, UpdatingStep | None]:
+        """What was compiled with it; None for a network that is not to be compiled so."""
+        ...
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The arguments, in their order."""
+        ...
+
+    @property
+    def part(self) -> UpdatePart[Any, Any]:
+        """The rule."""
+        ...
+
+    def begin(self) -> tuple[Any, Any]:
+        """Count an update; return the states, whose tensors are written in place, and the rates."""
+        ...
+
+    def finish(self, states: Any, rates: Any) -> None:
+        """Make the update that was begun, by the gradients in their arrays."""
+        ...
 
 
 def whole_step(plan: Plan, wanted: tuple[int, ...]) -> WholeStep | None:
@@ -64,10 +99,84 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
     def whole(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         return step.forward_backward(tensors, seed=source)
 
-    # The compiler counts, and limits, what it makes of one code; each network has code of its own.
-    code = whole.__code__.replace(co_name=f"whole{next(_numbers)}")
-    own = types.FunctionType(code, whole.__globals__, code.co_name, None, whole.__closure__)
-    return compiled(own, backend=plan.compiled.compiler)
+    fast = compiled(_with_own_code(whole), backend=plan.compiled.compiler)
+    return lambda tensors, source: _apart(fast(tensors, source))
+
+
+def _apart(found: Gradients) -> Gradients:
+    """Give each gradient memory of its own: compiled code returns that of ``x + y`` twice."""
+    seen: set[int] = set()
+    gradients = [None if each is None else _new_to(seen, each) for each in found.gradients]
+    return found._replace(gradients=tuple(gradients))
+
+
+def _new_to(seen: set[int], tensor: Tensor) -> Tensor:
+    place = tensor.data_ptr()
+    if place in seen:
+        return tensor.clone()
+    seen.add(place)
+    return tensor
+
+
+def _with_own_code(function: F) -> F:
+    """Return a copy of a function: the compiler counts, and limits, what it makes of one code."""
+    code = function.__code__.replace(co_name=f"{function.__name__}{next(_numbers)}")
+    return types.FunctionType(code, function.__globals__, code.co_name, None, function.__closure__)  # type: ignore[return-value]  # the same
+
+
+def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> UpdatingStep | None:
+    """Return forward, backward and update of a compiled plan as one function, made once for an update.
+
+    The arguments that get gradients, at the positions `wanted`, are those that are updated. They and the states are
+    written in place. None where that does not go.
+    """
+    assert plan.compiled is not None
+    if plan.compiled not in update.steps:
+        goes = wanted and not _needs_head_gradients(plan, wanted)
+        update.steps[plan.compiled] = _compile_with_update(plan, wanted, update.part) if goes else None
+    return update.steps[plan.compiled]
+
+
+def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: UpdatePart[Any, Any]) -> UpdatingStep:
+    assert plan.compiled is not None
+    step = Step(dataclasses.replace(plan, compiled=None), Backward.of(plan), wanted)
+
+    def updating(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+        found = step(tensors, (), part, states, rates, seed=source)
+        # An output may be an argument, or a view of one, as it was before the update.
+        outputs = tuple(output.clone() for output in found.outputs)
+        with grad_mode(False):
+            _write(([tensors[i] for i in wanted], states), (found.new_weights, found.new_states))
+        return Gradients(outputs, found.gradients, found.new_aux)
+
+    fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
+
+    def call(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+        found = fast(states, rates, tensors, source)
+        # What is kept from run to run is computed anew where a version is new.
+        torch.autograd.graph.increment_version([tensors[i] for i in wanted])
+        return _apart(found)
+
+    return call
+
+
+def _write(targets: Any, values: Any) -> None:
+    """Write tensors into those of a tree of the same form."""
+    if isinstance(targets, Tensor):
+        targets.copy_(values)
+    elif targets is not None:
+        for target, value in zip(targets, values, strict=True):
+            _write(target, value)
+
+
+def is_of_compiler(error: Exception) -> bool:
+    """Return whether an error is one of compiling, or of tracing, so that nothing was computed and written yet.
+
+    >>> is_of_compiler(ValueError())
+    False
+    """
+    known = torch._dynamo.exc
+    return isinstance(error, (known.TorchDynamoException, getattr(known, "FailOnRecompileLimitHit", ())))
 
 
 def add_to(

@@ -347,6 +347,12 @@ class BoundModule(OldNames, BaseModule):
         >>> module.get_outputs()[0].shape
         (5, 3)
         """
+        group = self._follow_batch(data_batch)
+        # Gradients that are sent one by one come from a backward of their own.
+        group.forward(data_batch, is_train, backward_follows=self.backward_follows and not self._sends())
+
+    def _follow_batch(self, data_batch: AnyBatch) -> DataParallelExecutorGroup:
+        """Return the executors for a batch, in its shapes; note labels that it should have and does not."""
         self._need_params("forward")
         group = self._need_group("forward()")
         if (batch := whole(data_batch)) is not None:
@@ -356,8 +362,7 @@ class BoundModule(OldNames, BaseModule):
                 raise no_batch(strange[0])
             lacking = is_sliced(data_batch) and not all(map(labels_of, data_batch))
             self._absent_labels = bound_labels(self._symbol, self.binding) if lacking else []
-        # Gradients that are sent one by one come from a backward of their own.
-        group.forward(data_batch, is_train, backward_follows=self.backward_follows and not self._sends())
+        return group
 
     def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
         """Change to the shapes of a batch if they differ from the last one's."""

@@ -240,6 +240,15 @@ class BucketingModule(CurrentBucket):
         for gradient in (gradient for each in rest for gradient in each.gradients):
             gradient[:] = 0
 
+    def forward_backward_update(self, data_batch: AnyBatch) -> bool:
+        group = self.buckets.default.executors
+        if group is None or not group.is_compiled:
+            return False
+        self._ready("forward()")
+        self.buckets.switch_to(data_batch)
+        current = self.buckets.current
+        return self._updated is current and current.forward_backward_update(data_batch)
+
     def clear_gradients(self) -> None:
         # The parameters' gradients are the default bucket's; those of the inputs each bucket has for itself.
         self._bound("clear_gradients()").clear_gradients()

@@ -35,7 +35,7 @@ class Copies(BoundModule):
         kind = None if policy is None or policy.store is None else policy.store.type
         optimizer = None if policy is None else policy.updater.optimizer
         training = (kind, optimizer, self.run_state()) if policy is not None else None
-        rest = {**super().__getstate__(), "_group": None, "_policy": None}
+        rest = {**super().__getstate__(), "_group": None, "_policy": None, "_joined": None}
         return {**rest, "_copied": (self.binding if self.binded else None, training)}
 
     def __setstate__(self, state: dict[str, object]) -> None:

@@ -17,12 +17,12 @@ from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
 from .jobs import writes_files
-from .joint import Joint
 from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState, copy_across
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
 from .update import LocalUpdate, StoreUpdate, UpdatePolicy
+from .whole_steps import WholeSteps
 
 __all__ = ["Module"]
 
@@ -34,7 +34,7 @@ class ModuleState(ParametersState):
     gradients: Sequence[Sequence[NDArray | None]] | None
 
 
-class Module(Joint):
+class Module(WholeSteps):
     """A network with its parameters and optimizer, on one device or several.
 
     It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,

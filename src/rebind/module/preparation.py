@@ -32,6 +32,7 @@ class Preparation:
         #: Those that train together; None for a run of one.
         self.workers: Workers | None = None
         self._sends_gradients = False  # whether they may be sent before `update`
+        self._joins_update = False  # whether `update` may be made together with `forward_backward`
 
     @property
     def speaks(self) -> bool:
@@ -75,6 +76,7 @@ class Preparation:
             and all(is_ours(module, name) for name in ("forward_backward", "backward", "update"))
             and all(is_ours(self, name) for name in ("train_batch", "update") if hasattr(self, name))
         )
+        self._joins_update = self._sends_gradients and is_ours(module, "forward")
         check_multipliers(optimizers_of(module), module)
         if not hasattr(self, "train_batch") or is_ours(
             self, "train_batch"

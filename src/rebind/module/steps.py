@@ -351,6 +351,13 @@ class Steps(JointSteps):
             self.backward_follows = False
         self.backward()
 
+    def forward_backward_update(self, data_batch: AnyBatch) -> bool:
+        """Do `forward_backward` and `update` at once, as one call of compiled code, where that can be done.
+
+        Return whether it was done; if not, nothing has happened. `fit` asks where nobody looks in between.
+        """
+        return False
+
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """Return the outputs for the last batch.
 

@@ -249,11 +249,12 @@ class TrainingLoop(Preparation):
         if monitor is not None:
             monitor.tic()
         module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
-        with self.sending_gradients():
-            module.forward_backward(batch)
-        self.waiting += 1
-        if self.waiting == self.settings.accumulate:
-            self.update()
+        if not (self._joins_update and self.workers is None and module.forward_backward_update(batch)):
+            with self.sending_gradients():
+                module.forward_backward(batch)
+            self.waiting += 1
+            if self.waiting == self.settings.accumulate:
+                self.update()
         # After the update, as in MXNet; the outputs are those of before it.
         module.measure(self.metric, batch)
         if monitor is not None:

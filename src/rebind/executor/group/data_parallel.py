@@ -14,6 +14,7 @@ from ...shapes import Shape
 from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
 from ..head_grads import HeadGrads
+from ..whole import Update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
 from .replicas import (
@@ -301,6 +302,23 @@ class DataParallelExecutorGroup(Generic[Desc]):
                 exe.forward_before_backward()
             else:
                 exe.forward(training)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the network is compiled."""
+        return self.execs[0].is_compiled
+
+    def forward_backward_update(self, data_batch: Batch | Sequence[Batch], update: Update) -> bool:
+        """Run forward, backward and `update` for a batch as one call of compiled code, on one device.
+
+        Return whether that goes; where it does not, nothing has happened.
+        """
+        run = self.execs[0].updating(update) if self.is_compiled and len(self.execs) == 1 else None
+        if run is None:
+            return False
+        copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
+        run()
+        return True
 
     @property
     def has_run(self) -> bool:

@@ -1,0 +1,146 @@
+"""An executor's runs of forward and backward as one call of compiled code, and of the update with them."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from ..grad_mode import grad_mode
+from ..ndarray import NDArray
+from .backward import Pass
+from .bound import BoundArrays
+from .inspection import Inspection
+from .lower import Plan
+from .outputs import detached
+from .prepared import Kept
+from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, updating_step, whole_step
+
+__all__ = ["WholeRuns"]
+
+
+class WholeRuns(Inspection):
+    """An executor as far as it runs forward and backward together; `Executor` adds the runs of each by itself."""
+
+    _kept: Kept
+    _last: Pass | None
+    has_run: bool
+
+    @abstractmethod
+    def forward(self, is_train: bool = False) -> list[NDArray]:
+        """Run forward and return the outputs."""
+
+    @abstractmethod
+    def backward(self) -> None:
+        """Compute the gradients of the last `forward`."""
+
+    def forward_before_backward(self) -> list[NDArray]:
+        """Run forward in training mode, where `backward` is the next call and nothing is written in between.
+
+        Compiled code then computes outputs and gradients together, unless an output needs a head gradient; `backward`
+        puts them into their arrays.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
+        >>> exe.arg_dict["x"][:] = 3
+        >>> exe.forward_before_backward()[0].item()
+        9.0
+        >>> exe.backward()
+        >>> exe.grad_dict["x"].item()
+        6.0
+        """
+        wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
+        step = None if plan is None or wanted is None else whole_step(plan, wanted)
+        if step is None:
+            return self.forward(is_train=True)
+        assert plan is not None and plan.compiled is not None and wanted is not None
+        try:
+            return self._run_whole(plan, step, self._arrays.tensors)
+        except Exception:
+            # The user's mistake, if it is one, is an error here too; otherwise it goes in two calls from now on.
+            outputs = self.forward(is_train=True)
+            plan.compiled.steps[wanted] = None
+            return outputs
+
+    def updating(self, update: Update) -> Callable[[], None] | None:
+        """Return forward, backward and `update` as one call of compiled code; None where that does not go.
+
+        The network must be compiled, nobody may watch, and the update must be of all arguments that get gradients.
+        """
+        wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
+        if plan is None or wanted is None or not _are_updated(self._arrays, update.names):
+            return None
+        step = updating_step(plan, wanted, update)
+        return None if step is None else functools.partial(self._run_updating, plan, step, update)
+
+    def _run_updating(self, plan: Plan, step: UpdatingStep, update: Update) -> None:
+        assert plan.compiled is not None
+        states, rates = update.begin()
+        try:
+            tensors_of = functools.partial(_memory, self._arrays)
+            self._run_whole(plan, functools.partial(step, states, rates), tensors_of)
+            self.backward()
+        except Exception as error:
+            if not is_of_compiler(error):
+                raise
+            self.forward_before_backward()
+            self.backward()
+            update.finish(states, rates)
+            update.steps[plan.compiled] = None
+
+    def _plan_of_whole_steps(self) -> Plan | None:
+        """Return the plan for training if it is compiled and nobody watches."""
+        plan = None if self._handles is None or self._monitor is not None else self._plans.get(is_train=True)
+        return None if plan is None or plan.compiled is None else plan
+
+    def _run_whole(
+        self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
+    ) -> list[NDArray]:
+        """Run forward and backward together."""
+        self._last = None
+        self._kept.clear()
+        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
+        self._arrays.fill(plan.constants)
+        tensors = tensors_of()
+        with grad_mode(False), self._plans.threads:
+            found = step(tensors, source)
+        inputs = {id(tensor) for tensor in tensors}
+        self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
+        self.has_run = True
+        assert self._handles is not None
+        return self._handles.show([detached(output, inputs) for output in found.outputs])
+
+
+def _memory(arrays: BoundArrays) -> list[Tensor]:
+    """Return what `BoundArrays.tensors` does, with the arrays' own memory for arguments that are to be written.
+
+    >>> import rebind as mx
+    >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
+    >>> _memory(exe._arrays)[0] is exe.arg_dict["x"].tensor
+    True
+    """
+    tensors = [
+        slot.tensor() if slot.grad is None or slot.array is None else slot.array.writable_tensor()
+        for slot in arrays.order
+    ]
+    return tensors + [state.tensor for state in arrays.aux.values() if state is not None]
+
+
+def _are_updated(arrays: BoundArrays, names: Sequence[str]) -> bool:
+    """Return whether the arguments that get gradients are these, each with memory of its own, to be written over.
+
+    >>> import rebind as mx
+    >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
+    >>> _are_updated(exe._arrays, ["x"]), _are_updated(exe._arrays, [])
+    (True, False)
+    """
+    found = [name for name, slot in arrays.slots.items() if slot.grad is not None]
+    memory = [slot.array.storage.tensor for slot in arrays.wanted if slot.array is not None]
+    return (
+        found == list(names)
+        and all(slot.request == "write" for slot in arrays.wanted)
+        and all(tensor is not None for tensor in memory)
+        and len(set(map(id, memory))) == len(found)
+    )
