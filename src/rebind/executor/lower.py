@@ -315,7 +315,8 @@ class _Code:
         self.loss_nodes = {loss.node for loss in losses if loss is not None}
         # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
-        self.overwriting = overwriting_kernels(graph) if in_place else {}
+        recorded = target.backend != "inference"
+        self.overwriting = overwriting_kernels(graph, recorded) if in_place else {}
         # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
         self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
         self.code = fx.Graph()
