@@ -113,9 +113,12 @@ LAST, ORDER = "_channels_last", "_contiguous"
 @pytest.mark.parametrize(
     ("symbol", "expected"),
     [
-        (conv(conv(X, "a"), "b"), [LAST, "Convolution", LAST, "Convolution", ORDER]),
-        (mx.sym.Flatten(conv(X, "a")), [LAST, "Convolution", ORDER, "Flatten"]),
-        (mx.sym.Group([conv(X, "a"), conv(X, "b")]), [LAST, "Convolution", ORDER, "Convolution", ORDER]),
+        (conv(conv(X, "a"), "b"), [LAST, LAST, "Convolution", LAST, LAST, "Convolution", ORDER]),
+        (mx.sym.Flatten(conv(X, "a")), [LAST, LAST, "Convolution", ORDER, "Flatten"]),
+        (
+            mx.sym.Group([conv(X, "a"), conv(X, "b")]),
+            [LAST, LAST, "Convolution", ORDER, LAST, "Convolution", ORDER],
+        ),
         (mx.sym.exp(X), ["exp"]),
     ],
     ids=["chain", "flat", "one-input", "none"],

@@ -44,6 +44,6 @@ def channels_last(data: Tensor) -> Tensor:
         raise ShapeError(f"data must have 4 axes; got shape {tuple(data.shape)}")
     if data.shape[1] == 1 and not torch.compiler.is_compiling():
         # In either order at once: the strides alone say which one is meant. A compiler does not look at them.
-        height, width = data.shape[2:]
-        return data.contiguous().as_strided(data.shape, (height * width, 1, width, 1))
+        count, _, height, width = data.shape
+        return data.contiguous().view(count, height, width, 1).movedim(-1, 1)
     return data.contiguous(memory_format=torch.channels_last)
