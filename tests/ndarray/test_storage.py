@@ -15,7 +15,7 @@ import rebind as mx
 from rebind import autograd, nd
 from rebind.errors import ArgumentError, FormatError, ShapeError, StateError
 from rebind.graph import Application, Entry, Graph, Variable, infer_storage
-from rebind.ndarray.base import as_dense
+from rebind.ndarray.order import as_dense
 from rebind.ndarray.storage import DenseStorage, Storage, convert, register_storage
 from rebind.ops import find, storage_types
 from rebind.ops.storage_types import infer_storage_types, storage_kernel

@@ -6,8 +6,7 @@ Here arrays become the tensors that a plan runs on, and gradients that backward 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -29,91 +28,9 @@ from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape, size
 from .arguments import GradReq, in_shape
+from .slot import Slot
 
-__all__ = ["BoundArrays", "Slot"]
-
-
-@dataclass
-class Slot:
-    """An argument: its array, where its gradient goes, and the leaf that autograd accumulates into."""
-
-    array: NDArray | None
-    request: GradReq = "null"
-    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
-    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
-    leaf: Tensor | None = None
-    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
-    stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
-
-    def tensor(self) -> Tensor:
-        """Return the tensor to run on.
-
-        >>> import rebind as mx
-        >>> x = mx.nd.ones((2,))
-        >>> Slot(x).tensor() is x.tensor, Slot(x, "write", grad=mx.nd.zeros((2,))).tensor().requires_grad
-        (True, True)
-        """
-        assert self.array is not None
-        current = self.array.storage.tensor
-        if current is None:
-            return self._dense_copy(self.array.tensor)
-        if self.grad is None:
-            return current
-        if current is not self.source:
-            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-            self.leaf, self.source = current.data.requires_grad_(), current
-        assert self.leaf is not None
-        return self.leaf
-
-    def _dense_copy(self, current: Tensor) -> Tensor:
-        """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
-        if self.grad is None:
-            return current
-        if self.leaf is None:
-            self.leaf = current.detach().clone().requires_grad_()
-        else:
-            self.leaf.data.copy_(current)
-        return self.leaf
-
-    def prepare_gradient(self) -> Tensor | None:
-        """Free the memory of an old gradient that backward is to replace.
-
-        Return the gradient that the new one is to be added to, for ``grad_req='add'``.
-
-        >>> import rebind as mx
-        >>> grad = mx.nd.array([7])
-        >>> Slot(mx.nd.ones((1,)), "add", grad=grad).prepare_gradient() is grad.tensor
-        True
-        """
-        assert self.grad is not None
-        if self.request == "add":
-            return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
-        storage = self.grad.storage
-        old = storage.tensor
-        if old is not None and not storage.shared:
-            if self.stand_in is None:
-                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
-        return None
-
-    def take_gradient(self, found: Tensor | None) -> None:
-        """Put what backward computed into the array; zeros where no output depends on the argument.
-
-        >>> import rebind as mx
-        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)))
-        >>> slot.take_gradient(torch.tensor([3.0, 4.0]))
-        >>> slot.grad.asnumpy().tolist()
-        [3.0, 4.0]
-        """
-        assert self.grad is not None
-        if self.request == "add":
-            # Autograd may have added in place: then it is there.
-            if found is not None and found is not self.grad.storage.tensor:
-                self.grad.write(found)
-        elif found is not None:
-            self.grad.exchange(found)
-        else:
-            self.grad.exchange(self.grad.storage.zeros_like())
+__all__ = ["BoundArrays"]
 
 
 class BoundArrays:
@@ -207,8 +124,10 @@ class BoundArrays:
         """
         return {name: value.storage.dtype for name, value in self.present.items()}
 
-    def tensors(self) -> list[Tensor]:
+    def tensors(self, channels_last: Collection[int] = ()) -> list[Tensor]:
         """Return what a plan runs on: arguments, then auxiliary states.
+
+        The arguments at the positions `channels_last` may have their channels last in memory.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.ones((2,))}
@@ -216,7 +135,10 @@ class BoundArrays:
         [tensor([1., 1.])]
         """
         # By variable, not by name: two of one name come twice.
-        tensors = [slot.tensor() for slot in self.order]
+        if channels_last:
+            tensors = [slot.tensor(i in channels_last) for i, slot in enumerate(self.order)]
+        else:
+            tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
     def storages(self, positions: Sequence[int]) -> list[Storage]:
@@ -286,7 +208,7 @@ class BoundArrays:
         wanted = self.wanted
         gradients: Sequence[Tensor | None] = [None] * len(wanted)
         added_to = [slot.prepare_gradient() for slot in wanted]
-        leaves = [slot.tensor() for slot in wanted]
+        leaves = [slot.last_leaf() for slot in wanted]
         taken: set[int] = set()
         hooks = [] if on_gradient is None else self._watch_gradients(on_gradient, taken)
         try:
@@ -308,7 +230,7 @@ class BoundArrays:
             on_gradient(name)
 
         return [
-            slot.tensor().register_post_accumulate_grad_hook(functools.partial(take, name, slot))
+            slot.last_leaf().register_post_accumulate_grad_hook(functools.partial(take, name, slot))
             for name, slot in self.slots.items()
             if slot.grad is not None and slot.request == "write"
         ]

@@ -203,7 +203,7 @@ class Executor(WholeRuns):
         source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
-        tensors = [*self._arrays.tensors(), *kept]
+        tensors = [*self._arrays.tensors(plan.channels_last), *kept]
         record = record and bool(self._arrays.wanted)
         try:
             with grad_mode(record), self._plans.threads:

@@ -20,7 +20,7 @@ from ..device import Device
 from ..draws import Source, derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import counted_constants, needs_randomness
-from ..graph.passes import backend_named, optimize
+from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from ..ops.spec import Function, GradientRule, with_gradient
 from ..params import Params
 from .compiling import CompiledCode, in_given_layout
@@ -94,6 +94,8 @@ class Plan:
         behind the auxiliary states.
     compiled
         Runs instead of the code, where the target's backend has a compiler.
+    channels_last
+        The positions of arguments that are best given with their channels last in memory.
     """
 
     target: Target
@@ -105,6 +107,7 @@ class Plan:
     constants: Mapping[int, float]
     preparation: Preparation | None = None
     compiled: CompiledCode | None = None
+    channels_last: frozenset[int] = frozenset()
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -197,7 +200,10 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     ):  # where `channels_last` is for
         compiler = in_given_layout(compiler)
     compiled = None if compiler is None else CompiledCode(code, compiler)
-    return Plan(target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled)
+    last = frozenset(
+        i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
+    )
+    return Plan(target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled, last)
 
 
 def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -> Preparation:

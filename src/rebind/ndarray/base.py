@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from .storage import DenseStorage, Storage
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ArrayBase", "Scalar", "as_dense", "wrap", "wrap_tensor"]
+__all__ = ["ArrayBase", "Scalar", "wrap", "wrap_tensor"]
 
 Object = TypeVar("Object")
 #: What callers hold arrays as: `NDArray`, which `Storage.array_class` is set to; modules below it cannot name it.
@@ -459,39 +459,6 @@ def wrap_tensor(tensor: Tensor, device: Device) -> Array:  # type: ignore[type-v
     made.device = device
     made.leaf = made.history = made.marking = None
     return made
-
-
-class as_dense:  # a class: a generator in `contextlib.contextmanager` costs half as much again, at each update
-    """Give the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
-
-    Those of dense arrays are their memory. What is not dense is converted, and written back after the ``with`` block.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> weights = [mx.nd.ones((2,))]
-    >>> with as_dense(weights) as tensors:
-    ...     _ = tensors[0].mul_(3)
-    >>> weights[0].asnumpy().tolist()
-    [3.0, 3.0]
-    """
-
-    __slots__ = ("_arrays", "_tensors")
-
-    def __init__(self, arrays: Sequence[ArrayBase]) -> None:
-        self._arrays = arrays
-
-    def __enter__(self) -> list[Tensor]:
-        self._tensors = [array.tensor for array in self._arrays]
-        return self._tensors
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            return
-        for array, tensor in zip(self._arrays, self._tensors, strict=True):
-            # The tensors of dense arrays are their memory.
-            if array.storage.tensor is None:
-                array.write_unrecorded(tensor)
 
 
 def _device_of(device: torch.device) -> Device:

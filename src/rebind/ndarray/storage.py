@@ -165,6 +165,15 @@ class Storage(ABC):
         )
 
     @property
+    def kind(self) -> type[Storage]:
+        """The kind that it is one of: its class, but for one that is another class for a while.
+
+        >>> DenseStorage(torch.ones(2)).kind.__name__
+        'DenseStorage'
+        """
+        return type(self)
+
+    @property
     def tensors(self) -> dict[str, Tensor]:
         """The tensors by name, the values first.
 
@@ -244,7 +253,7 @@ class Storage(ABC):
         >>> old.exchange(new), old.tensor is new.tensor
         (True, True)
         """
-        if self.shared or type(source) is not type(self) or source.dtype is not self.dtype:
+        if self.shared or source.kind is not self.kind or source.dtype is not self.dtype:
             return False
         self._adopt(source)
         return True

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Sequence
 from typing import TypeAlias, cast
 
 from ..ndarray import NDArray
+from ..ndarray.order import ReorderedStorage, reorder, tensors_of
 from .group import InnerState
 
-__all__ = ["ArrayTree", "StoredState", "in_lists", "inner_tensors"]
+__all__ = ["ArrayTree", "StoredState", "in_lists", "inner_tensors", "lie_alike"]
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it.
 ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
@@ -39,7 +40,7 @@ def in_lists(
     return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
 
 
-def inner_tensors(state: StoredState) -> InnerState | None:
+def inner_tensors(state: StoredState, as_it_lies: bool = False) -> InnerState | None:
     """Return the tensors of a state without master copy, as a `Group` has them.
 
     >>> import torch
@@ -48,6 +49,29 @@ def inner_tensors(state: StoredState) -> InnerState | None:
     """
     if state is None:
         return None
-    if isinstance(state, NDArray):
-        return (state.tensor,)
-    return tuple(None if each is None else each.tensor for each in cast("tuple[NDArray | None, ...]", state))
+    arrays = _members(state)
+    if as_it_lies:
+        return tuple(None if each is None else tensors_of([each], [0])[0] for each in arrays)
+    return tuple(None if each is None else each.tensor for each in arrays)
+
+
+def lie_alike(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
+    """Return whether weight and gradient have their channels last in memory; the state is put so then.
+
+    An update that treats each element by itself can take them so (`tensors_of`): nothing is put in order for it, nor
+    back for the next run of the network.
+
+    >>> import torch
+    >>> weight, grad, momentum = (NDArray(torch.ones(2, 3, 4, 4)) for _ in range(3))
+    >>> lie_alike(weight, grad, momentum), reorder(weight.storage), reorder(grad.storage)
+    (False, True, True)
+    >>> lie_alike(weight, grad, momentum), type(momentum.storage).__name__
+    (True, 'ReorderedStorage')
+    """
+    if type(weight.storage) is not ReorderedStorage or type(grad.storage) is not ReorderedStorage:
+        return False
+    return state is None or all(each is None or reorder(each.storage) for each in _members(state))
+
+
+def _members(state: StoredState) -> tuple[NDArray | None, ...]:
+    return (state,) if isinstance(state, NDArray) else cast("tuple[NDArray | None, ...]", tuple(state))  # type: ignore[arg-type]  # no number

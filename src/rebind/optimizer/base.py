@@ -14,11 +14,11 @@ from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..generators import step_seed
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
-from ..ndarray.base import as_dense
+from ..ndarray.order import as_dense, tensors_of
 from ..registry import Registry
 from .algorithm import Algorithm, State
-from .arrays import ArrayTree, StoredState, in_lists, inner_tensors
-from .group import LOW_PRECISION, Group, clip_together
+from .arrays import ArrayTree, StoredState, in_lists, inner_tensors, lie_alike
+from .group import LOW_PRECISION, Group, InnerState, clip_together
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
@@ -143,8 +143,13 @@ class Optimizer(Algorithm[State]):
         tensor([0.5000, 0.5000])
         """
         indices, arrays, grads, states = in_lists(index, weight, grad, state)
-        with as_dense(arrays) as weights:
-            self._update_dense(indices, weights, [each.tensor for each in grads], states)
+        alike: set[int] = set()
+        # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
+        if vars(type(self)).get("update_scope") == "element" and not self.draws:
+            alike = {k for k, each in enumerate(zip(arrays, grads, states, strict=True)) if lie_alike(*each)}
+        inner = [inner_tensors(each, k in alike) for k, each in enumerate(states)]
+        with as_dense(arrays, alike) as weights:
+            self._update_dense(indices, weights, tensors_of(grads, alike), inner)
 
     # All shapes before the first update: an error leaves every weight as it was.
     def _update_dense(
@@ -152,7 +157,7 @@ class Optimizer(Algorithm[State]):
         index: Sequence[Hashable],
         weights: list[Tensor],
         grads: list[Tensor],
-        state: Sequence[StoredState],
+        states: Sequence[InnerState | None],
     ) -> None:
         # torch would broadcast some of these gradients, and its errors for the others name no weight.
         for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
@@ -164,7 +169,7 @@ class Optimizer(Algorithm[State]):
         self._update_count(index)
         with grad_mode(False):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
-            self._apply(index, weights, clipped, list(map(inner_tensors, state)))
+            self._apply(index, weights, clipped, states)
 
     def update_multi_precision(
         self,

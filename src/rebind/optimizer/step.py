@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..draws import derive
 from ..ndarray import NDArray
-from ..ndarray.base import as_dense
+from ..ndarray.order import as_dense
 from ..ops.update.lists import Limit
 from .arrays import ArrayTree
 from .group import LOW_PRECISION, Group, InnerState, clip_together

@@ -10,7 +10,7 @@ import torch
 
 import rebind as mx
 from rebind.graph import Facts, Target, infer_shapes, infer_types
-from rebind.graph.passes import optimize
+from rebind.graph.passes import CHANNELS_LAST, optimize
 
 X = mx.sym.var("x")
 IMAGE = (2, 4, 9, 8)
@@ -125,6 +125,29 @@ LAST, ORDER = "_channels_last", "_contiguous"
 )
 def test_where_the_order_changes(symbol: Any, expected: list[str]) -> None:
     assert lowered(symbol, IMAGE, "float32", Target(training=True)) == expected
+
+
+W = mx.sym.var("w", shape=(4, 4, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        (conv(conv(X, "a"), "b"), {"a_weight", "b_weight"}),
+        (conv(conv(X, "a", weight=W), "b", weight=W), {"w"}),
+        (mx.sym.broadcast_mul(conv(X, "a", weight=W), mx.sym.sum(W, keepdims=True)), set()),
+        (mx.sym.Group([conv(X, "a", weight=W), W]), set()),
+        (conv(X, "a", weight=W * 2), set()),
+        (conv(X, "a", layout="NHWC"), set()),
+    ],
+    ids=["alone", "shared", "used elsewhere", "an output", "computed", "layout"],
+)
+def test_which_variables_are_best_given_so(symbol: Any, expected: set[str]) -> None:
+    graph = symbol.graph
+    facts = Facts.of(infer_shapes(graph, {"x": IMAGE}), infer_types(graph, {"x": "float32"}))
+    _, known = optimize(graph, facts, Target(training=True))
+    assert set(known.layouts.values()) <= {CHANNELS_LAST}
+    assert {entry.node.name for entry in known.layouts} == expected
 
 
 @pytest.mark.parametrize(

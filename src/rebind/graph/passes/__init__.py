@@ -4,6 +4,7 @@ Those of `pipeline` run when a graph is made ready for a target, and are functio
 facts)``. The others change what a network computes, at the user's word.
 """
 
+from .channels_last import CHANNELS_LAST
 from .freeze_statistics import freeze_statistics
 from .mixed_precision import cast_inputs, mixed_precision, without_casts
 from .pipeline import (
@@ -23,6 +24,7 @@ from .scale_losses import scale_losses
 
 __all__ = [
     "BACKENDS",
+    "CHANNELS_LAST",
     "DEFAULT",
     "Backend",
     "Compiler",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from math import prod
 
 import torch
@@ -10,7 +12,10 @@ from ...ops import find
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 
-__all__ = ["CONVOLUTIONS", "channels_last"]
+__all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "channels_last"]
+
+#: The layout of filters with their channels last.
+CHANNELS_LAST = "OHWI"
 
 #: The operators that are.
 CONVOLUTIONS = ("Convolution", "Convolution_v1")
@@ -22,7 +27,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     Their results are so, too, and those of what follows: pooling, normalizing and activating are several times as quick
     where the channels lie together. `keep_order` puts arrays in order where it must be. Where data are so already,
     nothing is copied. PyTorch would turn the filters itself, forward and again for the gradient of the data; here that
-    is done once.
+    is done once, or not at all: `Facts.layouts` says which variables are best given so.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
@@ -34,11 +39,13 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     if target.spans_devices or target.device.type != "cpu":
         return graph, facts
     made: dict[Entry, Entry] = {}
+    filters: Counter[Entry] = Counter()
 
-    def replace(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
+    def instead(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
         if not isinstance(node, Application) or not _fits(node, facts):
             return None
         data, weight, *bias = inputs
+        filters[weight] += 1
         # Filters of one element have one order only.
         turned = (data, weight) if prod(node.params.kernel) > 1 else (data,)
         for entry in turned:
@@ -48,8 +55,13 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
                 )
         return [Entry(node.with_inputs((made[data], made.get(weight, weight), *bias)))]
 
-    graph, replaced = rewrite_with_map(graph, replace)
-    return graph, facts.after(replaced)
+    changed, replaced = rewrite_with_map(graph, instead)
+    known = facts.after(replaced)
+    # Whatever else uses them may count on the order of their axes.
+    alone = [
+        entry for entry, count in filters.items() if entry.node.is_variable and graph.uses[entry] == count
+    ]
+    return changed, replace(known, layouts={**known.layouts, **dict.fromkeys(alone, CHANNELS_LAST)})
 
 
 def _fits(node: Application, facts: Facts) -> bool:

@@ -1,0 +1,122 @@
+"""One argument of an executor: its array, its gradient, and the tensor that autograd sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ..ndarray import NDArray
+from ..ndarray.order import memory_of, note_order, reorder
+from .arguments import GradReq
+
+__all__ = ["Slot"]
+
+
+@dataclass
+class Slot:
+    """An argument: its array, where its gradient goes, and the leaf that autograd accumulates into."""
+
+    array: NDArray | None
+    request: GradReq = "null"
+    grad: NDArray | None = None  # where the gradient goes; None when none is wanted
+    bound_grad: NDArray | None = None  # what was bound for it, wanted or not
+    leaf: Tensor | None = None
+    source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
+    stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
+
+    def tensor(self, channels_last: bool = False) -> Tensor:
+        """Return the tensor to run on.
+
+        With `channels_last` its channels are last in memory, if its gradient may lie so too and nothing else counts on
+        the order.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,))
+        >>> Slot(x).tensor() is x.tensor, Slot(x, "write", grad=mx.nd.zeros((2,))).tensor().requires_grad
+        (True, True)
+        """
+        assert self.array is not None
+        storage = self.array.storage
+        current: Tensor | None
+        if channels_last and self._is_written() and self.array.marking is None and reorder(storage):
+            current = memory_of(storage)
+        else:
+            current = storage.tensor
+        if current is None:
+            return self._dense_copy(self.array.tensor)
+        if self.grad is None:
+            return current
+        if current is not self.source:
+            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+            self.leaf, self.source = current.data.requires_grad_(), current
+        assert self.leaf is not None
+        return self.leaf
+
+    def _is_written(self) -> bool:
+        # A gradient that is added to lies in the order of its axes.
+        return self.grad is not None and self.request == "write"
+
+    def _dense_copy(self, current: Tensor) -> Tensor:
+        """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
+        if self.grad is None:
+            return current
+        if self.leaf is None:
+            self.leaf = current.detach().clone().requires_grad_()
+        else:
+            self.leaf.data.copy_(current)
+        return self.leaf
+
+    def last_leaf(self) -> Tensor:
+        """Return the tensor that the last run was on, for an argument with a gradient.
+
+        >>> import rebind as mx
+        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.zeros((2,)))
+        >>> slot.tensor() is slot.last_leaf()
+        True
+        """
+        assert self.leaf is not None
+        return self.leaf
+
+    def prepare_gradient(self) -> Tensor | None:
+        """Free the memory of an old gradient that backward is to replace.
+
+        Return the gradient that the new one is to be added to, for ``grad_req='add'``.
+
+        >>> import rebind as mx
+        >>> grad = mx.nd.array([7])
+        >>> Slot(mx.nd.ones((1,)), "add", grad=grad).prepare_gradient() is grad.tensor
+        True
+        """
+        assert self.grad is not None
+        if self.request == "add":
+            return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
+        storage = self.grad.storage
+        old = memory_of(storage)
+        if old is not None and not storage.shared:
+            if self.stand_in is None:
+                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
+        return None
+
+    def take_gradient(self, found: Tensor | None) -> None:
+        """Put what backward computed into the array; zeros where no output depends on the argument.
+
+        >>> import rebind as mx
+        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)))
+        >>> slot.take_gradient(torch.tensor([3.0, 4.0]))
+        >>> slot.grad.asnumpy().tolist()
+        [3.0, 4.0]
+        """
+        assert self.grad is not None
+        if self.request == "add":
+            # Autograd may have added in place: then it is there.
+            if found is not None and found is not self.grad.storage.tensor:
+                self.grad.write(found)
+        elif found is not None:
+            self.grad.exchange(found)
+            # It lies in memory as the tensor that the network ran on.
+            note_order(self.grad.storage)
+        else:
+            self.grad.exchange(self.grad.storage.zeros_like())

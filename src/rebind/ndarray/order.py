@@ -1,0 +1,171 @@
+"""Dense values in another order of memory than that of their axes, until somebody asks for them.
+
+Convolutions are quickest with the channels of their filters last in memory, and give gradients that lie so. Filters,
+gradients and the optimizer's states stay in that order from step to step, as long as nothing else looks at them: their
+storage is a `ReorderedStorage` then, whose `tensor` puts the values in order first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import torch
+from torch import Tensor
+
+from .base import ArrayBase
+from .storage import DenseStorage, Storage
+
+__all__ = ["ReorderedStorage", "as_dense", "memory_of", "note_order", "reorder", "tensors_of"]
+
+# The attribute itself, where a `ReorderedStorage` has a property in front of it.
+_TENSOR = vars(Storage)["tensor"]
+
+
+class ReorderedStorage(DenseStorage):
+    """A dense storage whose tensor is put in the order of its axes when it is asked for; it is a `DenseStorage` then.
+
+    Storages become one by `reorder` and `note_order`.
+
+    Examples
+    --------
+    >>> storage = DenseStorage(torch.ones(2, 3, 4, 4))
+    >>> _ = reorder(storage)
+    >>> type(storage).__name__, memory_of(storage).stride(), storage.shape
+    ('ReorderedStorage', (48, 1, 12, 3), torch.Size([2, 3, 4, 4]))
+    >>> storage.tensor.stride(), type(storage).__name__
+    ((48, 16, 4, 1), 'DenseStorage')
+    """
+
+    __slots__ = ()
+
+    @property
+    def tensor(self) -> Tensor:
+        """The values in order."""
+        self.tensor = found = _memory(self).contiguous()
+        return found
+
+    @tensor.setter
+    def tensor(self, value: Tensor) -> None:
+        self.__class__ = DenseStorage  # type: ignore[assignment]  # both have the same slots
+        self.tensor = value
+
+    # What these are does not depend on the order.
+
+    @property
+    def kind(self) -> type[Storage]:
+        """The kind that it is one of."""
+        return DenseStorage
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis."""
+        return _memory(self).shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the values."""
+        return _memory(self).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The tensor's device."""
+        return _memory(self).device
+
+
+def memory_of(storage: Storage) -> Tensor | None:
+    """Return the tensor of a dense storage as it lies in memory; None for other storages.
+
+    >>> memory_of(DenseStorage(torch.ones(2)))
+    tensor([1., 1.])
+    """
+    found: Tensor | None = _TENSOR.__get__(storage)
+    return found
+
+
+def _memory(storage: Storage) -> Tensor:
+    """Return the same of a storage that is dense."""
+    found = memory_of(storage)
+    assert found is not None
+    return found
+
+
+def note_order(storage: Storage) -> None:
+    """Note that a dense storage was given a tensor that may lie in another order.
+
+    >>> storage = DenseStorage(torch.ones(2, 3).T)
+    >>> note_order(storage)
+    >>> storage.tensor.is_contiguous()
+    True
+    """
+    if type(storage) is DenseStorage and not storage.tensor.is_contiguous():
+        storage.__class__ = ReorderedStorage
+
+
+def reorder(storage: Storage) -> bool:
+    """Put the channels (axis 1) of a dense storage last in memory, and return whether they are.
+
+    They are not where a view of the memory may exist, or a record of how the values were computed.
+
+    >>> [reorder(DenseStorage(torch.ones(2, 3, 4, 4), shared=shared)) for shared in (False, True)]
+    [True, False]
+    """
+    tensor = memory_of(storage)
+    if tensor is None or tensor.dim() != 4:
+        return False
+    if type(storage) is DenseStorage and not storage.shared and not tensor.requires_grad:
+        storage.tensor = tensor = tensor.contiguous(memory_format=torch.channels_last)
+        note_order(storage)
+    return tensor.is_contiguous(memory_format=torch.channels_last)
+
+
+def tensors_of(arrays: Sequence[ArrayBase], as_they_lie: Collection[int] = ()) -> list[Tensor]:
+    """Return the tensors of arrays; of those at the positions `as_they_lie` with their axes in the order of memory.
+
+    These have their channels last (`reorder`). All that is returned is contiguous: kernels may walk over the memory.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2, 3, 4, 5))
+    >>> _ = reorder(x.storage)
+    >>> [tensors_of([x], positions)[0].shape for positions in ([0], [])]
+    [torch.Size([2, 4, 5, 3]), torch.Size([2, 3, 4, 5])]
+    """
+    if not as_they_lie:
+        return [array.tensor for array in arrays]
+    return [
+        _memory(array.storage).movedim(1, -1) if i in as_they_lie else array.tensor
+        for i, array in enumerate(arrays)
+    ]
+
+
+class as_dense:  # a class: a generator in `contextlib.contextmanager` costs half as much again, at each update
+    """Give the dense tensors of arrays to code that changes them in place, such as an optimizer's rule.
+
+    Those of dense arrays are their memory; `as_they_lie` is that of `tensors_of`. What is not dense is converted, and
+    written back after the ``with`` block.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> weights = [mx.nd.ones((2,))]
+    >>> with as_dense(weights) as tensors:
+    ...     _ = tensors[0].mul_(3)
+    >>> weights[0].asnumpy().tolist()
+    [3.0, 3.0]
+    """
+
+    __slots__ = ("_arrays", "_as_they_lie", "_tensors")
+
+    def __init__(self, arrays: Sequence[ArrayBase], as_they_lie: Collection[int] = ()) -> None:
+        self._arrays, self._as_they_lie = arrays, as_they_lie
+
+    def __enter__(self) -> list[Tensor]:
+        self._tensors = tensors_of(self._arrays, self._as_they_lie)
+        return self._tensors
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            return
+        for array, tensor in zip(self._arrays, self._tensors, strict=True):
+            # The tensors of dense arrays are their memory.
+            if memory_of(array.storage) is None:
+                array.write_unrecorded(tensor)
