@@ -6,11 +6,12 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `join_cells`       chains of recurrent cells with the same weights become one layer
 `join_layers`      independent layers with the same weights become one matrix product
 `fill_sizes`       arrays of a size that only their consumers know are made in that size (uses shapes)
+`pool_first`       activations come after the maximum over windows of what they give
 `channels_last`    what convolutions take, and give, has its channels last in memory
 `keep_order`       it is put in order where it must be
 =================  ====================================================================================
 
-In inference, where no gradients are asked for, there are others in place of `channels_last`:
+In inference, where no gradients are asked for, there are others in place of these two before `keep_order`:
 
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
@@ -42,6 +43,7 @@ from .fuse_convolutions import fuse_convolutions
 from .join_cells import join_cells
 from .join_layers import join_layers
 from .keep_order import keep_order
+from .pool_first import pool_first
 
 __all__ = [
     "BACKENDS",
@@ -136,6 +138,7 @@ _FOR_ALL: tuple[Pass, ...] = (
 
 DEFAULT: tuple[Pass, ...] = (
     *_FOR_ALL,
+    Pass(pool_first, applies=_has("Pooling")),
     Pass(channels_last, applies=_has(*CONVOLUTIONS)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS)),
 )
@@ -234,7 +237,7 @@ def passes_of(backend: str) -> tuple[Pass, ...]:
     """Return the passes of a backend; NameLookupError when there is none of that name.
 
     >>> [each.name for each in passes_of("default")]
-    ['join_cells', 'join_layers', 'fill_sizes', 'channels_last', 'keep_order']
+    ['join_cells', 'join_layers', 'fill_sizes', 'pool_first', 'channels_last', 'keep_order']
     """
     return backend_named(backend).passes
 
