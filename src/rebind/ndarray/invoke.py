@@ -20,6 +20,8 @@ from .storage import DenseStorage
 
 __all__ = ["call", "invoke", "invoke_by_name"]
 
+_MISSING = type(None)
+
 
 def invoke(
     op: Operator,
@@ -118,8 +120,9 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
         if count and given.get(count) is None:
             given[count] = len(inputs)
         p = op.parse(given)
-        if not signature.variadic:
-            skip, names = signature.skip, signature.input_names
+        skip = signature.skip
+        if not signature.variadic and (skip is not None or _MISSING in map(type, inputs)):
+            names = signature.input_names
             for i, value in enumerate(inputs):
                 if value is None:
                     if skip is None or not skip(names[i], p):

@@ -40,19 +40,20 @@ def bind_arguments(
     names, order = signature.input_names, signature.order
     count = len(names)
     inputs = list(args[:count])
-    if args and kwargs:
-        for name in order[: len(args)]:
-            if name in kwargs:
-                raise ArgumentError(f"{name} is given twice", argument=name)
+    if args and kwargs and not kwargs.keys().isdisjoint(order[: len(args)]):
+        name = next(name for name in order if name in kwargs)
+        raise ArgumentError(f"{name} is given twice", argument=name)
     # Popped: what is left of the keywords are parameters.
     if len(inputs) < count:
         inputs += [kwargs.pop(name, None) for name in names[len(inputs) :]]
-    for i, value in enumerate(inputs):
-        if value is not None and not isinstance(value, kind):
-            raise ArgumentError(
-                f"{names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(signature)}",
-                argument=names[i],
-            )
+    # Most calls give arrays of the one class, which is seen without a loop.
+    if {*map(type, inputs)} != {kind}:
+        for i, value in enumerate(inputs):
+            if value is not None and not isinstance(value, kind):
+                raise ArgumentError(
+                    f"{names[i]} must be of class {kind.__name__}; got {value!r}{_parameters_follow(signature)}",
+                    argument=names[i],
+                )
     # Parameters by position, as MXNet's callers write: ``nd.clip(x, 0, 1)``.
     if len(args) > count:
         if len(args) > len(order):
