@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..ndarray import NDArray, array
+from ..ndarray.base import wrap_tensor
 from ..threads import threads_for
 
 __all__ = ["RowsOnDemand", "Samples", "rows_at", "rows_between", "rows_on_demand"]
@@ -51,7 +52,7 @@ def rows_between(samples: Samples, start: int, stop: int) -> NDArray:
     array([2., 3.], dtype=float32)
     """
     if isinstance(samples, NDArray):
-        return NDArray(samples.tensor[start:stop], samples.context)
+        return wrap_tensor(samples.tensor.narrow(0, start, stop - start), samples.device)
     return _as_float32(samples[start:stop])
 
 

@@ -31,8 +31,10 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
             f"accuracy: there must be one label for each prediction along axis {axis}; "
             f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
         )
+    if classes.shape != label.shape:
+        classes, label = classes.reshape(-1), label.reshape(-1)
     # Most iterators give labels as float32.
-    return (classes.reshape(-1) == label.reshape(-1).long()).sum(), label.numel()
+    return (classes == label.long()).sum(), label.numel()
 
 
 def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor, int]:

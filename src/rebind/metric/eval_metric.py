@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
-import torch
 from torch import Tensor
 
 from ..errors import ParameterError
+from ..grad_mode import grad_mode
 from .arrays import (
     Array,
     Arrays,
@@ -109,7 +109,7 @@ class EvalMetric(Generic[Sum]):
     def measure(self, label: Tensor, pred: Tensor) -> tuple[Sum, Count]:
         """Return a sum over the samples, and their number.
 
-        >>> import rebind as mx
+        >>> import torch, rebind as mx
         >>> mx.metric.create("acc").measure(torch.tensor([1, 0]), torch.tensor([1, 1]))
         (tensor(1), 2)
         """
@@ -120,6 +120,7 @@ class EvalMetric(Generic[Sum]):
     def merge(self, total: Sum, more: Sum) -> Sum:
         """Return two sums, neither of them empty, as one.
 
+        >>> import torch
         >>> EvalMetric("sum").merge(torch.tensor(1), torch.tensor(2))
         tensor(3)
         """
@@ -152,10 +153,12 @@ class EvalMetric(Generic[Sum]):
         >>> metric.get()
         ('mae', 2.0)
         """
-        with torch.no_grad():
+        with grad_mode(False):
             for label, pred in as_pairs(labels, preds):
-                scores = as_tensor(pred)
-                self._add(*self.measure(as_tensor(label).to(scores.device), scores))
+                scores, classes = as_tensor(pred), as_tensor(label)
+                if classes.device != scores.device:
+                    classes = classes.to(scores.device)
+                self._add(*self.measure(classes, scores))
 
     def update_dict(self, label: Mapping[str, Array], pred: Mapping[str, Array]) -> None:
         """Add a batch whose labels and outputs are known by name.

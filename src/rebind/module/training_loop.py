@@ -169,16 +169,15 @@ class TrainingLoop(Preparation):
     def close_epoch(self, epoch: int) -> None:
         """Take the steps that follow an epoch's batches; if a callback of one worker ends the run, all end it here."""
         for step in (lambda: self.end_epoch(epoch), lambda: self.validate(epoch), self.finish_epoch):
-            with self.stopping_together():
-                step()
+            self.stopping_together(step)
         if self.workers is not None:
             self.workers.raise_together("fit, the end of the epoch")
 
-    @contextlib.contextmanager
-    def stopping_together(self) -> Iterator[None]:
-        """Let a callback that ends the run do so where all workers hear of it; alone, at once."""
+    def stopping_together(self, call: Callable[..., object], *args: object) -> None:
+        """Make a call; if a callback ends the run in it, it does so where all workers hear of it; alone, at once."""
+        # No context manager: that would cost more than most callbacks do.
         try:
-            yield
+            call(*args)
         except StopTraining as stop:
             if self.workers is None:
                 raise
@@ -250,8 +249,7 @@ class TrainingLoop(Preparation):
             monitor.tic()
         module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
         if not (self._joins_update and self.workers is None and module.forward_backward_update(batch)):
-            with self.sending_gradients():
-                module.forward_backward(batch)
+            self.sending_gradients(module.forward_backward, batch)
             self.waiting += 1
             if self.waiting == self.settings.accumulate:
                 self.update()
@@ -262,18 +260,16 @@ class TrainingLoop(Preparation):
 
     def train_without_batch(self) -> None:
         """Take part in a step in which only other workers have a batch."""
-        with self.sending_gradients():
-            self.module.take_no_batch()
+        self.sending_gradients(self.module.take_no_batch)
         self.waiting += 1
         if self.waiting == self.settings.accumulate:
             self.update()
 
-    @contextlib.contextmanager
-    def sending_gradients(self) -> Iterator[None]:
-        """Let the module send gradients while it computes others, if nothing looks at them before the update."""
+    def sending_gradients(self, compute: Callable[..., None], *batch: AnyBatch) -> None:
+        """Let the module compute, and send gradients meanwhile if nothing looks at them before the update."""
         self.module.sends_gradients = self._sends_gradients
         try:
-            yield
+            compute(*batch)
         finally:
             self.module.sends_gradients = False
 
@@ -301,8 +297,7 @@ class TrainingLoop(Preparation):
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
                 # On other workers the next callback may add up figures with this one.
-                with self.stopping_together():
-                    callback(record)
+                self.stopping_together(callback, record)
         self.save()
 
     def end_epoch(self, epoch: int) -> None:
@@ -329,8 +324,7 @@ class TrainingLoop(Preparation):
         if callbacks:  # copying parameters costs; only if somebody looks
             params = module.get_params()
             for callback in callbacks:
-                with self.stopping_together():
-                    callback(epoch, module.symbol, *params)
+                self.stopping_together(callback, epoch, module.symbol, *params)
 
     def validate(self, epoch: int) -> None:
         """Measure an epoch's parameters; the figures count even if a callback stops the training.
