@@ -71,13 +71,14 @@ class Slot:
     def last_leaf(self) -> Tensor:
         """Return the tensor that the last run was on, for an argument with a gradient.
 
+        A run that computed gradients too, and an update of the argument, was on its memory: then it is another.
+
         >>> import rebind as mx
         >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.zeros((2,)))
         >>> slot.tensor() is slot.last_leaf()
         True
         """
-        assert self.leaf is not None
-        return self.leaf
+        return self.tensor() if self.leaf is None else self.leaf
 
     def prepare_gradient(self) -> Tensor | None:
         """Free the memory of an old gradient that backward is to replace.
