@@ -31,6 +31,12 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         Option(
+            "MXNET_BACKWARD_DO_MIRROR",
+            int,
+            0,
+            "1: training keeps fewer results for backward, which computes them again; see Symbol.bind.",
+        ),
+        Option(
             "MXNET_HOME",
             str,
             "",

@@ -10,6 +10,7 @@ from .backward import Backward, Record
 from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
+from .inspection import run_as
 from .lower import Plan, head_gradient_reaches, lower
 from .step import Step, compiled, make_step
 from .whole import Update
@@ -40,6 +41,7 @@ __all__ = [
     "lower",
     "make_step",
     "read_grad_req",
+    "run_as",
     "simple_bind",
     "split_batch",
 ]

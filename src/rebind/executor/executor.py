@@ -18,7 +18,7 @@ from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Pass, Record
 from .bound import BoundArrays
 from .head_grads import HeadGrads, read_head_grads
-from .inspection import GraphHolder
+from .inspection import GraphHolder, run_as
 from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
@@ -53,7 +53,7 @@ class Executor(WholeRuns):
         The auxiliary states, a list or a dict.
     static_alloc
         Accepted; memory is torch's to plan.
-    backend
+    backend, recompute
         How it is run; see `Symbol.bind`.
 
     Examples
@@ -79,9 +79,9 @@ class Executor(WholeRuns):
         static_alloc: bool = False,
         *,
         backend: str | None = None,
+        recompute: bool | None = None,
     ) -> None:
-        if backend is not None:
-            sym = sym.with_backend(backend)
+        sym = run_as(sym, backend, recompute)
         graph = sym.graph
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
@@ -123,7 +123,7 @@ class Executor(WholeRuns):
         self._graph = sym.graph
         self._arrays = arrays
         self._device = arrays.device
-        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend)
+        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
         self._last: Pass | None = None

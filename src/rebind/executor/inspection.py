@@ -17,7 +17,7 @@ from .plans import Plans
 from .unpicklable import Unpicklable
 from .watch import Watch
 
-__all__ = ["GraphHolder", "Inspection"]
+__all__ = ["GraphHolder", "Inspection", "run_as"]
 
 Holder = TypeVar("Holder", bound="GraphHolder")
 
@@ -43,9 +43,31 @@ class GraphHolder(Protocol):
         """Return a handle on the same graph that is run by a backend."""
         ...
 
+    @property
+    def recompute(self) -> bool | None:
+        """Whether backward computes again what takes little time; None: the environment says so."""
+        ...
+
+    def with_recompute(self: Holder, recompute: bool | None) -> Holder:
+        """Return a handle on the same graph that is run so, or not."""
+        ...
+
     def debug_str(self) -> str:
         """Return a text about the graph."""
         ...
+
+
+def run_as(holder: Holder, backend: str | None, recompute: bool | None) -> Holder:
+    """Return a handle on the same graph that is run as `bind` was told; None: as the handle says.
+
+    >>> import rebind as mx
+    >>> found = run_as(mx.sym.var("x").with_backend("eager"), None, True)
+    >>> found.backend, found.recompute
+    ('eager', True)
+    """
+    if backend is not None:
+        holder = holder.with_backend(backend)
+    return holder if recompute is None else holder.with_recompute(recompute)
 
 
 class Inspection(Unpicklable):

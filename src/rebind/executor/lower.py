@@ -18,6 +18,7 @@ from torch import Tensor, fx
 from .. import generators
 from ..device import Device
 from ..draws import Source, derive
+from ..grad_mode import is_grad_enabled
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import counted_constants, needs_randomness
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
@@ -28,6 +29,8 @@ from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import overwriting_kernels
 from .prepared import Preparation, split
+from .recompute import recomputed_nodes
+from .rematerialize import Rematerialized
 
 __all__ = [
     "Kernels",
@@ -96,6 +99,8 @@ class Plan:
         Runs instead of the code, where the target's backend has a compiler.
     channels_last
         The positions of arguments that are best given with their channels last in memory.
+    recomputed
+        The nodes whose results are not kept for backward.
     """
 
     target: Target
@@ -108,6 +113,7 @@ class Plan:
     preparation: Preparation | None = None
     compiled: CompiledCode | None = None
     channels_last: frozenset[int] = frozenset()
+    recomputed: frozenset[Node] = frozenset()
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -115,6 +121,8 @@ class Plan:
         `source` is where random numbers come from: a generator, or a seed where a compiler traces.
         """
         run: Callable[..., Any] = self.code.forward if self.compiled is None else self.compiled
+        if self.recomputed and is_grad_enabled():
+            run = Rematerialized(self.code, self.recomputed).run
         return run(source, *tensors) if self.draws else run(*tensors)
 
     def random_source(self, device: Device) -> tuple[Source, Tensor]:
@@ -190,8 +198,8 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(_losses(best, target))
     draws = needs_randomness(best)
-    written = _Code(best, facts, target, losses, kernels, draws).write(given.arguments, given.auxiliary, kept)
-    code = fx.GraphModule({}, written)
+    writer = _Code(best, facts, target, losses, kernels, draws)
+    code = fx.GraphModule({}, writer.write(given.arguments, given.auxiliary, kept))
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
     compiler = backend_named(target.backend).compiler if target.traced else None
@@ -203,7 +211,10 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )
-    return Plan(target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled, last)
+    again = writer.recomputed
+    return Plan(
+        target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled, last, again
+    )
 
 
 def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -> Preparation:
@@ -322,7 +333,16 @@ class _Code:
         # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
         recorded = target.backend != "inference"
-        self.overwriting = overwriting_kernels(graph, recorded) if in_place else {}
+        overwriting = overwriting_kernels(graph, recorded) if in_place else {}
+        # The inputs of losses are there until backward has begun.
+        held = {entry.node for node in self.loss_nodes for entry in node.inputs}
+        self.recomputed = recomputed_nodes(graph, facts, target.recompute, overwriting, held)
+        # What is kept must be there when a node computes its result from it again.
+        self.overwriting = {
+            node: over.kernel
+            for node, over in overwriting.items()
+            if node not in self.recomputed or over.entry.node in self.recomputed
+        }
         # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
         self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
         self.code = fx.Graph()
@@ -452,8 +472,8 @@ def body_code(
     >>> draws
     False
     """
-    # A body runs many times in a run, and has no place for what is kept.
-    target = replace(target, recorded=True)
+    # A body runs many times in a run: it has no place for what is kept, and its results are kept as the loop's are.
+    target = replace(target, recorded=True, recompute="none")
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch import Tensor
 
 from ..graph import Application, Entry, Graph, Node
 
-__all__ = ["overwriting_kernels"]
+__all__ = ["Overwriting", "overwriting_kernels"]
 
 
-def overwriting_kernels(graph: Graph, recorded: bool = True) -> dict[Node, Callable[..., Tensor]]:
+class Overwriting(NamedTuple):
+    """How a node writes its result over an input.
+
+    Attributes
+    ----------
+    kernel
+        What computes it.
+    entry
+        The input.
+    """
+
+    kernel: Callable[..., Tensor]
+    entry: Entry
+
+
+def overwriting_kernels(graph: Graph, recorded: bool = True) -> dict[Node, Overwriting]:
     """Return, for nodes that may overwrite an input, the kernel to use instead of their operator's own.
 
     A node may overwrite an input that nothing else uses (no other node, no output of the graph), whose producer made it
@@ -44,14 +60,14 @@ def overwriting_kernels(graph: Graph, recorded: bool = True) -> dict[Node, Calla
         return not before or not (recorded or node in before or any(map(_may_share, before)))
 
     found = {node: _kernel(node, is_free) for node in graph.nodes if isinstance(node, Application)}
-    return {node: kernel for node, kernel in found.items() if kernel is not None}
+    return {node: overwriting for node, overwriting in found.items() if overwriting is not None}
 
 
 def _may_share(node: Application) -> bool:
     return not node.operator.kernels.owns_output
 
 
-def _kernel(node: Application, is_free: Callable[[Entry, Application], bool]) -> Callable[..., Tensor] | None:
+def _kernel(node: Application, is_free: Callable[[Entry, Application], bool]) -> Overwriting | None:
     for name, entry in zip(node.input_names, node.inputs, strict=True):
         # Only a first output can be memory of its own (`Kernels.owns_output`).
         producer = entry.node.operator
@@ -59,5 +75,5 @@ def _kernel(node: Application, is_free: Callable[[Entry, Application], bool]) ->
             continue
         kernel = node.operator.kernels.over_input(name, node.params)
         if kernel is not None:
-            return kernel
+            return Overwriting(kernel, entry)
     return None

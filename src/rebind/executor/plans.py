@@ -10,11 +10,13 @@ from ..checks import warn_user
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
+from ..graph.facts import Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
 from .effort import is_small
 from .lower import Kernels, Plan, lower
+from .recompute import has_marks
 
 __all__ = ["Plans", "with_all_outputs"]
 
@@ -48,6 +50,9 @@ class Plans:
         The device of each ``ctx_group``.
     backend
         The name of the backend; None: that of the environment (``REBIND_BACKEND``).
+    recompute
+        Whether backward computes again what takes little time; None: the environment says so
+        (``MXNET_BACKWARD_DO_MIRROR``).
 
     Attributes
     ----------
@@ -65,14 +70,22 @@ class Plans:
     """
 
     def __init__(
-        self, graph: Graph, device: Device, groups: Mapping[str, Device], backend: str | None = None
+        self,
+        graph: Graph,
+        device: Device,
+        groups: Mapping[str, Device],
+        backend: str | None = None,
+        recompute: bool | None = None,
     ) -> None:
         self.graph, self.device, self.groups = graph, device, dict(groups)
         self.backend = config.get("REBIND_BACKEND") if backend is None else backend
         self.compiles = backend_named(self.backend).compiler is not None
         self._uncompiled = "default" if self.compiles else self.backend
         self.facts = Facts()
-        self._plans: dict[tuple[bool, str, bool, bool], Plan] = {}
+        if recompute is None:
+            recompute = bool(config.get("MXNET_BACKWARD_DO_MIRROR"))
+        self.recompute: Recompute = "cheap" if recompute else "marked" if has_marks(graph) else "none"
+        self._plans: dict[tuple[bool, str, bool, bool, Recompute], Plan] = {}
         self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
@@ -106,15 +119,17 @@ class Plans:
         """
         traced = compiled and self.compiles and not watched
         backend = "plain" if watched else self.backend if traced else self._uncompiled
+        # Only where backward may follow; a compiler decides by itself, and a monitor is to see each node once.
+        again = self.recompute if (recorded or is_train) and not (traced or watched) else "none"
         recorded = recorded or is_train or backend_named(backend).inference is None
-        key = (bool(is_train), backend, traced, recorded)
+        key = (bool(is_train), backend, traced, recorded, again)
         plan = self._plans.get(key)
         if plan is None:
             graph = self.graph
             if watched:
                 # One graph for both modes, so that `lower` finds its plans again.
                 graph = self._watched = self._watched or with_all_outputs(graph)
-            target = self.target(is_train, backend, traced, recorded)
+            target = self.target(*key)
             if traced and not recorded and self._has_other_shapes(target):
                 plan = self._plans[key] = self.get(is_train, recorded=False, compiled=False)
                 return plan
@@ -150,7 +165,12 @@ class Plans:
         )
 
     def target(
-        self, is_train: bool, backend: str | None = None, traced: bool = False, recorded: bool = True
+        self,
+        is_train: bool,
+        backend: str | None = None,
+        traced: bool = False,
+        recorded: bool = True,
+        recompute: Recompute = "none",
     ) -> Target:
         """Return what the graph is lowered for: mode, devices, backend, who takes the code, whether it is recorded.
 
@@ -158,7 +178,8 @@ class Plans:
         >>> Plans(mx.sym.var("x").graph, mx.cpu(), {}).target(is_train=True).training
         True
         """
-        return Target.at(self.device, is_train, self.groups, backend or self.backend, traced, recorded)
+        chosen = backend or self.backend
+        return Target.at(self.device, is_train, self.groups, chosen, traced, recorded, recompute)
 
     @property
     def threads(self) -> OneThread:

@@ -13,8 +13,8 @@ from ..device import Device
 from ..draws import Source
 from ..graph import Node
 from ..ndarray import NDArray
-from .failure import failure_at
 from .lower import Plan, Values
+from .stepwise import Stepwise
 
 __all__ = ["Watch"]
 
@@ -89,34 +89,22 @@ class Watch:
         tensor.register_hook(report)
 
 
-class _WatchedRun(fx.Interpreter):
+class _WatchedRun(Stepwise):
     """Runs a plan's code node by node, with a report before and after each operator."""
 
     def __init__(self, code: fx.GraphModule, watch: Watch) -> None:
         super().__init__(code)
-        self.extra_traceback = False  # errors are explained by `failure_at`
         self.watch = watch
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one step, and report it if it is an operator: others pick one of several results."""
-        node: Node | None = self._step.meta.get("node")
+        node: Node | None = self.step.meta.get("node")
         if node is None:
-            return super().call_function(target, args, kwargs)
+            return self.compute(target, args, kwargs)
         inputs = self._enter(node, args)
-        try:
-            result = super().call_function(target, inputs, kwargs)
-        except Exception as error:
-            found = failure_at(self._step, inputs, error)
-            if found is error:
-                raise
-            raise found from None
+        result = self.compute(target, inputs, kwargs)
         self._leave(node, result)
         return result
-
-    def run_node(self, n: fx.Node) -> Any:
-        """Run one step."""
-        self._step = n
-        return super().run_node(n)
 
     def _enter(self, node: Node, args: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
         """Report an operator's inputs, and return them so that each one's gradient will be reported."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import torch
 
@@ -14,9 +14,11 @@ from ..shapes import Shape
 from .graph import Entry, Graph, Node
 from .inference import Inferred
 
-__all__ = ["EntryFacts", "Facts", "Target"]
+__all__ = ["EntryFacts", "Facts", "Recompute", "Target"]
 
 T = TypeVar("T")
+#: Which results backward computes again, instead of forward keeping them: see `rebind.executor.recompute`.
+Recompute: TypeAlias = Literal["none", "marked", "cheap"]
 _CPU = torch.device("cpu")
 
 
@@ -39,6 +41,8 @@ class Target:
         is an input of the code, rather than from a generator.
     recorded
         Whether gradients may be asked for. Otherwise the passes are those that the backend has for inference.
+    recompute
+        Which results backward computes again; a compiler decides that by itself.
     """
 
     training: bool = False
@@ -47,6 +51,7 @@ class Target:
     backend: str = "default"
     traced: bool = False
     recorded: bool = True
+    recompute: Recompute = "none"
 
     @classmethod
     def at(
@@ -57,6 +62,7 @@ class Target:
         backend: str = "default",
         traced: bool = False,
         recorded: bool = True,
+        recompute: Recompute = "none",
     ) -> Target:
         """Return the target for MXNet's devices.
 
@@ -66,7 +72,7 @@ class Target:
         """
         # Sorted: targets are keys, and equal dicts must make equal ones.
         devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
-        return cls(bool(training), device.torch, devices, backend, traced, recorded)
+        return cls(bool(training), device.torch, devices, backend, traced, recorded, recompute)
 
     def device_of(self, node: Node) -> torch.device:
         """Return the device that a node runs on: that of its context group, if it has one.

@@ -12,7 +12,7 @@ import numpy as np
 from ..checks import warn_user
 from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..executor import DataParallelExecutorGroup, GradReqs, SharedArgumentError
+from ..executor import DataParallelExecutorGroup, GradReqs, SharedArgumentError, run_as
 from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
@@ -61,9 +61,10 @@ class BoundModule(OldNames, BaseModule):
         compression_params: Mapping[str, object] | None = None,
         *,
         backend: str | None = None,
+        recompute: bool | None = None,
     ) -> None:
         super().__init__(logger)
-        self._symbol = symbol if backend is None else symbol.with_backend(backend)
+        self._symbol = run_as(symbol, backend, recompute)
         devices = _devices(context)
         self._work_load_list = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
         if len(self._work_load_list) != len(devices):

@@ -63,6 +63,8 @@ class BucketingModule(CurrentBucket):
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
     backend
         How the networks are run: ``'inductor'`` compiles each when its bucket comes first; see `Symbol.bind`.
+    recompute
+        Whether training takes less memory, and more time; see `Symbol.bind`.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class BucketingModule(CurrentBucket):
         compression_params: Mapping[str, object] | None = None,
         *,
         backend: str | None = None,
+        recompute: bool | None = None,
     ) -> None:
         if not callable(sym_gen):
             raise ArgumentError(
@@ -110,7 +113,7 @@ class BucketingModule(CurrentBucket):
             {
                 "logger": logger, "context": context, "work_load_list": work_load_list,
                 "fixed_param_names": fixed_param_names, "state_names": state_names, "group2ctxs": group2ctxs,
-                "compression_params": compression_params, "backend": backend,
+                "compression_params": compression_params, "backend": backend, "recompute": recompute,
             },
         )  # fmt: skip
         super().__init__(buckets, logger)

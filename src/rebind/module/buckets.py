@@ -40,6 +40,7 @@ class ModuleSettings(TypedDict):
     group2ctxs: GroupDevices
     compression_params: Mapping[str, object] | None
     backend: str | None
+    recompute: bool | None
 
 
 class BucketState(TypedDict):

@@ -63,6 +63,8 @@ class Module(WholeSteps):
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
     backend
         How the network is run: ``'inductor'`` compiles it; see `Symbol.bind`.
+    recompute
+        Whether training takes less memory, and more time; see `Symbol.bind`.
 
     Examples
     --------

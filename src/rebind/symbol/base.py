@@ -33,16 +33,23 @@ class SymbolBase:
         A graph, or the symbol's outputs; the graph is these and all that they need.
     backend
         The name of the backend that it is bound with, unless `bind` is given another one.
+    recompute
+        Whether it is bound with ``recompute=True``, unless `bind` says otherwise.
     """
 
-    __slots__ = ("__weakref__", "_backend", "_graph")
+    __slots__ = ("__weakref__", "_backend", "_graph", "_recompute")
     #: The class of symbols that operators and methods return, set where that class is defined.
     symbol_class: ClassVar[type[Self]]
 
-    def __init__(self, outputs: Graph | Sequence[Entry] | None, backend: str | None = None) -> None:
+    def __init__(
+        self,
+        outputs: Graph | Sequence[Entry] | None,
+        backend: str | None = None,
+        recompute: bool | None = None,
+    ) -> None:
         # None in MXNet's pickles: `__setstate__` brings the graph.
         self._graph = outputs if isinstance(outputs, Graph) else Graph(outputs or ())
-        self._backend = backend
+        self._backend, self._recompute = backend, recompute
 
     @property
     def graph(self) -> Graph:
@@ -50,14 +57,14 @@ class SymbolBase:
         return self._graph
 
     def with_graph(self, graph: Graph) -> Self:
-        """Return a symbol on another graph, with the same backend.
+        """Return a symbol on another graph, which is bound as this one.
 
         >>> import rebind as mx
         >>> x = mx.sym.var("x")
         >>> x.with_graph(mx.sym.exp(x, name="e").graph)
         <Symbol e>
         """
-        return self.symbol_class(graph, self._backend)
+        return self.symbol_class(graph, self._backend, self._recompute)
 
     @property
     def backend(self) -> str | None:
@@ -83,7 +90,21 @@ class SymbolBase:
         """
         if backend is not None:
             backend_named(backend)
-        return self.symbol_class(self._graph, backend)
+        return self.symbol_class(self._graph, backend, self._recompute)
+
+    @property
+    def recompute(self) -> bool | None:
+        """Whether it is bound with ``recompute=True``; None: the environment says so. It belongs to this symbol."""
+        return self._recompute
+
+    def with_recompute(self, recompute: bool | None) -> Self:
+        """Return the same network, to be bound with `recompute`; see `bind`.
+
+        >>> import rebind as mx
+        >>> mx.sym.var("x").with_recompute(True).recompute
+        True
+        """
+        return self.symbol_class(self._graph, self._backend, None if recompute is None else bool(recompute))
 
     @property
     def name(self) -> str | None:

@@ -9,7 +9,7 @@ from ..checks import warn_user
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import near_names
-from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, simple_bind
+from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, run_as, simple_bind
 from ..graph import Facts, Target, infer_shapes, infer_types
 from ..graph.passes import backend_named, optimize, optimize_without_shapes
 from ..ndarray import NDArray
@@ -42,6 +42,7 @@ class Binding(Inspection):
         shared_exec: Executor | None = None,
         *,
         backend: str | None = None,
+        recompute: bool | None = None,
     ) -> Executor:
         """Return an executor that works on the caller's own arrays.
 
@@ -65,6 +66,11 @@ class Binding(Inspection):
             How it is run: ``'default'``; ``'inductor'``, compiled by PyTorch's compiler, which takes some time at the
             first run (docs/performance.md); or a name that `rebind.graph.passes.register_backend` was given. None: the
             symbol's own (`optimize_for`), or that of the environment (``REBIND_BACKEND``).
+        recompute
+            Whether training keeps fewer results for `backward`: those that take little time, such as of batch norms and
+            activations, are computed again there, with the same numbers (docs/performance.md). Operators with the
+            attribute ``force_mirroring='True'`` always are. None: as the environment says
+            (``MXNET_BACKWARD_DO_MIRROR=1``).
 
         Raises
         ------
@@ -82,7 +88,7 @@ class Binding(Inspection):
         6.0
         """
         device = as_device(ctx, "Symbol.bind: ctx")
-        chosen = self if backend is None else self.with_backend(backend)
+        chosen = run_as(self, backend, recompute)
         return bind(chosen, device, args, args_grad, grad_req, aux_states, group2ctx)
 
     def simple_bind(
@@ -97,6 +103,7 @@ class Binding(Inspection):
         shared_buffer: dict[str, NDArray] | None = None,
         *,
         backend: str | None = None,
+        recompute: bool | None = None,
         **kwargs: Sequence[int],
     ) -> Executor:
         """Return an executor with new arrays, from the shapes of the inputs.
@@ -117,7 +124,7 @@ class Binding(Inspection):
             Arguments whose arrays are taken from another executor (all of the same shape, when no names are given).
         shared_buffer
             Arrays by name to use when they are large enough, and to which new ones are added.
-        backend
+        backend, recompute
             As for `bind`.
         **kwargs
             Shapes by name of argument. Other names are ignored, as in MXNet.
@@ -136,7 +143,7 @@ class Binding(Inspection):
         shapes = self._of_inputs(kwargs)
         types = named_values(self, "simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
-        chosen = self if backend is None else self.with_backend(backend)
+        chosen = run_as(self, backend, recompute)
         return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
 
     def _of_inputs(self, given: Mapping[str, T]) -> dict[str, T]:

@@ -129,6 +129,16 @@ class Inference:
     types_rule: TypeRule | None = None
     size: SizeRule | None = None
 
+    @property
+    def computes_little(self) -> bool:
+        """Whether it is known that the function takes about as long as to read its inputs and write its outputs.
+
+        >>> from rebind.ops import find
+        >>> [find(name).inference.computes_little for name in ("BatchNorm", "Convolution", "CTCLoss")]
+        [True, False, False]
+        """
+        return self.products_rule is None and (self.same_shape or self.forward_rule is not None)
+
     def filled_shapes(self, shapes: Shapes, p: Params) -> Shapes:
         """Return what the inputs' shapes say of each other.
 
