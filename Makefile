@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-operators golden parity clean
+.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -62,6 +62,9 @@ bench-distributed: $(READY) ## time training over 2 and 4 processes beside Distr
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)
+
+bench-instructions: $(READY) ## count the machine instructions of small steps (valgrind), and hold them; ARGS=--write writes them
+	$(BIN)/python -m benchmarks.instructions $(ARGS)
 
 golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Python with MXNet 1.9.1
 	@test -n "$(ORACLE)" || { echo "make golden: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }

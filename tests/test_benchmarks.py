@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import instructions
 from benchmarks.__main__ import main
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
@@ -123,3 +124,17 @@ def test_large_calls_are_accepted(sample: Sample) -> None:
     call = getattr(mx.sym._internal, sample.name)(*arrays, **sample.parameters)
     shapes = {f"array{index}": array.shape for index, array in enumerate(sample.arrays)}
     call.infer_shape_partial(**shapes)  # raises where they do not fit
+
+
+def test_more_instructions_than_are_held_are_said() -> None:
+    assert instructions.compare({"relu": 105, "add": 106}, {"relu": 100, "add": 100}, tolerance=0.05) == [
+        "add: at most 100 instructions and 5 % more are held; got 106"
+    ]
+
+
+def test_instructions_are_not_counted_without_valgrind(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert instructions.main([]) == 0
+    assert capsys.readouterr().out == "Nothing is counted: valgrind is not installed.\n"
