@@ -85,7 +85,8 @@ def one_batch(row: str, count: Callable[[], Any]) -> collections.Counter[str]:
     ("row", "allowed"),
     [
         # The batch and its labels into the executor's arrays; labels as whole numbers for the gradient and the metric.
-        ("mlp", {"copy_": 2, "_to_copy": 2}),
+        # The gradient of the loss is written in place.
+        ("mlp", {"copy_": 3, "_to_copy": 2}),
         # And from channels last to rows of features, in both directions.
         ("lenet", {"copy_": 3, "_to_copy": 2, "clone": 1}),
     ],
@@ -98,12 +99,12 @@ def test_a_batch_of_fit_copies_nothing_without_need_and_waits_for_nothing(
     assert not WAITS & found.keys()
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 62), ("lenet", 73)])
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 62), ("lenet", 80)])
 def test_a_batch_of_fit_calls_few_operators(row: str, bound: int) -> None:
     assert sum(one_batch(row, Operators).values()) <= bound
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 269), ("lenet", 296)])
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 363), ("lenet", 437)])
 def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
     found = one_batch(row, python_calls)
     assert sum(found.values()) <= bound, found.most_common()

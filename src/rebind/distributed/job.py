@@ -24,7 +24,7 @@ from ..errors import MXNetError, StateError, WorkerError
 from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
 from .liveness import INTERVAL, Liveness, Sign, report_how_it_ends
-from .machine import address_of_this_machine, interface_of, namespace
+from .machine import interface_to, namespace
 from .store import open_store
 from .waiting import Waiting, sign_timeout
 
@@ -133,7 +133,9 @@ class Job:
         timeout = timedelta(seconds=self._timeout)
         gpu = torch.cuda.is_available() and dist.is_nccl_available()
         backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
-        with self.guard("joining"), listening_on(self._interface()):
+        at = (self.environment.host, self.environment.port)
+        interface = loopback() if self.is_on_one_machine else interface_to(at)
+        with self.guard("joining"), listening_on(interface):
             if dist.is_initialized():
                 return dist.new_group(backend=backend, timeout=timeout)
             dist.init_process_group(
@@ -146,14 +148,6 @@ class Job:
         group = dist.group.WORLD
         assert group is not None  # it was made above
         return group
-
-    def _interface(self) -> str | None:
-        """Return the network interface through which the other workers reach this one."""
-        if self.is_on_one_machine:
-            return loopback()
-        # Gloo would take the address of this machine's name, which Debian's /etc/hosts says is a loopback address.
-        address = address_of_this_machine((self.environment.host, self.environment.port))
-        return None if address.startswith("127.") else interface_of(address)
 
     def before_close(self, action: Callable[[str], None]) -> None:
         """Do something when this process leaves the job, while the others still see it; the last one comes first.

@@ -13,7 +13,7 @@ from typing import Literal
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["address_of_this_machine", "interface_of", "namespace"]
+__all__ = ["address_of_this_machine", "interface_of", "interface_to", "namespace"]
 
 _SIOCGIFADDR = 0x8915  # of Linux: asks for the IPv4 address of an interface
 
@@ -87,3 +87,15 @@ def interface_of(address: str) -> str | None:
             if socket.inet_ntoa(found[20:24]) == address:
                 return name
     return None
+
+
+def interface_to(store: tuple[str, int]) -> str | None:
+    """Return the interface through which other machines of a job reach this one; None where the system does not tell.
+
+    PyTorch would take the address of this machine's name, which Debian's /etc/hosts says is a loopback address.
+
+    >>> interface_to(("127.0.0.1", 1)) == "lo"
+    False
+    """
+    address = address_of_this_machine(store)
+    return None if address.startswith("127.") else interface_of(address)

@@ -13,8 +13,9 @@ from .graph import (
     rewrite,
     rewrite_with_map,
 )
-from .inference import Inferred, infer_shapes, infer_types, open_nodes
+from .inference import Inferred, infer_shapes, infer_types
 from .numpy_shapes import infer_numpy_shapes
+from .open_sizes import open_nodes
 from .storage_inference import infer_storage
 
 __all__ = [

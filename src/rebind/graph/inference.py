@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Generic, TypeVar
@@ -54,29 +54,6 @@ class Inferred(Generic[T]):
         (2,)
         """
         return self.entries.get(entry)
-
-
-def open_nodes(
-    graph: Graph, shapes: Inferred[Shape], known: Callable[[Shape | None], bool] = is_known
-) -> list[Application]:
-    """Return nodes that make an array of a size that must follow from their consumers and does not.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> state, x = mx.sym.zeros(shape=(0, 3), name="state"), mx.sym.var("x")
-    >>> for net in (state + x, mx.sym.broadcast_add(mx.sym.sum(state), x)):
-    ...     open_nodes(net.graph, infer_shapes(net.graph, {"x": (2, 3)}))
-    []
-    [<_zeros 'state'>]
-    """
-    return [
-        node
-        for node in graph.nodes
-        if not node.is_variable
-        and node.operator.has_open_size(node.params)
-        and not known(shapes.of(Entry(node)))
-    ]
 
 
 def _collect(graph: Graph, known: Mapping[Entry, T]) -> Inferred[T]:
