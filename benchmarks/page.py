@@ -101,7 +101,7 @@ def section(rows: Sequence[Row], said: Sequence[str]) -> str:
         "",
         *_times(rows, engines),
         "",
-        "![Time of a step in each engine, over that of rebind](images/performance.svg)",
+        "![Milliseconds of a step in each engine, for each row](images/performance.svg)",
         "",
         *_verdicts(rows),
         "",
@@ -153,7 +153,7 @@ def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
     """Say for each way to run rebind where it is behind."""
     for own, peers in OWN.items():
         measured = {row.name: found for row in rows if (found := row.ratio(own)) is not None}
-        against = ", ".join(PEERS[name].title for name in peers if any(name in row.samples for row in rows))
+        against = "; ".join(PEERS[name].title for name in peers if any(name in row.samples for row in rows))
         behind = [
             f"{name} ({ratio:.2f} of the time of {PEERS[peer].title})"
             for name, (ratio, peer) in measured.items()

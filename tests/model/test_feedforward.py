@@ -131,9 +131,9 @@ def test_the_number_of_epochs(settings, of_fit, epochs):
 
 
 def test_it_learns():
-    mx.random.seed(0)  # one first network in eight learns more slowly
-    np.random.seed(0)  # the order of the samples
-    made = model(learning_rate=2.0, num_epoch=40)
+    mx.random.seed(2)  # of one first network in twelve a point is left at the border
+    np.random.seed(2)  # the order of the samples
+    made = model(learning_rate=1.0, num_epoch=40)
     history = made.fit(POINTS, CLASSES, eval_data=(POINTS, CLASSES))
     assert history["validation"]["accuracy"][-1] > 0.9
     assert FeedForward.train is FeedForward.fit
