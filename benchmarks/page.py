@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .peers import PEERS
+from .report import digits
 
 __all__ = ["Row", "main", "read", "section", "with_section"]
 
@@ -132,8 +133,7 @@ def _times(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
 def _cell(row: Row, engine: str, fastest: str | None) -> str:
     if engine not in row.samples:
         return "–"
-    milliseconds = row.median(engine)
-    text = f"{milliseconds:.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2}f}"
+    text = digits(row.median(engine))
     return f"**{text}**" if engine == fastest else text
 
 
@@ -176,7 +176,7 @@ def with_section(page: str, text: str) -> str:
 
 
 def _draw(rows: Sequence[Row], file: Path) -> None:
-    """Draw for each row the engines' times as bars, as multiples of rebind's."""
+    """Draw for each row the engines' times as bars."""
     import matplotlib  # of the extra viz: the table needs it not
 
     matplotlib.use("svg")
@@ -193,9 +193,9 @@ def _draw(rows: Sequence[Row], file: Path) -> None:
     for axis, row in zip(axes.flat, rows, strict=False):
         names = sorted(row.samples, key=row.median, reverse=True)
         times = [row.median(name) for name in names]
-        colours = ["#c44e1a" if name in OWN else "#9aa7b5" for name in names]
+        colours = ["#c44e1a" if name.startswith("rebind") else "#9aa7b5" for name in names]
         bars = axis.barh([PEERS[name].title for name in names], times, color=colours)
-        axis.bar_label(bars, fmt=lambda value: f"{value:.3g}", padding=2)
+        axis.bar_label(bars, fmt=digits, padding=2)
         axis.set_title(row.name, loc="left", fontweight="bold")
         axis.margins(x=0.18)
         axis.spines[["top", "right"]].set_visible(False)

@@ -186,13 +186,13 @@ def _column_content(column: Column) -> dict[str, Any]:
 
 
 def _time_cell(column: Column) -> str:
-    return f"{_digits(column.median)} ({_digits(column.best)})"
+    return f"{digits(column.median)} ({digits(column.best)})"
 
 
 def _ratio_cell(ratio: Ratio | None) -> str:
     return "–" if ratio is None else f"{ratio.median:.2f} ({ratio.lower:.2f}–{ratio.upper:.2f})"
 
 
-def _digits(milliseconds: float) -> str:
+def digits(milliseconds: float) -> str:
     """Three significant digits, without an exponent."""
     return f"{milliseconds:.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2}f}"
