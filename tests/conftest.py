@@ -1,13 +1,28 @@
 """Settings of all tests."""
 
 import os
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 import rebind  # noqa: F401  # before any test imports torch: tests run beside each other, see docs/performance.md
+from rebind.graph.passes import BACKENDS
 
 # Each pass is followed by a check that the graph is well-formed.
 os.environ["REBIND_CHECK_GRAPHS"] = "1"
 
 # `make fuzz`: as many cases for each format of files.
 settings.register_profile("fuzz", max_examples=100_000, deadline=None, database=None)
+
+
+@pytest.fixture
+def own_backends() -> Iterator[None]:
+    """Backends that a test registers are its own, and so is the code that it compiles."""
+    before = dict(BACKENDS)
+    yield
+    BACKENDS.clear()
+    BACKENDS.update(before)
+    if dynamo := sys.modules.get("torch._dynamo"):
+        dynamo.reset()

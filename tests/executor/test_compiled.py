@@ -6,7 +6,7 @@ import contextlib
 import copy
 import functools
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +21,10 @@ from rebind.executor import Executor
 from rebind.executor.compiling import compile_whole, reason_of
 from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
 
+pytestmark = pytest.mark.usefixtures("own_backends")
+
 S = mx.sym
 QUICK = "aot_eager"
-
-
-@pytest.fixture(autouse=True)
-def own_backends() -> Iterator[None]:
-    before = dict(BACKENDS)
-    yield
-    BACKENDS.clear()
-    BACKENDS.update(before)
-    torch._dynamo.reset()
 
 
 @pytest.fixture

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
 from rebind.executor.whole_runs import WholeRuns
-from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
+from rebind.graph.passes import DEFAULT, register_backend
 from rebind.optimizer.base import optimizers
+
+pytestmark = pytest.mark.usefixtures("own_backends")
 
 S = mx.sym
 QUICK = "aot_eager"
-
-
-@pytest.fixture(autouse=True)
-def own_backends() -> Iterator[None]:
-    before = dict(BACKENDS)
-    yield
-    BACKENDS.clear()
-    BACKENDS.update(before)
-    torch._dynamo.reset()
 
 
 @pytest.fixture
@@ -130,13 +122,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_run_is_that_of_the_default_mode(name: str, joined: list[str]) -> None:
+    assert_as_by_default(QUICK, name)
+    assert joined == ["joined"] * 6
+
+
+def assert_as_by_default(compiler: str, name: str) -> None:
     results = []
-    for backend in ("default", QUICK):
+    for backend in ("default", compiler):
         given = dict(SETTINGS[name])
         params = given["optimizer_params"]
         given["optimizer_params"] = params() if callable(params) else params
         results.append(fit(module(backend), **given))
-    assert joined == ["joined"] * 6
     equal(*reversed(results))
 
 
@@ -337,14 +333,8 @@ needs_inductor = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # it 
 @needs_inductor
 @pytest.mark.parametrize("name", ["momentum, decay, schedule", "adam"])
 def test_inductor_computes_what_the_default_mode_does(name: str, joined: list[str]) -> None:
-    results = []
-    for backend in ("default", "inductor"):
-        given = dict(SETTINGS[name])
-        params = given["optimizer_params"]
-        given["optimizer_params"] = params() if callable(params) else params
-        results.append(fit(module(backend), **given))
+    assert_as_by_default("inductor", name)
     assert joined == ["joined"] * 6
-    equal(*reversed(results))
 
 
 @pytest.mark.parametrize(

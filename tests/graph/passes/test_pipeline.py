@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,17 +12,11 @@ import torch
 import rebind as mx
 from rebind.errors import MXNetError, NameLookupError, ParameterError, ShapeError
 from rebind.graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types, rewrite_with_map
-from rebind.graph.passes import BACKENDS, DEFAULT, Pass, optimize, passes_of, register_backend, uses_shapes
+from rebind.graph.passes import DEFAULT, Pass, optimize, passes_of, register_backend, uses_shapes
+
+pytestmark = pytest.mark.usefixtures("own_backends")
 
 S = mx.sym
-
-
-@pytest.fixture(autouse=True)
-def own_backends() -> Iterator[None]:
-    before = dict(BACKENDS)
-    yield
-    BACKENDS.clear()
-    BACKENDS.update(before)
 
 
 def facts_of(graph: Graph, **shapes: tuple[int, ...]) -> Facts:
