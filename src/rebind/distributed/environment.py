@@ -91,6 +91,15 @@ class JobEnvironment:
     token: str = ""
     attempt: int = 0
 
+    @property
+    def address_of_store(self) -> tuple[str, int]:
+        """Host and port at which the processes find each other.
+
+        >>> JobEnvironment(host="node0", port=29500).address_of_store
+        ('node0', 29500)
+        """
+        return self.host, self.port
+
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> JobEnvironment | None:
         """Return the job that the environment describes; None when it describes none.

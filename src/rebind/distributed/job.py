@@ -133,8 +133,8 @@ class Job:
         timeout = timedelta(seconds=self._timeout)
         gpu = torch.cuda.is_available() and dist.is_nccl_available()
         backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
-        at = (self.environment.host, self.environment.port)
-        interface = loopback() if self.is_on_one_machine else interface_to(at)
+        store_at = self.environment.address_of_store
+        interface = loopback() if self.is_on_one_machine else interface_to(store_at)
         with self.guard("joining"), listening_on(interface):
             if dist.is_initialized():
                 return dist.new_group(backend=backend, timeout=timeout)

@@ -150,9 +150,8 @@ class Signs:
         asking.start()
         try:
             found = answers.get(timeout=ANSWER)
-            asking.join(
-                ANSWER
-            )  # it only ends; one that is still there while Python ends may abort the process
+            # It has only to end: one that is still there while Python ends may abort the process.
+            asking.join(ANSWER)
         except queue.Empty:
             found = TimeoutError()
         if isinstance(found, Exception):

@@ -103,7 +103,7 @@ class _Saving:
     def _forget(self) -> None:
         self._again: _Again | None = None
         self._count = 0
-        self._inputs: dict[int, _Input] = {}
+        self._inputs: dict[int | None, _Input] = {}  # by memory; None, of what has none, is no key
         self._largest = 0
 
     @contextmanager
@@ -131,7 +131,7 @@ class _Saving:
     def pack(self, tensor: Tensor) -> Tensor | _Part | _Saved:
         """Return what autograd keeps in place of a tensor that it saves."""
         number, self._count = self._count, self._count + 1
-        source = self._inputs.get(_memory(tensor))  # type: ignore[arg-type]  # None is no key
+        source = self._inputs.get(_memory(tensor))
         # What was written over is a result of this step, not the input any more.
         if source is not None and source.tensor._version == source.version:
             if source.result is None or tensor.dtype != source.tensor.dtype:

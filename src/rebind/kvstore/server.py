@@ -58,7 +58,7 @@ def run_server(environment: JobEnvironment | None = None) -> None:
         wait_for_workers(store, job.num_workers, timeout)  # which says what is wrong, if something is
         return
     is_near = networks == {namespace("net")}
-    host = "127.0.0.1" if is_near else address_of_this_machine((job.host, job.port))
+    host = "127.0.0.1" if is_near else address_of_this_machine(job.address_of_store)
     service = Service(job.num_workers, host, timeout, signs.read)
     assert service.address is not None  # it has a host
     said = {"address": service.address.written(), "pid": os.getpid(), "host": socket.gethostname()}

@@ -212,8 +212,8 @@ def _service_of(job: Job, timeout: float) -> Service:
     if job not in _services:
         host = None
         if job.size > 1:
-            store = (job.environment.host, job.environment.port)
-            host = "127.0.0.1" if job.is_on_one_machine else address_of_this_machine(store)
+            store_at = job.environment.address_of_store
+            host = "127.0.0.1" if job.is_on_one_machine else address_of_this_machine(store_at)
         made = _services[job] = Service(job.size, host, timeout, job.sign_of)
 
         def close(ended: str) -> None:

@@ -74,4 +74,4 @@ def lie_alike(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
 
 
 def _members(state: StoredState) -> tuple[NDArray | None, ...]:
-    return (state,) if isinstance(state, NDArray) else cast("tuple[NDArray | None, ...]", tuple(state))  # type: ignore[arg-type]  # no number
+    return (state,) if isinstance(state, NDArray) else cast("tuple[NDArray | None, ...]", state)

@@ -119,8 +119,7 @@ class Backend:
         >>> "fold_batch_norm" in names, "channels_last" in names
         (True, False)
         """
-        in_inference = self.inference is not None and not (target.recorded or target.training)
-        return self.inference if in_inference else self.passes  # type: ignore[return-value]  # it is not None
+        return self.passes if self.inference is None or target.recorded or target.training else self.inference
 
 
 def _has(*names: str) -> Callable[[Graph], bool]:
