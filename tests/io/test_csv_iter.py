@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from rebind.io.csv_iter import parse_table
 from rebind.io.text_chunks import TextChunk
 
 from .files import write
+from .reading_threads import reading_threads, threads_left
 
 
 def numbers_of(batch: DataBatch) -> list:
@@ -226,12 +226,13 @@ def test_position_within_a_later_chunk(tmp_path):
 def test_no_thread_is_left(monkeypatch, tmp_path):
     monkeypatch.setattr("rebind.io.read_ahead._HANDING_OVER", -1)
     path = write(tmp_path / "a.csv", "1\n" * 1000)
+    assert not threads_left()  # of tests before
     batches = CSVIter(data_csv=path, data_shape=(1,), batch_size=1)
     next(batches)
-    assert sum(each.name == "rebind-prefetch" for each in threading.enumerate()) == 1
+    assert len(reading_threads()) == 1
     del batches
     gc.collect()
-    assert not any(each.name == "rebind-prefetch" for each in threading.enumerate())
+    assert not threads_left()
 
 
 def test_many_blanks_take_no_time():

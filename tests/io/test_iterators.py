@@ -11,6 +11,8 @@ from rebind.errors import ArgumentError, ParameterError, ShapeError
 from rebind.io import DataBatch, DataIter, NDArrayIter, PrefetchingIter, ResizeIter
 from rebind.io.read_ahead import ReadAheadIter
 
+from .reading_threads import reading_threads, threads_left
+
 
 def numbers(rows=10, batch_size=4, **settings):
     return NDArrayIter(np.arange(rows), np.arange(rows), batch_size=batch_size, **settings)
@@ -18,10 +20,6 @@ def numbers(rows=10, batch_size=4, **settings):
 
 def first_rows(batches):
     return [int(batch.data[0].asnumpy()[0]) for batch in batches]
-
-
-def threads():
-    return [each for each in threading.enumerate() if each.name == "rebind-prefetch"]
 
 
 def hand_over(monkeypatch, seconds):
@@ -113,10 +111,10 @@ def test_position_is_that_of_what_was_handed_out(make, consumed, expected, monke
 @pytest.mark.parametrize("how", ["end", "close", "reset", "drop"])
 def test_threads_end(monkeypatch, how):
     hand_over(monkeypatch, -math.inf)
-    assert not threads()
+    assert not threads_left()
     ahead = PrefetchingIter(numbers(1000))
     next(ahead)
-    assert len(threads()) == 1
+    assert len(reading_threads()) == 1
     if how == "end":
         list(ahead)
     elif how == "drop":
@@ -124,7 +122,7 @@ def test_threads_end(monkeypatch, how):
         gc.collect()
     else:
         getattr(ahead, how)()
-    assert not threads()
+    assert not (threads_left() if how == "drop" else reading_threads())
 
 
 @either_thread
@@ -138,12 +136,12 @@ def test_an_iterator_that_failed_can_be_collected(monkeypatch, handing_over):
     del ahead
     gc.collect()
     assert left() is None
-    assert not threads()
+    assert not threads_left()
 
 
 def test_nothing_is_read_before_the_first_batch():
     PrefetchingIter(numbers())
-    assert not threads()
+    assert not threads_left()
 
 
 class Clocked(DataIter):
@@ -277,7 +275,7 @@ def test_read_ahead(depth, monkeypatch, handing_over):
     assert first_rows(ahead) == [0, 4, 8]
     ahead.load_state_dict(state)
     assert first_rows(ahead) == [4, 8]
-    assert not threads()
+    assert not threads_left()
 
 
 @either_thread
@@ -301,4 +299,4 @@ def test_an_error_is_raised_again_and_leaves_no_thread(make, monkeypatch, handin
     for _ in range(2):
         with pytest.raises(OSError, match="the disk is gone"):
             next(ahead)
-    assert not threads()
+    assert not threads_left()

@@ -1,5 +1,7 @@
 """`Reader`: a thread and its caller who take turns, whatever stops one of them where."""
 
+import gc
+import math
 import queue
 import sys
 import threading
@@ -92,3 +94,27 @@ def test_batches_come_in_order_whoever_reads_them(depth, pace):
             stop_all([reader.running])
     finally:
         sys.setswitchinterval(before)
+
+
+def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(monkeypatch):
+    """A collection may run within `threading`, which holds locks then that a join would wait for."""
+    monkeypatch.setattr(read_ahead, "_HANDING_OVER", -math.inf)
+    goes_on, reads = threading.Event(), threading.Event()
+
+    class Slow(NDArrayIter):
+        def next(self):
+            if threading.current_thread().name == "rebind-prefetch":
+                reads.set()
+                assert goes_on.wait(60)
+            return super().next()
+
+    ahead = read_ahead.ReadAheadIter(Slow(np.arange(9, dtype=np.float32), batch_size=1), prefetch_buffer=2)
+    next(ahead)
+    assert reads.wait(60)
+    (thread,) = (each for each in threading.enumerate() if each.name == "rebind-prefetch")
+    del ahead
+    gc.collect()
+    assert thread.is_alive()
+    goes_on.set()
+    thread.join(60)
+    assert not thread.is_alive() and thread not in read_ahead._alive

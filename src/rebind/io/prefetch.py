@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
 from .iterator import CurrentBatch, DataIter, State
-from .read_ahead import Reader, stop_all
+from .read_ahead import Reader, stop_all, stop_with
 
 __all__ = ["PrefetchingIter"]
 
@@ -129,7 +128,8 @@ class PrefetchingIter(CurrentBatch):
         >>> ahead.close()
         """
         if self._readers is not None:
-            self._stop()
+            self._stop.detach()
+            stop_all([each.running for each in self._readers])
             self._readers = None
 
     def iter_next(self) -> bool:
@@ -139,7 +139,7 @@ class PrefetchingIter(CurrentBatch):
         if self._readers is None:
             self._readers = [Reader(each, _DEPTH) for each in self.iters]
             # A thread refers to its reader only, so that this object can be collected, which ends the threads.
-            self._stop = weakref.finalize(self, stop_all, [each.running for each in self._readers])
+            self._stop = stop_with(self, [each.running for each in self._readers])
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import queue
 import threading
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from .batch import DataBatch
 from .iterator import CurrentBatch, DataIter, State
 
-__all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all"]
+__all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all", "stop_with"]
 
 #: Seconds that handing a batch from one thread to another costs both of them, about.
 _HANDING_OVER = 1e-4
@@ -64,6 +65,12 @@ class Reader:
         self._last: _Item | None = None
         self._returned = -math.inf  # when `get` did
         self.running = ReadingThread([], threading.Event(), queue.SimpleQueue())
+
+    def _run(self) -> None:
+        try:
+            self._read_ahead()
+        finally:
+            _alive.pop(threading.current_thread(), None)
 
     def _read_ahead(self) -> None:
         _, stopped, room = self.running
@@ -124,19 +131,46 @@ class Reader:
         self._room = 0
         if not threads:
             # A daemon: a script that ends in the middle of an epoch must not wait for it.
-            thread = threading.Thread(target=self._read_ahead, name="rebind-prefetch", daemon=True)
+            thread = threading.Thread(target=self._run, name="rebind-prefetch", daemon=True)
+            _alive[thread] = self.running
             thread.start()
             threads.append(thread)
 
 
-def stop_all(running: Sequence[ReadingThread]) -> None:
-    """End the threads of readers, each after the batch that it is reading."""
+def stop_all(running: Sequence[ReadingThread], wait: bool = True) -> None:
+    """End the threads of readers, each after the batch that it is reading.
+
+    Parameters
+    ----------
+    running
+        What belongs to the threads.
+    wait
+        Whether to return when they have ended.
+    """
     for each in running:
         each.stopped.set()
         each.room.put(None)  # for one that waits for room
-    for each in running:
+    for each in running if wait else ():
         for thread in each.threads:
             thread.join()
+
+
+def stop_with(owner: object, running: Sequence[ReadingThread]) -> weakref.finalize[..., object]:
+    """End threads when an object is collected that is used no more; ``detach()`` of the answer takes that back."""
+    # Without a wait: memory may be collected anywhere, also within `threading`, whose locks joining a thread takes.
+    finalizer = weakref.finalize(owner, stop_all, running, wait=False)
+    finalizer.atexit = False
+    return finalizer
+
+
+#: The threads that run, with what ends them.
+_alive: dict[threading.Thread, ReadingThread] = {}
+
+
+@atexit.register
+def _stop_at_exit() -> None:
+    # A thread that computes while Python ends would abort the process.
+    stop_all(list(_alive.values()))
 
 
 def _position(source: DataIter) -> State | None:
@@ -197,7 +231,7 @@ class ReadAheadIter(CurrentBatch):
             self._reader = Reader(self._source, self._depth)
             # The thread refers to the reader only, so that this object can be collected, which ends the thread. What is
             # registered here must not lead to the reader, whose error has frames that hold this object.
-            self._stop = weakref.finalize(self, stop_all, [self._reader.running])
+            self._stop = stop_with(self, [self._reader.running])
         batch, self._position = self._reader.get()
         return batch
 
@@ -220,7 +254,8 @@ class ReadAheadIter(CurrentBatch):
         >>> ahead.close()
         """
         if self._reader is not None:
-            self._stop()
+            self._stop.detach()
+            stop_all([self._reader.running])
             self._reader = None
 
     def state_dict(self) -> State:

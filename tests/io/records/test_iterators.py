@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import threading
 import warnings
 
 import numpy as np
@@ -16,6 +15,8 @@ from rebind.errors import ArgumentError, FormatError, MXNetError, ParameterError
 from rebind.imaging import encode, resize
 from rebind.io import ImageDetRecordIter, ImageRecordIter, ImageRecordUInt8Iter
 from rebind.recordio import MXIndexedRecordIO, MXRecordIO, pack, pack_img
+
+from ..reading_threads import threads_left
 
 pytest.importorskip("cv2")
 
@@ -55,12 +56,6 @@ def same(first, second):
     return len(first) == len(second) and all(
         np.array_equal(a, b) for one, other in zip(first, second) for a, b in zip(one, other)
     )
-
-
-def threads():
-    return [
-        each for each in threading.enumerate() if each.name.startswith(("rebind-prefetch", "rebind-decode"))
-    ]
 
 
 #: Every kind of augmentation that is left to chance, by itself and all together.
@@ -180,7 +175,7 @@ def test_nothing_runs_on_after_an_iterator_is_dropped(seen, path):
         pass
     del batches
     gc.collect()
-    assert not threads()
+    assert not threads_left()
 
 
 @pytest.fixture
@@ -204,7 +199,7 @@ def test_a_picture_that_does_not_decode(prefetch_buffer, broken):
             batches.next()
     del batches
     gc.collect()
-    assert not threads()
+    assert not threads_left()
 
 
 def test_pictures_that_do_not_decode_are_left_out_when_asked(broken):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import weakref
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_type_hints
@@ -403,10 +402,13 @@ def record_batches(
 
 
 def start_reading(iterator: ReadAheadIter, batches: RecordBatches, records: RecordSettings) -> None:
-    """Let an iterator read batches ahead, and end their threads with it."""
+    """Let an iterator read batches ahead.
+
+    Its threads end, and its files are closed, when nothing refers to the batches any more. No finalizer does that: it
+    could run while a thread pool or `threading` holds the locks that it needs.
+    """
     ReadAheadIter.__init__(iterator, batches, records.prefetch_buffer)
     iterator.num_parts, iterator.part_index = records.part
-    weakref.finalize(iterator, batches.close)
     if records.verbose:
         logging.info(
             "%s: %s, %d threads decode.",
