@@ -58,6 +58,10 @@ def check_folder(path: str, who: str) -> None:
         )
 
 
+#: How the names of our modules begin.
+_OURS = f"{__name__.split('.')[0]}."
+
+
 def is_ours(instance: object, method: str) -> bool:
     """Return whether a method is the library's: what a user's own does is not known.
 
@@ -65,7 +69,18 @@ def is_ours(instance: object, method: str) -> bool:
     >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
     True
     """
-    return str(getattr(type(instance), method).__module__).startswith(f"{__name__.split('.')[0]}.")
+    # As `is_of_rebind`, without a call: it is asked in every batch.
+    return str(getattr(type(instance), method).__module__).startswith(_OURS)
+
+
+def is_of_rebind(defined: object) -> bool:
+    """Return whether a class or function is defined in this package.
+
+    >>> import rebind as mx
+    >>> is_of_rebind(mx.optimizer.SGD), is_of_rebind(dict)
+    (True, False)
+    """
+    return str(defined.__module__).startswith(_OURS)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from tests.distributed.workers import run_job
 
 import rebind as mx
+from rebind.distributed import cores
 
 SHAPE, BIG = (2, 2), (300, 300)  # BIG is divided over the workers
 
@@ -171,40 +174,82 @@ def test_workers_that_differ_are_refused_with_both_sides_named(function, message
     assert (failed.kind, failed.message) == ("WorkerError", message)
 
 
-def fit_or_step(by_hand: bool) -> tuple[dict[str, np.ndarray], list[int]]:
-    """Train with `fit`, which sends gradients while backward runs, or by hand; return weights and pushed counts."""
+#: Whose updates may run beside backward, and in which thread they run then.
+BESIDE = {"sgd": "rebind-update_0", "adam": "rebind-update_0", "ownsgd": "MainThread"}
+
+
+@mx.optimizer.register
+class OwnSGD(mx.optimizer.SGD):
+    """An optimizer of the program's own."""
+
+
+def several_buckets() -> mx.sym.Symbol:
+    """Return a network whose gradients do not fit into one bucket."""
+    hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1500, name="one")
+    hidden = mx.sym.FullyConnected(mx.sym.Activation(hidden, act_type="tanh"), num_hidden=1500, name="two")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(hidden, num_hidden=2, name="three"), name="softmax")
+
+
+def fit_or_step(by_hand: bool, optimizer: str) -> tuple[dict[str, bytes], list[int], set[str]]:
+    """Train with `fit`, which sends gradients while backward runs, or by hand.
+
+    Returns the weights, the keys that were pushed in backward, and the threads that updated.
+    """
     store = mx.kv.create("dist_sync")
     samples, labels = np.random.RandomState(store.rank).rand(24, 20).astype("float32"), np.arange(24) % 2
     data = mx.io.NDArrayIter(samples, labels, 8, label_name="softmax_label")
     mx.random.seed(0)
-    module = mx.mod.Module(network())
-    early = []
-    push_ready = store.push_ready
+    module = mx.mod.Module(several_buckets())
+    early: list[int] = []
+    threads: set[str] = set()
+    push_ready, update = store.push_ready, type(store)._update
     store.push_ready = lambda key, value: (early.append(key), push_ready(key, value))
+    store._update = lambda *args: (threads.add(threading.current_thread().name), update(store, *args))
+    settings = {"learning_rate": 0.1}
     if by_hand:
         module.bind(data.provide_data, data.provide_label)
         module.init_params(mx.init.Xavier())
-        module.init_optimizer(store, "sgd", {"learning_rate": 0.1})
+        module.init_optimizer(store, optimizer, settings)
         for batch in data:
             module.forward_backward(batch)
             module.update()
     else:
-        settings = {"learning_rate": 0.1}
         module.fit(
             data,
             kvstore=store,
+            optimizer=optimizer,
             optimizer_params=settings,
             num_epoch=1,
             initializer=mx.init.Xavier(),
             progress=False,
         )
-    return {name: array.asnumpy() for name, array in module.get_params()[0].items()}, early
+    return {name: array.asnumpy().tobytes() for name, array in module.get_params()[0].items()}, early, threads
 
 
-def test_fit_sends_gradients_while_backward_runs_last_layers_first():
-    [(by_hand, none_early), _] = run_job(fit_or_step, 2, True)
-    [(fitted, early), _] = run_job(fit_or_step, 2, False)
-    assert none_early == [] and len(early) == 3 * 4
-    assert {*early[:2]} == {"two_weight", "two_bias"}
-    for name, array in fitted.items():
-        np.testing.assert_array_equal(array, by_hand[name])
+@pytest.mark.parametrize("optimizer", BESIDE)
+def test_fit_sends_and_updates_while_backward_runs_last_layers_first(optimizer):
+    by_hand, fitted = (run_job(fit_or_step, 2, by_hand, optimizer) for by_hand in (True, False))
+    for (weights, none_early, _), (found, early, threads) in zip(by_hand, fitted, strict=True):
+        assert none_early == [] and len(early) == 3 * 6
+        assert {*early[:2]} == {"three_weight", "three_bias"}
+        # Where workers share a core, all that one does is done in its main thread.
+        assert threads == {BESIDE[optimizer] if len(cores()) > 1 else "MainThread"}
+        assert found == weights
+
+
+def fit_with_an_error(in_batch: int) -> None:
+    """Train with an optimizer that fails in one of the batches."""
+    update = mx.optimizer.SGD.update_group
+
+    def failing(self: mx.optimizer.SGD, group: object) -> None:
+        if self.num_update > in_batch:
+            raise mx.MXNetError("the disk is full")
+        update(self, group)
+
+    mx.optimizer.SGD.update_group = failing
+    fit_or_step(False, "sgd")
+
+
+def test_an_error_of_an_update_beside_backward_ends_fit():
+    failed = run_job(fit_with_an_error, 2, 1, may_fail=True)
+    assert {(each.kind, each.message) for each in failed} == {("MXNetError", "the disk is full")}

@@ -1,12 +1,14 @@
 """The processes that train together: `current_job` is what this process takes part in."""
 
+from .current import current_job, started_job
 from .environment import JobEnvironment, Role
 from .first import first_does, from_first, gather_bytes, scatter_bytes
-from .job import FINISHED, JSON, Job, Transfer, current_job, started_job
+from .job import FINISHED, JSON, Job, Transfer
 from .liveness import Sign, Signs
-from .machine import address_of_this_machine, namespace
+from .machine import address_of_this_machine, cores, namespace
 from .roles import take_role, takes_role, wait_for_workers
 from .store import host_store, open_store, view_of_job
+from .tags import Tag
 
 __all__ = [
     "FINISHED",
@@ -16,8 +18,10 @@ __all__ = [
     "Role",
     "Sign",
     "Signs",
+    "Tag",
     "Transfer",
     "address_of_this_machine",
+    "cores",
     "current_job",
     "first_does",
     "from_first",

@@ -10,11 +10,9 @@ from torch import Tensor
 
 from ..errors import WorkerError
 from .job import Job
+from .tags import Tag
 
 __all__ = ["first_does", "from_first", "gather_bytes", "scatter_bytes"]
-
-#: Above those of stores.
-_TAG = (1 << 30) + 1
 
 
 def first_does(job: Job, what: str, action: Callable[[], object]) -> None:
@@ -89,10 +87,10 @@ def gather_bytes(job: Job, what: str, content: bytes) -> list[bytes]:
     lengths = cast(list[int], job.exchange(what, len(content)))
     nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
-        job.transfer([_array(content), *nothing[1:]], nothing, _TAG).wait(what)
+        job.transfer([_array(content), *nothing[1:]], nothing, Tag.FROM_FIRST).wait(what)
         return []
     rows = [torch.empty(length, dtype=torch.uint8) for length in lengths]
-    job.transfer(nothing, [None, *rows[1:]], _TAG).wait(what)
+    job.transfer(nothing, [None, *rows[1:]], Tag.FROM_FIRST).wait(what)
     return [content, *(row.numpy().tobytes() for row in rows[1:])]
 
 
@@ -107,10 +105,10 @@ def scatter_bytes(job: Job, what: str, contents: Sequence[bytes] | None) -> byte
     nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
         row = torch.empty(cast(list[int], said)[job.rank], dtype=torch.uint8)
-        job.transfer(nothing, [row, *nothing[1:]], _TAG).wait(what)
+        job.transfer(nothing, [row, *nothing[1:]], Tag.FROM_FIRST).wait(what)
         return row.numpy().tobytes()
     given = list(contents or ())
-    job.transfer([None, *map(_array, given[1:])], nothing, _TAG).wait(what)
+    job.transfer([None, *map(_array, given[1:])], nothing, Tag.FROM_FIRST).wait(what)
     return given[0]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,18 +20,16 @@ from torch.autograd.graph import increment_version
 
 from .. import config
 from .._version import __version__
-from ..errors import MXNetError, StateError, WorkerError
+from ..errors import MXNetError, WorkerError
 from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
 from .liveness import INTERVAL, Liveness, Sign, report_how_it_ends
-from .machine import interface_to, namespace
+from .machine import cores, interface_to, namespace
 from .store import open_store
+from .tags import Tag
 from .waiting import Waiting, sign_timeout
 
-__all__ = ["FINISHED", "JSON", "Job", "Transfer", "current_job", "started_job"]
-
-#: The number of a message that nobody sends.
-_NO_TAG = (1 << 30) + 2
+__all__ = ["FINISHED", "JSON", "Job", "Transfer"]
 
 #: How many seconds a worker that is refused stays at most, until the others have read why.
 _STAY = 5.0
@@ -61,6 +59,8 @@ class Job:
         The number of this worker, and how many there are.
     is_on_one_machine
         Whether all workers are on this machine; they then listen on its loopback address only.
+    shares_cores
+        Whether more workers of this machine are on this one's cores than there are cores.
     bytes_sent
         How many bytes of arrays this process has sent.
 
@@ -77,7 +77,9 @@ class Job:
         self.rank = environment.rank or 0
         self.local_rank = environment.local_rank
         self.is_on_one_machine = True
+        self.shares_cores = False
         self.bytes_sent = 0
+        self._counting = threading.Lock()  # arrays are sent from several threads
         self._exchanges = 0
         self._timeout = float(config.get("REBIND_TIMEOUT"))
         self._patience = min(sign_timeout(), self._timeout)
@@ -106,10 +108,14 @@ class Job:
         atexit.register(self.close)
         report_how_it_ends(self._liveness)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
-        about: JSON = {"network": namespace("net"), "life": self._liveness.life, "versions": dict(versions)}
+        place: dict[str, JSON] = {"network": namespace("net"), "cores": " ".join(map(str, cores()))}
+        about: JSON = {**place, "life": self._liveness.life, "versions": dict(versions)}
         joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
         self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
         self.is_on_one_machine = len({str(each["network"]) for each in joined}) == 1
+        beside = [str(each["cores"]).split() for each in joined if each["network"] == place["network"]]
+        own = set(map(str, cores()))
+        self.shares_cores = sum(not own.isdisjoint(each) for each in beside) > len(own)
         store.add("read", 1)
         try:
             self._agreed("the job", "versions", [each["versions"] for each in joined])
@@ -311,16 +317,21 @@ class Job:
         tag
             The number of this transfer: arrays meet those that were sent under the same one.
         """
-        works: list[dist.Work] = []
-        with self.guard("transfer"):
-            for rank in self._others:
-                target, source = incoming[rank], outgoing[rank]
-                if target is not None and target.numel():
-                    increment_version(target)  # torch.distributed writes without a trace
-                    works.append(self._work(dist.irecv(target, group=self._group, group_src=rank, tag=tag)))
-                if source is not None and source.numel():
-                    self.bytes_sent += source.nbytes
-                    works.append(self._work(dist.isend(source, group=self._group, group_dst=rank, tag=tag)))
+        operations: list[dist.P2POp] = []
+        sent = 0
+        for rank in self._others:
+            target, source = incoming[rank], outgoing[rank]
+            if target is not None and target.numel():
+                increment_version(target)  # torch.distributed writes without a trace
+                operations.append(dist.P2POp(dist.irecv, target, None, self._group, tag, rank))
+            if source is not None and source.numel():
+                sent += source.nbytes
+                operations.append(dist.P2POp(dist.isend, source, None, self._group, tag, rank))
+        # Another thread may wait for other arrays meanwhile: what this process does is what it waits for.
+        with self.guard("transfer", notes=False):
+            works = _begin(operations)
+        with self._counting:
+            self.bytes_sent += sent
         met = [rank for rank in self._others if incoming[rank] is not None or outgoing[rank] is not None]
         return Transfer(self, works, met)
 
@@ -328,11 +339,6 @@ class Job:
     def _others(self) -> list[int]:
         """The other workers. Each begins with its neighbour, so that not all send to worker 0 first."""
         return [(self.rank + step) % self.size for step in range(1, self.size)]
-
-    def _work(self, work: dist.Work | None) -> dist.Work:
-        if work is None:
-            raise StateError("Job.transfer: this process is not a member of the group")
-        return work
 
     def broadcast(self, tensor: Tensor, root: int = 0) -> None:
         """Give all workers the values that worker `root` has, in place.
@@ -361,11 +367,21 @@ class Job:
     # Failing.
 
     @contextlib.contextmanager
-    def guard(self, what: str) -> Iterator[None]:
-        """Turn errors of the connections into a `WorkerError` that names who is missing; `what` is being done."""
-        if self._liveness is not None:
-            self._liveness.note(what)
-            if self._liveness.is_alone:
+    def guard(self, what: str, notes: bool = True) -> Iterator[None]:
+        """Turn errors of the connections into a `WorkerError` that names who is missing.
+
+        Parameters
+        ----------
+        what
+            What is being done.
+        notes
+            Whether this process says to the others that it does that.
+        """
+        liveness = self._liveness
+        if liveness is not None:
+            if notes:
+                liveness.note(what)
+            if liveness.is_alone:
                 raise self.failure(what)
         began = time.monotonic()
         try:
@@ -375,8 +391,8 @@ class Job:
         except RuntimeError as error:  # what PyTorch raises, whatever has happened
             early = time.monotonic() - began < self._timeout
             raise self.failure(what, cause=error if early else None) from error
-        if self._liveness is not None:
-            self._liveness.note("")
+        if liveness is not None and notes:
+            liveness.note("")
 
     @contextlib.contextmanager
     def waiting(self, what: str, ranks: Sequence[int]) -> Iterator[None]:
@@ -394,9 +410,10 @@ class Job:
     def _break_off(self, rank: int) -> None:
         """End what another thread waits for within Gloo."""
         # There is no call for that. A time-out closes all connections, and one comes by waiting for what never comes.
+        never = dist.P2POp(dist.irecv, torch.empty(1), None, self._group, Tag.NOBODY, rank)
         with contextlib.suppress(RuntimeError):
-            never = dist.irecv(torch.empty(1), group=self._group, group_src=rank, tag=_NO_TAG)
-            self._work(never).wait(timedelta(milliseconds=1))
+            for work in _begin([never]):
+                work.wait(timedelta(milliseconds=1))
 
     def failure(
         self, what: str, missing: Sequence[int] | None = None, cause: Exception | None = None
@@ -467,32 +484,13 @@ class Transfer:
                 work.wait()
 
 
-@functools.cache
-def current_job() -> Job:
-    """Return the job that this process takes part in; it joins with the first call.
-
-    A program that no launcher started is a job of one worker.
-
-    >>> current_job().size
-    1
-    """
-    environment = JobEnvironment.read()
-    if environment is None:
-        logging.getLogger(__name__).info(
-            "No launcher started this program, so it is a job of one worker. "
-            "To start more: rebind launch -n 4 python train.py"
-        )
-    return Job(environment or JobEnvironment(rank=0))
-
-
-def started_job() -> Job | None:
-    """Return the job that this process has joined; None before `current_job` was called.
-
-    >>> _ = current_job()
-    >>> started_job() is current_job()
-    True
-    """
-    return current_job() if current_job.cache_info().currsize else None
+def _begin(operations: list[dist.P2POp]) -> list[dist.Work]:
+    """Begin to send and receive arrays of one device."""
+    if not operations:
+        return []
+    # NCCL must be given what goes both ways at once, or each side may wait for the other to receive.
+    with torch.cuda.device_of(operations[0].tensor):
+        return dist.batch_isend_irecv(operations)
 
 
 def _workers(ranks: Sequence[int] | dict[int, str]) -> str:

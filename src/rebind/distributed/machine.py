@@ -13,9 +13,20 @@ from typing import Literal
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["address_of_this_machine", "interface_of", "interface_to", "namespace"]
+__all__ = ["address_of_this_machine", "cores", "interface_of", "interface_to", "namespace"]
 
 _SIOCGIFADDR = 0x8915  # of Linux: asks for the IPv4 address of an interface
+
+
+def cores() -> list[int]:
+    """Return the numbers of the processor's cores that this process may use.
+
+    >>> len(cores()) >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 @functools.cache

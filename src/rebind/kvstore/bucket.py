@@ -128,6 +128,11 @@ class Bucket(Generic[Key]):
         return [key for key in self.keys if key not in self._gradients]
 
     @property
+    def on_cpu(self) -> bool:
+        """Whether the values are in the processor's memory."""
+        return self._sample.device.type == "cpu"
+
+    @property
     def _is_whole(self) -> bool:
         """Whether gradients are the sums already."""
         return self.job.size == 1

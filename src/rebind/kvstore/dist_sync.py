@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import config
-from ..distributed import FINISHED, JSON, current_job, first_does, from_first
+from ..distributed import FINISHED, JSON, Tag, current_job, first_does, from_first
 from ..errors import StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -22,8 +22,9 @@ from .capabilities import Capabilities
 from .compressed_bucket import CompressedBucket
 from .compression import Compression
 from .divided_states import divide_states, gather_states
+from .in_turn import InTurn
 from .local import KVStore
-from .same_update import describe_updater, scope_of
+from .same_update import describe_updater, may_update_beside, scope_of
 from .sharding import SMALL, Sharding
 
 __all__ = ["DistSyncStore"]
@@ -76,6 +77,7 @@ class DistSyncStore(KVStore):
         self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
         self._next_tag = 0
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
+        self._ahead = InTurn(self._update_share, "rebind-update")
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
         # Not the store itself, which would live as long as the job.
         leave = weakref.WeakMethod(self._leave)
@@ -139,6 +141,8 @@ class DistSyncStore(KVStore):
     def begin_push(self, keys: Sequence[Key]) -> None:
         """Say which keys the next `push` will be of, so that `push_ready` can send some of them before it.
 
+        With an optimizer of rebind's own, weights are updated from then on, as the gradients of all workers arrive.
+
         Parameters
         ----------
         keys
@@ -149,15 +153,19 @@ class DistSyncStore(KVStore):
                 f"KVStore.begin_push: the last push must have ended; got no push() of {list(self._open)[:3]}"
             )
         self._settle()  # a weight that arrives late must not overwrite a newer one
-        for bucket in self._buckets_for(tuple(keys)):
+        buckets = self._buckets_for(tuple(keys))
+        for bucket in buckets:
             self._open.update(dict.fromkeys(bucket.keys, bucket))
+        self._ahead.begin(buckets)
 
     def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:
         """Push one of the keys that `begin_push` was given; it is sent when all of its bucket are there."""
         pairs = self._pairs("push", key, value)
         self._stored("push", key, pairs[0][1])
         total = self._totals(pairs)[key]
-        self._open[key].add(key, _flat(total))
+        bucket = self._open[key]
+        if bucket.add(key, _flat(total)) and self._updates_ahead(bucket):
+            self._ahead.ready(bucket)
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
         if not self._open:
@@ -173,22 +181,37 @@ class DistSyncStore(KVStore):
 
     def end_push(self) -> None:
         """Update the weights by what was pushed since `begin_push`."""
-        buckets = list(dict.fromkeys(self._open.values()))
-        if missing := [key for bucket in buckets for key in bucket.missing]:
+        left = self._ahead.ahead
+        if missing := [key for bucket in left for key in bucket.missing]:
             raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
         self._open = {}
-        self._update_shares(buckets)
+        self._ahead.wait()
+        if self._clips_over_all is not None:
+            self._update_share(*left)
+        else:
+            for bucket in left:
+                self._update_share(bucket)
 
-    def _update_shares(self, buckets: Sequence[Bucket[Key]]) -> None:
-        """Update this worker's share of the weights, and send it to the others."""
-        together = isinstance(self._updater, Updater) and self._updater.optimizer.clip_global_norm is not None
-        groups = [buckets] if together else [[bucket] for bucket in buckets]
-        for group in groups:
-            # While the next bucket's gradients arrive, this one's weights leave.
-            parts = [part for bucket in group for part in bucket.collect()]
-            self._update_parts(parts, [key for bucket in group for key in bucket.keys])
-            for bucket in group:
-                bucket.spread()
+    @property
+    def _clips_over_all(self) -> float | None:
+        """The limit of the norm over the gradients of all keys, which must then be there before any is updated."""
+        return self._updater.optimizer.clip_global_norm if isinstance(self._updater, Updater) else None
+
+    def _updates_ahead(self, bucket: Bucket[Key]) -> bool:
+        """Whether a share is updated in a thread while backward still computes other gradients."""
+        # Alone there is nothing to wait for, and the update would only be divided; where workers share cores, others
+        # compute while one waits. On GPUs the processor waits for nothing, and NCCL must be given all transfers by one
+        # thread: they have no tags.
+        waits = self.num_workers > 1 and not self._job.shares_cores and bucket.on_cpu
+        return waits and self._clips_over_all is None and may_update_beside(self._updater)
+
+    def _update_share(self, *buckets: Bucket[Key]) -> None:
+        """Update this worker's share of some weights at once, and send it to the others."""
+        # While the next bucket's gradients arrive, this one's weights leave.
+        parts = [part for bucket in buckets for part in bucket.collect()]
+        self._update_parts(parts, [key for bucket in buckets for key in bucket.keys])
+        for bucket in buckets:
+            bucket.spread()
         self._spreading += buckets
 
     def _update_parts(self, parts: Sequence[Part], keys: Sequence[Key]) -> None:
@@ -196,7 +219,7 @@ class DistSyncStore(KVStore):
         shaped = [self._whole_again(part) for part in parts]
         owned = [part.key for part in parts]
         optimizer = self._updater.optimizer if isinstance(self._updater, Updater) else None
-        limit = None if optimizer is None or self.num_workers == 1 else optimizer.clip_global_norm
+        limit = None if self.num_workers == 1 else self._clips_over_all
         if optimizer is not None and limit is not None:
             shaped = self._clipped(shaped, limit, optimizer.rescale_grad)
             optimizer.clip_global_norm = None  # it saw parts of the gradients only
@@ -234,6 +257,7 @@ class DistSyncStore(KVStore):
 
     def _settle(self) -> None:
         """Wait for the weights that are on their way."""
+        self._ahead.wait()
         spreading, self._spreading = self._spreading, []
         for bucket in spreading:
             bucket.settle()
@@ -303,7 +327,7 @@ class DistSyncStore(KVStore):
         kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
         made = []
         for members in fill_buckets(kinds):
-            tag = 2 * self._next_tag
+            tag = Tag.BUCKETS + 2 * self._next_tag
             self._next_tag += 1
             values = {key: flat[key] for key in members}
             made.append(self._make_bucket(sharding, values, tag))
@@ -388,8 +412,7 @@ class DistSyncStore(KVStore):
         return CompressedBucket(self._job, sharding, values, tag, self._tag_of_key, self._residuals)
 
     def _tag_of_key(self, key: Key) -> int:
-        # Above those of the buckets, which count from 0.
-        return (1 << 20) + 2 * self._numbers[key]
+        return Tag.KEYS + 2 * self._numbers[key]
 
 
 def _flat(total: NDArray) -> Tensor:

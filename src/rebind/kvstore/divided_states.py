@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..distributed import Job
+from ..distributed import Job, Tag
 from ..optimizer.arrays import StoredState
 from ..shapes import Shape
 from .sharding import Sharding
@@ -24,8 +24,6 @@ __all__ = ["divide_states", "gather_states"]
 
 Key: TypeAlias = "str | int"
 
-#: Above those of buckets and keys.
-_TAG = 1 << 30
 #: How many bytes travel together: enough that messages cost little, and little beside the states themselves.
 _LIMIT = 64 * 1024 * 1024
 #: Arrays in a message begin at multiples of this many bytes, so that each can be viewed as its own type.
@@ -137,10 +135,10 @@ def _collected(
     packed = _packed(array for key in forms[job.rank] for array in tensors_of(own[key]))
     nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
-        job.transfer([packed, *nothing[1:]], nothing, _TAG).wait(who)
+        job.transfer([packed, *nothing[1:]], nothing, Tag.STATES).wait(who)
         return {}
     rows = [packed, *(packed.new_empty(_length_of_all(form)) for form in forms[1:])]
-    job.transfer(nothing, list(rows), _TAG).wait(who)
+    job.transfer(nothing, list(rows), Tag.STATES).wait(who)
     parts: dict[Key, list[StoredState]] = {}
     for row, form in zip(rows, forms, strict=True):
         for key, state in _unpacked(row, form).items():
@@ -159,13 +157,13 @@ def _given_out(
     nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
         row = torch.empty(_length_of_all(forms[job.rank]), dtype=torch.uint8)
-        job.transfer(nothing, [row, *nothing[1:]], _TAG).wait(who)
+        job.transfer(nothing, [row, *nothing[1:]], Tag.STATES).wait(who)
         return _unpacked(row, forms[job.rank])
     rows = [
         _packed(_part(array, sharding, key, rank) for key in form for array in tensors_of(known[key]))
         for rank, form in enumerate(forms)
     ]
-    job.transfer(list(rows), nothing, _TAG).wait(who)
+    job.transfer(list(rows), nothing, Tag.STATES).wait(who)
     return _unpacked(rows[0], forms[0])
 
 

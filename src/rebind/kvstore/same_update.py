@@ -1,15 +1,16 @@
-"""What must be the same on all workers for an updater to do the same, and what it must see at once."""
+"""What must be the same on all workers for an updater to do the same, what it must see at once, and when."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 
+from ..checks import is_of_rebind
 from ..distributed import JSON
 from ..optimizer import Updater, UpdateScope
 from .base import UpdateFunction
 
-__all__ = ["describe_updater", "scope_of"]
+__all__ = ["describe_updater", "may_update_beside", "scope_of"]
 
 
 def scope_of(updater: UpdateFunction | None) -> UpdateScope:
@@ -26,6 +27,25 @@ def scope_of(updater: UpdateFunction | None) -> UpdateScope:
     optimizer = getattr(updater.optimizer, "default_opt", updater.optimizer)
     # Of the class itself: a subclass may have another rule.
     return vars(type(optimizer)).get("update_scope", "weight")
+
+
+def may_update_beside(updater: UpdateFunction | None) -> bool:
+    """Return whether an updater may run in a thread, beside backward.
+
+    None, which sums, may. Code of the user's own may not, as it may look at more than its arguments, nor what draws
+    random numbers: backward may draw as well, and each must get the same in every run.
+
+    >>> from rebind.optimizer import create
+    >>> may_update_beside(Updater(create("sgd"))), may_update_beside(Updater(create("sgld")))
+    (True, False)
+    """
+    if updater is None:
+        return True
+    if not isinstance(updater, Updater):
+        return False
+    optimizer = updater.optimizer
+    used = [type(each) for each in (optimizer, optimizer.lr_scheduler) if each is not None]
+    return all(map(is_of_rebind, used)) and optimizer.is_ours and not optimizer.draws
 
 
 def describe_updater(updater: UpdateFunction) -> JSON:

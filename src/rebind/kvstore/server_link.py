@@ -18,6 +18,9 @@ from .wire import Connection, Message, Scratch
 
 __all__ = ["End", "Request", "ServerLink", "SocketEnd", "WorkersLost"]
 
+#: How many seconds a thread has to end when its connection is closed.
+_ENDING = 1.0
+
 
 class WorkersLost(WorkerError):
     """The server says that workers are lost; `ranks` are those."""
@@ -135,8 +138,12 @@ class ServerLink:
         self._on_their_way = threading.Semaphore(end.depth)
         self._failure: MXNetError | None = None
         self._closed = False
-        for work in self._send_all, self._receive_all:
-            threading.Thread(target=work, name=f"rebind-{work.__name__.strip('_')}", daemon=True).start()
+        self._threads = [
+            threading.Thread(target=work, name=f"rebind-{work.__name__.strip('_')}", daemon=True)
+            for work in (self._send_all, self._receive_all)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, request: Request) -> Future[Message]:
         """Send a request soon; return its answer to come."""
@@ -159,6 +166,10 @@ class ServerLink:
             with contextlib.suppress(OSError):
                 self._end.send(Message({"do": "finish"}))
         self._end.close()
+        self._on_their_way.release()  # for a request that waits for the answers to others
+        # A thread that computes while Python ends would abort the process.
+        for thread in self._threads:
+            thread.join(_ENDING)
 
     def _raise_priorities(self, request: Request) -> None:
         """Let what waits about the same keys, and what that waits for, not be overtaken."""
@@ -183,6 +194,8 @@ class ServerLink:
         while (request := self._next()) is not None:
             self._on_their_way.acquire()
             with self._changed:
+                if self._closed:
+                    return
                 self._sent.append(request)
             try:
                 self._end.send(request.message)

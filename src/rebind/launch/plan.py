@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ..distributed import Role
+from ..distributed import Role, cores
 from .arguments import Request
 from .hosts import Host, Place, place_processes
 
@@ -157,7 +157,7 @@ def _variables_of(place: Place, request: Request, here: Mapping[str, str]) -> di
     }
     if request.launcher == "local" and "OMP_NUM_THREADS" not in here:
         # Each would take all cores for itself, and wait for the others' threads.
-        found["OMP_NUM_THREADS"] = str(max(1, _cores() // place.on_host))
+        found["OMP_NUM_THREADS"] = str(max(1, len(cores()) // place.on_host))
     return found | _resolved(request.worker_variables, here)
 
 
@@ -168,10 +168,6 @@ def _resolved(given: Mapping[str, str | None] | None, here: Mapping[str, str]) -
         for name, value in (given or {}).items()
         if value is not None or name in here
     }
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # Other launchers.

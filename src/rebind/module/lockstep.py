@@ -8,14 +8,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from ..distributed import Job, Transfer
+from ..distributed import Job, Tag, Transfer
 
 __all__ = ["Lockstep"]
 
 T = TypeVar("T")
-
-#: The number of the messages that say who has a batch; stores number theirs from 0.
-_TAG = 1 << 30
 
 
 class Lockstep:
@@ -84,7 +81,7 @@ class Lockstep:
         # New ones each time: the last may still be read by who sends them.
         self._own = torch.tensor([has_batch, stops], dtype=torch.uint8)
         self._others = [torch.zeros_like(self._own) for _ in range(job.size)]
-        self._transfer = job.transfer([self._own] * job.size, self._others, _TAG)
+        self._transfer = job.transfer([self._own] * job.size, self._others, Tag.TURNS)
 
     def _hear(self) -> bool:
         """Wait for what was said last; return whether another worker has a batch."""

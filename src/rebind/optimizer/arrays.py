@@ -49,10 +49,11 @@ def inner_tensors(state: StoredState, as_it_lies: bool = False) -> InnerState | 
     """
     if state is None:
         return None
-    arrays = _members(state)
     if as_it_lies:
-        return tuple(None if each is None else tensors_of([each], [0])[0] for each in arrays)
-    return tuple(None if each is None else each.tensor for each in arrays)
+        return tuple([None if each is None else tensors_of([each], [0])[0] for each in _members(state)])
+    if isinstance(state, NDArray):  # the usual state, and asked for at each update
+        return (state.tensor,)
+    return tuple([None if each is None else each.tensor for each in _members(state)])
 
 
 def lie_alike(weight: NDArray, grad: NDArray, state: StoredState) -> bool:

@@ -14,7 +14,7 @@ from ..errors import ArgumentError, ShapeError, StateError, near_names
 from ..generators import step_seed
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
-from ..ndarray.order import as_dense, tensors_of
+from ..ndarray.order import are_reordered, as_dense, tensors_of
 from ..registry import Registry
 from .algorithm import Algorithm, State
 from .arrays import ArrayTree, StoredState, in_lists, inner_tensors, lie_alike
@@ -145,7 +145,8 @@ class Optimizer(Algorithm[State]):
         indices, arrays, grads, states = in_lists(index, weight, grad, state)
         alike: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
-        if vars(type(self)).get("update_scope") == "element" and not self.draws:
+        by_element = vars(type(self)).get("update_scope") == "element" and not self.draws
+        if by_element and are_reordered(arrays):
             alike = {k for k, each in enumerate(zip(arrays, grads, states, strict=True)) if lie_alike(*each)}
         inner = [inner_tensors(each, k in alike) for k, each in enumerate(states)]
         with as_dense(arrays, alike) as weights:

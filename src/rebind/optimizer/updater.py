@@ -9,6 +9,7 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..ndarray import NDArray
+from ..ndarray.order import number_of_elements
 from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
@@ -84,7 +85,7 @@ class Updater:
             )
         found = self.ready_states(indices, weights)
         update = self.optimizer.update_multi_precision
-        with threads_for(sum([each.size for each in weights])):
+        with threads_for(number_of_elements(weights)):
             if self.optimizer.takes_lists:
                 update(indices, weights, grads, found)
                 return
