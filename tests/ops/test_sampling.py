@@ -77,6 +77,27 @@ def test_multinomial():
     assert data.grad[1].tolist() == [5000.0, 0.0]
 
 
+def test_multinomial_never_draws_what_has_no_weight():
+    data = torch.zeros(1000)
+    data[::7] = torch.rand(143, generator=seeded()) ** 8  # weights of many sizes
+    op = OPERATORS["_sample_multinomial"]
+    chosen = op(data, shape=(20000,), generator=seeded()).long()
+    assert bool((data[chosen] > 0).all())
+    seen = np.bincount(chosen.numpy(), minlength=1000)[::7]
+    shares = data[::7].double().numpy()
+    often = shares > 1e-3 * shares.sum()
+    rest = [seen[~often].sum()], [shares[~often].sum()]
+    expected = np.concatenate([shares[often], rest[1]])
+    seen = np.concatenate([seen[often], rest[0]])
+    assert scipy.stats.chisquare(seen, expected / expected.sum() * 20000).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [0.5, -0.5, 1.0], [1.0, float("inf")], [float("nan"), 1.0]])
+def test_multinomial_refuses_what_are_no_weights(weights):
+    with pytest.raises(RuntimeError, match=r"prob|sum"):
+        OPERATORS["_sample_multinomial"](torch.tensor(weights), shape=(3,), generator=seeded())
+
+
 def test_shuffle():
     data = torch.arange(20).reshape(10, 2)
     shuffled = OPERATORS["_shuffle"](data, generator=seeded())

@@ -136,6 +136,9 @@ def add(total: Count, more: Count) -> Count:
     >>> add(0.0, torch.tensor(3))  # an empty sum has no type yet
     tensor(3)
     """
+    # What most metrics add on the CPU.
+    if isinstance(total, (int, float)) and isinstance(more, (int, float)):
+        return total + more if total else more
     if is_empty(total):
         return more
     if is_empty(more):
@@ -189,7 +192,9 @@ def as_pairs(labels: Arrays, preds: Arrays) -> list[tuple[Array, Array]]:
     >>> as_pairs(numpy.array([1.0]), [numpy.array([0.5])])
     [(array([1.]), array([0.5]))]
     """
-    labels, preds = check_label_shapes(labels, preds, wrap=True)
+    labels, preds = as_list(labels), as_list(preds)
+    if len(labels) != len(preds):
+        check_label_shapes(labels, preds)
     return list(zip(labels, preds, strict=True))
 
 

@@ -26,12 +26,12 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor, int]
     """
     # Of equal shapes, predictions are classes already.
     classes = pred.argmax(axis) if pred.shape != label.shape else pred.long()
-    if classes.numel() != label.numel():
-        raise ShapeError(
-            f"accuracy: there must be one label for each prediction along axis {axis}; "
-            f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
-        )
     if classes.shape != label.shape:
+        if classes.numel() != label.numel():
+            raise ShapeError(
+                f"accuracy: there must be one label for each prediction along axis {axis}; "
+                f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
+            )
         classes, label = classes.reshape(-1), label.reshape(-1)
     # Most iterators give labels as float32.
     return (classes == label.long()).sum(), label.numel()

@@ -426,6 +426,40 @@ def _contrib_MultiBoxDetection(
     out : (B, N, 6)
     """
 
+def topk(
+    data: NDArray,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
+    is_ascend: bool = False,
+    dtype: DTypeLike = ...,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any:
+    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
+
+def sort(
+    data: NDArray,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` sorted along an axis, flattened without one."""
+
+def argsort(
+    data: NDArray,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: DTypeLike = ...,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Positions that sort `data` along an axis, the flattened array without one."""
+
 def _contrib_Proposal(
     cls_prob: NDArray,
     bbox_pred: NDArray,
@@ -3666,40 +3700,6 @@ def _cvcopyMakeBorder(
     out : (top + H + bot, left + W + right, C)
     """
 
-def topk(
-    data: NDArray,
-    axis: int | None = -1,
-    k: int = 1,
-    ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
-    is_ascend: bool = False,
-    dtype: DTypeLike = ...,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any:
-    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
-
-def sort(
-    data: NDArray,
-    axis: int | None = -1,
-    is_ascend: bool = True,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`data` sorted along an axis, flattened without one."""
-
-def argsort(
-    data: NDArray,
-    axis: int | None = -1,
-    is_ascend: bool = True,
-    dtype: DTypeLike = ...,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Positions that sort `data` along an axis, the flattened array without one."""
-
 def im2col(
     data: NDArray,
     kernel: int | Sequence[int],
@@ -5710,6 +5710,9 @@ __all__ = [
     "_contrib_MultiBoxPrior",
     "_contrib_MultiBoxTarget",
     "_contrib_MultiBoxDetection",
+    "topk",
+    "sort",
+    "argsort",
     "_contrib_Proposal",
     "_contrib_MultiProposal",
     "_contrib_AdaptiveAvgPooling2D",
@@ -6068,9 +6071,6 @@ __all__ = [
     "_cvimread",
     "_cvimresize",
     "_cvcopyMakeBorder",
-    "topk",
-    "sort",
-    "argsort",
     "im2col",
     "col2im",
     "_random_pdf_uniform",

@@ -47,10 +47,10 @@ def corners(y: Tensor, x: Tensor, height: int, width: int, *, zeros: bool = Fals
     """
     rows, row_weights = taps(y, height, zeros=zeros)
     columns, column_weights = taps(x, width, zeros=zeros)
-    # All pairs of two rows and two columns: (..., 2, 2).
-    index = rows.unsqueeze(-1) * width + columns.unsqueeze(-2)
-    weight = row_weights.unsqueeze(-1) * column_weights.unsqueeze(-2)
-    return index.flatten(-2), weight.flatten(-2)
+    # All pairs of two rows and two columns, each for all points: an axis of two would be a loop of two steps for each.
+    index = [row + column for row in (rows * width).unbind(-1) for column in columns.unbind(-1)]
+    weight = [row * column for row in row_weights.unbind(-1) for column in column_weights.unbind(-1)]
+    return torch.stack(index, -1), torch.stack(weight, -1)
 
 
 def weighted_rows(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor | None = None) -> Tensor:

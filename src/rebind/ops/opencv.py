@@ -180,27 +180,28 @@ def cvcopy_make_border(
     _check_picture(src)
     if not src.numel():
         raise ShapeError(f"src must have a pixel; got shape {tuple(src.shape)}")
-    rows, inside_rows = _frame(src.shape[0], top, bot, type, src.device)
-    columns, inside_columns = _frame(src.shape[1], left, right, type, src.device)
-    out = src[rows[:, None], columns]
+    height, width, channels = src.shape
     if type:
         # Every margin but a constant one is made of pixels.
-        return out
+        rows, columns = _frame(height, top, bot, type), _frame(width, left, right, type)
+        return src.index_select(0, rows.to(src.device)).index_select(1, columns.to(src.device))
     # Channels without a value of their own get 0.
-    given = (*values, *(0.0,) * src.shape[2])[: src.shape[2]] if values else (value,) * src.shape[2]
+    given = (*values, *(0.0,) * channels)[:channels] if values else (value,) * channels
     fill = torch.tensor(given, dtype=torch.float64)
     if not src.is_floating_point():
         # As a cast in OpenCV: rounded, and saturated.
         fill = fill.round().clamp(torch.iinfo(src.dtype).min, torch.iinfo(src.dtype).max)
-    # Outside of both ranges or of one: the constant.
-    inside = inside_rows[:, None, None] & inside_columns[:, None]
-    return torch.where(inside, out, fill.to(src.dtype).to(src.device))
+    fill = fill.to(src.dtype).to(src.device)
+    out = fill.expand(top + height + bot, left + width + right, channels).clone(
+        memory_format=torch.contiguous_format
+    )
+    out[top : top + height, left : left + width] = src
+    return out
 
 
-def _frame(size: int, before: int, after: int, kind: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the index of each pixel along an axis with its margins, and whether it is within the axis itself."""
-    position = torch.arange(-before, size + after, device=device)
-    inside = (position >= 0) & (position < size)
+def _frame(size: int, before: int, after: int, kind: int) -> Tensor:
+    """Return which pixel stands in each place along an axis with its margins."""
+    position = torch.arange(-before, size + after)
     if kind == 2:
         # The image and its mirror image repeat with this period.
         position = position.remainder(2 * size)
@@ -212,4 +213,4 @@ def _frame(size: int, before: int, after: int, kind: int, device: torch.device) 
         period = max(2 * size - 2, 1)
         position = position.remainder(period)
         position = torch.minimum(position, period - position)
-    return position.clamp(0, size - 1), inside
+    return position.clamp(0, size - 1)

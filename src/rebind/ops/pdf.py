@@ -75,10 +75,14 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
                 for parameter in parameters
             ]
             out = log_density(sample.to(compute), *spread)
-            # Outside of the support the density is 0.
             if isinstance(out, Supported):
-                out = torch.where(out.inside, out.log, -math.inf)
-            return (out if is_log else torch.exp(out)).to(dtype)
+                # Outside of the support the density is 0. torch's exp would take ten times as long for infinities.
+                out = torch.where(
+                    out.inside, *((out.log, -math.inf) if is_log else (torch.exp(out.log), 0.0))
+                )
+            elif not is_log:
+                out = torch.exp(out)
+            return out.to(dtype)
 
         first, prompt, example = inspect.cleandoc(log_density.__doc__ or "").partition("\n\n>>> ")
         shapes = _DIRICHLET_SHAPES if axes else _SHAPES
@@ -146,8 +150,8 @@ def random_pdf_uniform(sample: Tensor, low: Tensor, high: Tensor) -> Supported:
     tensor([0.2500, 0.0000])
     """
     inside = (low <= sample) & (sample <= high)
-    # The same everywhere inside: expanded to the samples, not computed for each.
-    return Supported((-torch.log(high - low)).expand(sample.shape), inside)
+    # The same everywhere inside: one number for each distribution.
+    return Supported(-torch.log(high - low), inside)
 
 
 @density("normal")
@@ -182,7 +186,8 @@ def random_pdf_exponential(sample: Tensor, lam: Tensor) -> Supported:
     >>> random_pdf_exponential(torch.tensor([0.0, -1.0]), torch.tensor(2.0))
     tensor([2., 0.])
     """
-    return Supported(torch.log(lam) - lam * sample, sample >= 0)
+    inside = sample >= 0
+    return Supported(torch.log(lam) - lam * _within(sample, inside), inside)
 
 
 @density("poisson")

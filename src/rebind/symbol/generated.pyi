@@ -460,6 +460,43 @@ def _contrib_MultiBoxDetection(
     out : (B, N, 6)
     """
 
+def topk(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
+    is_ascend: bool = False,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
+
+def sort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """`data` sorted along an axis, flattened without one."""
+
+def argsort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: DTypeLike = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Positions that sort `data` along an axis, the flattened array without one."""
+
 def _contrib_Proposal(
     cls_prob: Symbol | None = None,
     bbox_pred: Symbol | None = None,
@@ -3963,43 +4000,6 @@ def _cvcopyMakeBorder(
     out : (top + H + bot, left + W + right, C)
     """
 
-def topk(
-    data: Symbol | None = None,
-    axis: int | None = -1,
-    k: int = 1,
-    ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices',
-    is_ascend: bool = False,
-    dtype: DTypeLike = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """The `k` largest (smallest with `is_ascend`) elements along an axis, of the flattened array without one."""
-
-def sort(
-    data: Symbol | None = None,
-    axis: int | None = -1,
-    is_ascend: bool = True,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """`data` sorted along an axis, flattened without one."""
-
-def argsort(
-    data: Symbol | None = None,
-    axis: int | None = -1,
-    is_ascend: bool = True,
-    dtype: DTypeLike = ...,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Positions that sort `data` along an axis, the flattened array without one."""
-
 def im2col(
     data: Symbol | None = None,
     kernel: int | Sequence[int] = ...,
@@ -6126,6 +6126,9 @@ __all__ = [
     "_contrib_MultiBoxPrior",
     "_contrib_MultiBoxTarget",
     "_contrib_MultiBoxDetection",
+    "topk",
+    "sort",
+    "argsort",
     "_contrib_Proposal",
     "_contrib_MultiProposal",
     "_contrib_AdaptiveAvgPooling2D",
@@ -6484,9 +6487,6 @@ __all__ = [
     "_cvimread",
     "_cvimresize",
     "_cvcopyMakeBorder",
-    "topk",
-    "sort",
-    "argsort",
     "im2col",
     "col2im",
     "_random_pdf_uniform",

@@ -172,20 +172,18 @@ def keep_best(
         return overlap.ge_(threshold) if inclusive else overlap.gt_(threshold)
 
     for origin in _groups(allowed, classes):
-        _settle(stays, boxes, origin, suppresses, enough)
+        if enough is None:
+            _settle(stays, boxes, origin, suppresses)
+        else:
+            _settle_enough(stays, boxes, origin, suppresses, enough)
     return stays[:-1].view(allowed.shape)
 
 
 def _settle(
-    stays: Tensor,
-    boxes: Tensor,
-    origin: Tensor,
-    suppresses: Callable[[Tensor, Tensor], Tensor],
-    enough: int | None,
+    stays: Tensor, boxes: Tensor, origin: Tensor, suppresses: Callable[[Tensor, Tensor], Tensor]
 ) -> None:
     """Write which boxes of some groups stay; `origin` (G, K) says where they are, the last position being none."""
     nowhere = len(boxes)
-    found = torch.zeros(len(origin), dtype=torch.int64, device=origin.device)
     # Those that fill up get any box: `left` says that they do not count.
     boxes = boxes[origin.clamp(max=nowhere - 1)]
     while origin.numel():
@@ -203,15 +201,42 @@ def _settle(
         # (groups, winners, rest). What lost in the front suppresses nothing.
         gone = _any_of(real, suppresses(_select(front, order), rest))
         left = left[:, size:] & ~gone
-        found += winners.sum(1)
-        if enough is not None:
-            # Ranked by score: a group with enough winners needs none of the worse boxes.
-            left &= (found < enough).unsqueeze(1)
         # Groups that are done, and boxes that are gone, are left out.
         busy = left.any(1).nonzero().squeeze(1)
         order, left = _pack(left[busy])
-        found, boxes = found[busy], _select(rest[busy], order)
+        boxes = _select(rest[busy], order)
         origin = origin[busy, size:].gather(1, order).masked_fill_(~left, nowhere)
+
+
+def _settle_enough(
+    stays: Tensor,
+    boxes: Tensor,
+    origin: Tensor,
+    suppresses: Callable[[Tensor, Tensor], Tensor],
+    enough: int,
+) -> None:
+    """Do what `_settle` does until `enough` boxes of each group stay.
+
+    Here a block is compared with what stays so far, not what stays with all that follows: most of that is never
+    looked at.
+    """
+    nowhere = len(boxes)
+    boxes = boxes[origin.clamp(max=nowhere - 1)]
+    groups, count = origin.shape
+    winners, real = boxes[:, :0], origin[:, :0] < nowhere
+    size = max(32, _PAIRS_AT_ONCE // (2 * groups * max(enough, 1)))
+    for begin in range(0, count, size):
+        front, places = boxes[:, begin : begin + size], origin[:, begin : begin + size]
+        # Ranked by score: a group with enough winners needs none of the worse boxes.
+        left = (places < nowhere) & (real.sum(1, keepdim=True) < enough)
+        if not bool(left.any()):
+            break
+        left &= ~_any_of(real, suppresses(winners, front))
+        # Above the diagonal only, as in `_settle`.
+        chosen = _undominated(suppresses(front, front).triu_(1), left)
+        stays[places] = chosen
+        order, more = _pack(chosen)
+        winners, real = torch.cat((winners, _select(front, order)), 1), torch.cat((real, more), 1)
 
 
 def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:

@@ -74,9 +74,13 @@ def multi_box_prior(
     step_y, step_x = steps if steps[0] > 0 else (1 / max(height, 1), 1 / max(width, 1))
     y = (torch.arange(height, dtype=kind, device=data.device) + offsets[0]) * step_y
     x = (torch.arange(width, dtype=kind, device=data.device) + offsets[1]) * step_x
-    centers = torch.stack([x.expand(height, width), y.unsqueeze(1).expand(height, width)], -1).unsqueeze(2)
-    # (H, W, 1, 2) and (A, 2): the anchors of a position follow each other.
-    out = torch.cat([centers - half, centers + half], -1).reshape(1, -1, 4)
+    # The anchors of a position follow each other: (W, A, 4) for left and right, (H, A, 4) for top and bottom, each with
+    # zeros in the place of the others. Their sum runs along rows of 4 A numbers, not of 2.
+    x, y = x.unsqueeze(1), y.unsqueeze(1)
+    none_x, none_y = (axis.new_zeros(len(axis), len(shapes)) for axis in (x, y))
+    across = torch.stack([x - half[:, 0], none_x, x + half[:, 0], none_x], 2)
+    down = torch.stack([none_y, y - half[:, 1], none_y, y + half[:, 1]], 2)
+    out = (across.flatten(1) + down.flatten(1).unsqueeze(1)).view(1, -1, 4)
     return (out.clamp_(0, 1) if clip else out).to(data.dtype)
 
 

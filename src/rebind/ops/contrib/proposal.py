@@ -14,6 +14,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from .._types import require_floating
+from ..ordering import first_positions
 from ..spec import Operator, Shapes, operator
 from ._geometry import keep_best, widened
 
@@ -109,9 +110,12 @@ def _proposals(
     inside = (row < rows).unsqueeze(2) & (column < columns).unsqueeze(1)
     scores = torch.where(inside.unsqueeze(-1) & ~small, scores, -1).flatten(1)
 
-    scores, order = scores.sort(dim=1, descending=True, stable=True)
-    if rpn_pre_nms_top_n > 0:
-        scores, order = scores[:, :rpn_pre_nms_top_n], order[:, :rpn_pre_nms_top_n]
+    count = scores.shape[1]
+    # Of equal scores the first is the better one.
+    order = first_positions(
+        scores, 1, min(rpn_pre_nms_top_n, count) if rpn_pre_nms_top_n > 0 else count, largest=True
+    )
+    scores = scores.gather(1, order)
     boxes = boxes.gather(1, order.unsqueeze(-1).expand(-1, -1, 4))
     stays = keep_best(
         boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n

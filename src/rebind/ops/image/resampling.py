@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -170,10 +171,14 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
 def _area(data: Tensor, height: int, width: int) -> Tensor:
     """Return means over the area that each new pixel covers."""
     *batch, rows, columns, channels = data.shape
+    block = (rows // height, columns // width)
+    blocks = rows == block[0] * height and columns == block[1] * width
     if data.dtype is not torch.uint8:
+        if blocks:
+            values = _summed(_summed(compute(data), -3, block[0]), -2, block[1])
+            return (values * (1 / (block[0] * block[1]))).to(data.dtype)
         return _resampled(data, _covered(rows, height), _covered(columns, width))
-    if rows % height == 0 and columns % width == 0:
-        block = (rows // height, columns // width)
+    if blocks:
         total = data.reshape(*batch, height, block[0], width, block[1], channels).sum((-4, -2))
         # OpenCV has an integer form for this case, which rounds halves up; the general one rounds them to even.
         if block == (2, 2):
@@ -182,6 +187,12 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
     # What is rounded depends on the order in which OpenCV adds float32: columns first, from left to right.
     means = _sums(_sums(data.to(torch.float32), -2, _covered(columns, width)), -3, _covered(rows, height))
     return means.round().clamp(0, 255).to(torch.uint8)
+
+
+def _summed(values: Tensor, axis: int, count: int) -> Tensor:
+    """Return sums of so many elements each that follow each other along an axis."""
+    apart = values.unflatten(axis, (-1, count)).unbind(axis)  # the first of each sum, the second ones, ...
+    return functools.reduce(torch.add, apart)
 
 
 def _covered(size: int, new: int) -> Taps:

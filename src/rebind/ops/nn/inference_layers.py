@@ -13,21 +13,37 @@ import torch
 from torch import Tensor
 
 from ...params import Params
+from .._types import NumericType
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 
-__all__ = ["FOLD_BATCH_NORM", "FUSED_CONVOLUTION", "PACK_FILTERS", "can_fuse", "describe_for_compilers"]
+__all__ = [
+    "CAST_PARAMETER",
+    "FOLD_BATCH_NORM",
+    "FUSED_CONVOLUTION",
+    "PACK_FILTERS",
+    "can_fuse",
+    "describe_for_compilers",
+    "lie_alike",
+]
 
 Ints: TypeAlias = tuple[int, ...]
 
 
-def can_fuse() -> bool:
-    """Whether this PyTorch has oneDNN's convolutions with what follows them, and they are not switched off.
+def can_fuse(dtype: torch.dtype | None) -> bool:
+    """Whether this PyTorch has oneDNN's convolutions with what follows them for a type, and they are not switched off.
 
-    >>> can_fuse() in (True, False)
-    True
+    Those of bfloat16 need a processor that can; nothing has them of float64.
+
+    >>> can_fuse(torch.float64)
+    False
     """
     backend = torch.backends.mkldnn
-    return backend.is_available() and bool(backend.enabled) and hasattr(torch.ops.mkldnn, _POINTWISE)
+    if not (backend.is_available() and backend.enabled and hasattr(torch.ops.mkldnn, _POINTWISE)):
+        return False
+    if dtype is torch.bfloat16:
+        supported: Any = torch.ops.mkldnn._is_mkldnn_bf16_supported
+        return bool(supported())
+    return dtype is torch.float32
 
 
 _POINTWISE = "_convolution_pointwise"
@@ -37,7 +53,7 @@ _POINTWISE = "_convolution_pointwise"
 def describe_for_compilers() -> None:
     """Tell compilers the shape of a convolution with a sum, where PyTorch does not.
 
-    >>> describe_for_compilers() if can_fuse() else None
+    >>> describe_for_compilers() if can_fuse(torch.float32) else None
     """
     name = f"mkldnn::{_POINTWISE}.binary"
     if torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
@@ -47,6 +63,18 @@ def describe_for_compilers() -> None:
         return torch.empty_like(addend, memory_format=torch.channels_last)
 
     torch.library.register_fake(name, like_addend)
+
+
+def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
+    return data.to(dtype)
+
+
+#: A parameter in another type.
+CAST_PARAMETER = Operator(
+    "_cast_parameter",
+    read_signature(_cast_parameter),
+    Kernels(_cast_parameter, kept=True),
+)
 
 
 def _fold_batch_norm(
@@ -113,6 +141,20 @@ def _pack_filters(
         weight.contiguous(), list(pad), list(stride), list(dilate), num_group, list(data_shape)
     )
     return found
+
+
+def lie_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are of one shape and type, and their values in the same places in memory, packed ones too.
+
+    >>> lie_alike(torch.ones(2, 3), torch.zeros(2, 3)), lie_alike(torch.ones(2, 3), torch.ones(3, 2).t())
+    (True, False)
+    """
+    if (one.shape, one.dtype, one.layout) != (other.shape, other.dtype, other.layout):
+        return False
+    if one.layout is torch.strided:
+        return one.stride() == other.stride()
+    describe: Any = getattr(torch.ops.mkldnn, "_get_mkldnn_serialized_md", None)
+    return describe is not None and torch.equal(describe(one), describe(other))
 
 
 #: The filters of a convolution as `FUSED_CONVOLUTION` takes them.

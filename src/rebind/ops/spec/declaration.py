@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ... import dtypes
 from ...errors import DTypeError, MXNetError, NameLookupError, near_names
+from ...memo import exact_key
 from ...params import ParameterValue, Params
 from .inference import (
     Inference,
@@ -104,7 +105,7 @@ class Operator:
         #: Whether a call's parameters decide what arrays it takes: `resolved` then gives the operator.
         self.depends_on_parameters = resolve is not None
         self._resolve = resolve
-        self._parsed: dict[tuple[tuple[str, object], ...], Params] = {}
+        self._parsed: dict[Hashable, Params] = {}
         if isinstance(signature, Signature):
             self._take(signature)
         else:
@@ -336,7 +337,7 @@ class Operator:
         {'no_bias': False, 'flatten': True, 'num_hidden': 64}
         """
         try:
-            key = tuple(given.items())
+            key = tuple(given), exact_key(tuple(given.values()))
             found = self._parsed.get(key)
             if found is not None:
                 return found
