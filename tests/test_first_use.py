@@ -18,9 +18,10 @@ from rebind.ops.spec import read_signature
 
 #: The modules and packages right below `rebind` that all programs need. Another one here costs each of them its import.
 LOADED = [
-    "_collector", "_process", "_version", "absent", "annotations", "autograd", "checks", "config", "device", "draws",
-    "dtypes", "errors", "executor", "files", "first_use", "generators", "grad_mode", "graph", "imaging", "legacy",
-    "ndarray", "nested", "ops", "params", "precision", "scope", "shapes", "symbol", "threads",
+    "_collector", "_process", "_version", "absent", "annotations", "autograd", "checks", "config", "device",
+    "draws", "dtypes", "errors", "executor", "files", "first_use", "generators", "grad_mode", "graph",
+    "imaging", "legacy", "memo", "ndarray", "nested", "ops", "params", "precision", "scope", "shapes",
+    "symbol", "threads",
 ]  # fmt: skip
 
 #: What takes long, or what only some programs need.

@@ -1,5 +1,6 @@
 """What the import of rebind gives to its process: each case is a process of its own."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -29,14 +30,14 @@ print(json.dumps([os.environ.get("GOMP_SPINCOUNT"), 5 * new_pages(1) > new_pages
 THEIRS = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "GLIBC_TUNABLES")
 
 
-def in_a_process(**settings):
+def in_a_process(script=SCRIPT, **settings):
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in THEIRS and not name.startswith("MALLOC_")
     }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment | settings, stdout=subprocess.PIPE, check=True
+        [sys.executable, "-c", script], env=environment | settings, stdout=subprocess.PIPE, check=True
     )
     return json.loads(done.stdout)
 
@@ -54,3 +55,36 @@ def in_a_process(**settings):
 )
 def test_settings_of_the_user_stand(settings, spins, memory_is_kept):
     assert in_a_process(**settings) == [spins, memory_is_kept]
+
+
+FREED = """
+import json
+import rebind
+import torch
+from rebind._process import give_back_freed_memory
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1])
+
+arrays = [torch.ones(1 << 18) for _ in range(64)]
+full = resident()
+del arrays[:63]
+freed = resident()
+give_back_freed_memory()
+print(json.dumps([full - freed, freed - resident()]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="glibc's malloc")
+@pytest.mark.parametrize(
+    ("settings", "given_back"),
+    [({}, True), ({"MALLOC_TOP_PAD_": "131072", "MALLOC_MMAP_MAX_": "0"}, False)],
+    ids=["as rebind sets it", "as the user sets it"],
+)
+def test_freed_memory_is_given_back_when_told(settings, given_back):
+    # 63 of the 64 MiB that were in use, in pages; the last array keeps the heap from being cut at its end.
+    pages = 60 * 2**20 // os.sysconf("SC_PAGE_SIZE")
+    at_once, when_told = in_a_process(FREED, **settings)
+    assert at_once < pages
+    assert (when_told > pages) is given_back

@@ -104,7 +104,7 @@ def test_a_batch_of_fit_calls_few_operators(row: str, bound: int) -> None:
     assert sum(one_batch(row, Operators).values()) <= bound
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 363), ("lenet", 437)])
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 297), ("lenet", 364)])
 def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
     found = one_batch(row, python_calls)
     assert sum(found.values()) <= bound, found.most_common()
@@ -113,18 +113,18 @@ def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
 @pytest.mark.parametrize(
     ("call", "bound"),
     [
-        (lambda x: mx.nd.relu(x), 10),
-        (lambda x: x + x, 7),
-        (lambda x: x + 1.0, 8),
-        (lambda x: mx.nd.dot(x, x), 10),
-        (lambda x: mx.nd.sum(x, axis=1), 11),
-        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 11),
+        (lambda x: mx.nd.relu(x), 5),
+        (lambda x: x + x, 5),
+        (lambda x: x + 1.0, 5),
+        (lambda x: mx.nd.dot(x, x), 5),
+        (lambda x: mx.nd.sum(x, axis=1), 7),
+        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 7),
     ],
     ids=["relu", "add", "add_number", "dot", "sum", "FullyConnected"],
 )
 def test_an_imperative_call_makes_few_others(call: Callable[[Any], object], bound: int) -> None:
     x = mx.nd.ones((2, 2))
-    call(x)  # reads the operator's signature
+    call(x)  # reads the operator's signature, and the arguments
     with python_calls() as found:
         call(x)
     assert sum(found.values()) <= bound, found.most_common()

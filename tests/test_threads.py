@@ -65,11 +65,35 @@ def shuffled(size):
     return batches.next
 
 
+def augment(size):
+    picture = mx.nd.ones((1, size, 1))
+    return lambda: mx.image.ColorNormalizeAug(mx.nd.array([1]), None)(picture)
+
+
+def augment_in_turn(size):
+    # What an iterator does.
+    return lambda: mx.image.augmenter.augmented(torch.ones(1, size, 1), [mx.image.HorizontalFlipAug(1.0)])
+
+
+def augment_with_boxes(size):
+    picture, augmenter = mx.nd.ones((1, size, 1)), mx.image.DetHorizontalFlipAug(1.0)
+    return lambda: augmenter(picture, np.array([[0, 0.1, 0.2, 0.3, 0.4]]))
+
+
+def augment_with_boxes_in_turn(size):
+    augmenter, label = mx.image.DetHorizontalFlipAug(1.0), np.array([[0, 0.1, 0.2, 0.3, 0.4]])
+    return lambda: mx.image.detection.augmenter.det_augmented(torch.ones(1, size, 1), label, [augmenter])
+
+
 @pytest.mark.parametrize(
     ("work", "operator"),
-    [(copy, "copy_"), (update, "_fused_sgd_"), (update_one_by_one, "sub"), (shuffled, "index_select")],
-    ids=["copy", "update", "update-one-by-one", "shuffled"],
-)
+    [
+        (copy, "copy_"), (update, "_fused_sgd_"), (update_one_by_one, "sub"), (shuffled, "index_select"),
+        (augment, "sub_"), (augment_in_turn, "flip"), (augment_with_boxes, "flip"),
+        (augment_with_boxes_in_turn, "flip"),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
+)  # fmt: skip
 @pytest.mark.parametrize(("size", "expected"), [(FEW, 1), (MANY, 3)], ids=["few", "many"])
 def test_few_elements_are_left_to_one_thread(work, operator, size, expected):
     with three_threads():

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 
-__all__: list[str] = []
+__all__ = ["give_back_freed_memory"]
 
 #: How often a thread of OpenMP looks whether there is more to do before it sleeps. That is some 0.1 ms, longer than the
 #: pause between two operators. libgomp's own 300,000 take 13 ms, for which two threads that wait for each other keep
@@ -19,11 +20,26 @@ _SPINS = 2000
 #: Numbers of glibc's `mallopt`, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
+#: glibc's `malloc_trim`, where freed memory is kept by our word.
+_trim: Callable[[int], int] | None = None
+
 
 def _wait_for_a_short_time() -> None:
     """Have libgomp's threads sleep soon. It reads the environment when it is loaded, which PyTorch does."""
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = str(_SPINS)
+
+
+def give_back_freed_memory() -> None:
+    """Give the system back what is free at this moment, where `_keep_freed_memory` has malloc keep it.
+
+    It takes milliseconds, and the next arrays' pages are filled with zeros again: for once, after work that will not
+    come again. Pages between arrays that are in use are given back, too.
+
+    >>> give_back_freed_memory()
+    """
+    if _trim is not None:
+        _trim(0)
 
 
 def _keep_freed_memory() -> None:
@@ -34,10 +50,12 @@ def _keep_freed_memory() -> None:
     """
     if any(name.startswith("MALLOC_") for name in os.environ) or "malloc" in os.getenv("GLIBC_TUNABLES", ""):
         return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not in musl, nor where another malloc stands in
-    if mallopt is not None:
-        mallopt(_MMAP_MAX, 0)
-        mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+    global _trim
+    malloc = ctypes.CDLL(None)
+    if hasattr(malloc, "mallopt"):  # not in musl, nor where another malloc stands in
+        malloc.mallopt(_MMAP_MAX, 0)
+        malloc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+        _trim = malloc.malloc_trim
 
 
 if sys.platform == "linux":

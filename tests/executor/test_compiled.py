@@ -17,7 +17,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
 from rebind.errors import MXNetError, NameLookupError
-from rebind.executor import Executor
+from rebind.executor import Executor, staying
 from rebind.executor.compiling import compile_whole, reason_of
 from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
 
@@ -681,3 +681,19 @@ def test_the_reason_of_an_untraceable_network_is_what_the_compiler_met() -> None
         compile_whole(untraceable, "eager")(torch.ones(2))
     reason = reason_of(caught.value)
     assert reason.startswith("Unsupported: ") and "print" in reason and "\n" not in reason
+
+
+@pytest.mark.parametrize("word", ["write", "add"])
+@pytest.mark.parametrize("least", [0, 2**60], ids=["stay", "new"])
+def test_gradients_of_whole_steps_take_their_place(
+    word: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staying, "_LARGE", least)
+    x, grad = mx.nd.array([1, 2]), mx.nd.array([10, 10])
+    exe = S.MakeLoss(S.square(S.var("x"))).bind(mx.cpu(), {"x": x}, {"x": grad}, grad_req=word, backend=QUICK)
+    for k in (1, 2):
+        exe.forward_before_backward()
+        assert exe._last.gradients is not None  # computed with the outputs
+        exe.backward()
+        times, before = (1, 0) if word == "write" else (k, 10)
+        assert grad.asnumpy().tolist() == [before + times * 2.0, before + times * 4.0]

@@ -10,6 +10,7 @@ import pytest
 
 import rebind as mx
 from rebind.executor.overwrite import overwriting_kernels
+from rebind.graph import Target
 
 # The package shows the function of that name.
 LOWER = importlib.import_module("rebind.executor.lower")
@@ -102,6 +103,15 @@ def test_only_what_nothing_else_needs_is_overwritten(name: str) -> None:
     kernels = overwriting_kernels(graph, recorded=False)
     allowed = allowed | UNRECORDED.get(name, set())
     assert {forget_number(node.name) for node in graph.nodes if node in kernels} == allowed
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_plans_for_inference_overwrite_what_was_read_before(recorded: bool) -> None:
+    graph = read_before().graph
+    (node,) = (node for node in graph.nodes if node.name == "act")
+    kernel = overwriting_kernels(graph, recorded=False)[node].kernel
+    plan = LOWER.lower(graph, Target(recorded=recorded))
+    assert (kernel in [call.target for call in plan.code.graph.nodes]) is not recorded
 
 
 @pytest.mark.parametrize("name", CASES)

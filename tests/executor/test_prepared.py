@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 import rebind as mx
 from rebind.executor.prepared import Kept
+from rebind.ops.nn.inference_layers import lie_alike
 from rebind.optimizer.base import optimizers
 
 SHAPE = (2, 3, 6, 6)
@@ -233,6 +235,54 @@ def test_other_shapes_and_modes() -> None:
     np.testing.assert_allclose(
         other.forward()[0].asnumpy()[:2], exe.forward()[0].asnumpy(), rtol=1e-5, atol=1e-6
     )
+
+
+def in_batches_of(size: int, exe: Any) -> Any:
+    return exe.reshape(partial_shaping=True, allow_up_sizing=True, data=(size, *SHAPE[1:]))
+
+
+def kept_by(exe: Any) -> Any:
+    (found,) = exe._kept._values.values()
+    return found.values
+
+
+def test_executors_for_other_shapes_have_what_lies_alike_in_common() -> None:
+    exe = bound()
+    others = [in_batches_of(size, exe) for size in (1, 5)]
+    for weight in (None, 2.0, -1.0):
+        if weight is not None:
+            exe.arg_dict["conv_weight"][:] = weight
+        expected = fresh_output(exe)
+        for each in (exe, *others):
+            found = each.forward(data=mx.nd.ones(each.arg_dict["data"].shape))[0].asnumpy()[0]
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        for other in others:
+            pairs = list(zip(kept_by(exe), kept_by(other), strict=True))
+            assert [one is two for one, two in pairs] == [lie_alike(one, two) for one, two in pairs]
+            # The bias is, for all shapes.
+            assert any(one is two for one, two in pairs)
+
+
+def fresh_output(exe: Any) -> np.ndarray:
+    """What an executor of its own gives for ones, from the parameters as they are now."""
+    fresh = NET.simple_bind(mx.cpu(), data=SHAPE)
+    fresh.copy_params_from(
+        {k: mx.nd.array(v.asnumpy()) for k, v in exe.arg_dict.items()},
+        {k: mx.nd.array(v.asnumpy()) for k, v in exe.aux_dict.items()},
+    )
+    return fresh.forward(data=mx.nd.ones(SHAPE))[0].asnumpy()[0]
+
+
+def test_what_is_shared_goes_with_the_last_executor() -> None:
+    exe = bound()
+    other = in_batches_of(1, exe)
+    exe.forward()
+    other.forward()
+    alive = [weakref.ref(value) for value in kept_by(exe)]
+    exe.forward(is_train=True)
+    assert any(each() is not None for each in alive)
+    other.forward(is_train=True)
+    assert not any(each() is not None for each in alive)
 
 
 def test_a_monitor_sees_the_network_as_it_was_written() -> None:

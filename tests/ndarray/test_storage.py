@@ -165,6 +165,12 @@ def test_casts_leave_the_other_tensors_as_they_are(dtype):
     assert is_shuffled(shuffled().astype(dtype), VALUES, dtype)
 
 
+def test_a_call_that_repeats_one_on_dense_arrays_takes_the_kernel_of_the_storage():
+    for _ in range(2):
+        assert nd.square(nd.array(VALUES)).stype == "default"
+    is_shuffled(nd.square(shuffled()), VALUES**2)
+
+
 def test_writing_converts_between_kinds():
     x, y = shuffled(), nd.zeros((3, 2), dtype="float64")
     assert x.copyto(y) is y and y.stype == "default" and (y.asnumpy() == VALUES).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from ..grad_mode import grad_mode
 from ..graph import Entry
 from .lower import Loss, Plan
 
-__all__ = ["Backward", "Pass", "Record"]
+__all__ = ["Backward", "Pass", "Record", "apart"]
 
 
 class Record(NamedTuple):
@@ -165,7 +165,7 @@ def _accumulated(
     """Let autograd accumulate into the leaves, and take the gradients from them.
 
     Unlike `torch.autograd.grad` this gives each gradient memory of its own: it copies what is shared (the gradient of
-    ``x + y`` is the head gradient itself, twice), and nothing else.
+    ``x + y`` is the head gradient itself, twice), and nothing else. Of views it does not know (`apart`).
     """
     for leaf, gradient in zip(leaves, before, strict=True):
         if gradient is not None:
@@ -173,7 +173,7 @@ def _accumulated(
     try:
         if roots:
             _run_engine(roots, gradients)
-        return tuple([leaf.grad for leaf in leaves])
+        return apart([leaf.grad for leaf in leaves], gradients)
     finally:
         # Leaves outlive this call: a gradient left in one would be added to the next.
         for leaf in leaves:
@@ -191,6 +191,30 @@ def _run_engine(roots: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
     engine.run_backward(
         tuple(roots), tuple(gradients), False, False, (), allow_unreachable=True, accumulate_grad=True
     )
+
+
+def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -> tuple[Tensor | None, ...]:
+    """Return gradients of which none begins where another one does, nor is in the memory of a head gradient.
+
+    That of ``reshape(x) + reshape(y)`` is the head gradient, which may be a caller's, in two other shapes.
+
+    >>> head = torch.ones(4)
+    >>> found = apart([head.view(2, 2), head[2:], None], [head])
+    >>> [each is None or each.untyped_storage().data_ptr() == head.data_ptr() for each in found]
+    [False, False, True]
+    """
+    memory = [each.untyped_storage() for each in heads if each is not None]
+    held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
+    taken: set[int] = set()
+    result: list[Tensor | None] = []
+    for each in found:
+        place = 0 if each is None else each.data_ptr()
+        if each is not None and (place in taken or any([begin <= place < end for begin, end in held])):
+            each = each.clone()
+        elif place:  # there are no elements at 0
+            taken.add(place)
+        result.append(each)
+    return tuple(result)
 
 
 def _traced(
@@ -211,7 +235,8 @@ def _traced(
 
 def _ones_like(output: Tensor) -> Tensor:
     """Return a head gradient of ones, for a loss that ignores it; in eager mode all its elements share one."""
-    if torch.compiler.is_compiling():
+    # One element would be dense: autograd may hand it on, as the gradient of an argument.
+    if torch.compiler.is_compiling() or output.numel() == 1:
         return torch.ones_like(output)
     return _ones(output.shape, output.dtype, output.device)
 

@@ -28,7 +28,9 @@ from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape, size
 from .arguments import GradReq, in_shape
+from .backward import apart
 from .slot import Slot
+from .staying import staying_gradients
 
 __all__ = ["BoundArrays"]
 
@@ -57,6 +59,8 @@ class BoundArrays:
         The slots of arguments that get gradients.
     wanted_positions
         Their positions in `order`; None where a slot is there twice.
+    staying
+        Those of them whose gradients stay in their memory.
     aux
         The auxiliary states by name.
     """
@@ -77,8 +81,8 @@ class BoundArrays:
             for node in graph.arguments
         }
         self.order = [self.slots[node.name] for node in graph.arguments]
-        self._find_wanted()
         self.aux: dict[str, NDArray | None] = {node.name: aux.get(node.name) for node in graph.auxiliary}
+        self._find_wanted()
 
     # Arrays that are there, and what follows from them.
 
@@ -194,23 +198,28 @@ class BoundArrays:
             for slot in self.slots.values()
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
+        stay = staying_gradients(self.wanted, self.present.values())
+        for slot in self.wanted:
+            slot.decide(stays=id(slot) in stay)
+        self.staying = [slot for slot in self.wanted if slot.stays]
 
     def take_gradients(
         self,
         backward: Callable[..., Sequence[Tensor | None]],
         on_gradient: Callable[[str], None] | None = None,
+        head_grads: Sequence[Tensor | None] = (),
     ) -> None:
         """Put the gradients that ``backward(leaves, added_to=...)`` computes into their arrays.
 
         With `on_gradient`, those that replace older ones are put there as soon as they are computed, and it is called
-        with the name of each.
+        with the name of each. None of these is in the memory of the `head_grads`.
         """
         wanted = self.wanted
         gradients: Sequence[Tensor | None] = [None] * len(wanted)
         added_to = [slot.prepare_gradient() for slot in wanted]
-        leaves = [slot.last_leaf() for slot in wanted]
+        leaves = [slot.leaf for slot in wanted]
         taken: set[int] = set()
-        hooks = [] if on_gradient is None else self._watch_gradients(on_gradient, taken)
+        hooks = [] if on_gradient is None else self._watch_gradients(on_gradient, taken, head_grads)
         try:
             gradients = backward(leaves, added_to=added_to)
         finally:
@@ -221,19 +230,38 @@ class BoundArrays:
                 if id(slot) not in taken:
                     slot.take_gradient(gradient)
 
-    def _watch_gradients(self, on_gradient: Callable[[str], None], taken: set[int]) -> list[RemovableHandle]:
+    def _watch_gradients(
+        self, on_gradient: Callable[[str], None], taken: set[int], head_grads: Sequence[Tensor | None]
+    ) -> list[RemovableHandle]:
         """Let the next backward put gradients into their arrays one by one; `taken` gets the `id` of each slot."""
+        others = list(head_grads)
 
         def take(name: str, slot: Slot, leaf: Tensor) -> None:
-            slot.take_gradient(leaf.grad)
+            assert leaf.grad is not None
+            (gradient,) = apart([leaf.grad], others)
+            slot.take_gradient(gradient)
             taken.add(id(slot))
+            others.append(gradient)
             on_gradient(name)
 
         return [
-            slot.last_leaf().register_post_accumulate_grad_hook(functools.partial(take, name, slot))
+            slot.leaf.register_post_accumulate_grad_hook(functools.partial(take, name, slot))
             for name, slot in self.slots.items()
-            if slot.grad is not None and slot.request == "write"
+            if slot.grad is not None and slot.request == "write" and slot.leaf is not None
         ]
+
+    def receive_gradients(self, computed: Sequence[Tensor | None]) -> None:
+        """Put the gradients that were computed with the outputs into their arrays.
+
+        >>> import rebind as mx
+        >>> x, grad = mx.nd.ones((2,)), mx.nd.zeros((2,))
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), {"x": x}, {"x": grad}, {"x": "write"}, {})
+        >>> arrays.receive_gradients([torch.ones(2)])
+        >>> grad.asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        for slot, gradient in zip(self.wanted, computed, strict=True):
+            slot.receive_gradient(gradient)
 
     def clear_whole_gradients(self) -> None:
         """Write zeros into the gradients of arguments of whole numbers.

@@ -23,8 +23,8 @@ from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
 from .prepared import Kept
+from .staying import apart_from
 from .watch import Watch
-from .whole import add_to
 from .whole_runs import WholeRuns
 
 __all__ = ["Executor", "GraphHolder"]
@@ -219,9 +219,7 @@ class Executor(WholeRuns):
                 raise
             raise found from None
         left = Record(outputs, loss_inputs, tensors) if record else None
-        # An output may be an input itself, whose memory is the caller's.
-        inputs = {id(tensor) for tensor in tensors}
-        return [detached(output, inputs) for output in outputs], Pass(plan, left, new_aux, random_state)
+        return detached(outputs, tensors, loss_inputs), Pass(plan, left, new_aux, random_state)
 
     def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], Pass]:
         """Run what the compiler failed on, with `error`, in the default mode."""
@@ -268,22 +266,26 @@ class Executor(WholeRuns):
             self.forward(is_train=False)  # the pass that is missing; replayed below
         last = self._last
         assert last is not None
-        head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
+        head_grads: list[Tensor | None] = [None] * len(self._graph.outputs)
+        if out_grads is not None:
+            head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
         self._arrays.clear_whole_gradients()
         if not self._arrays.wanted:
             return
-        run: Callable[..., Sequence[Tensor | None]]
         gradients, last.gradients = last.gradients, None
         if gradients is not None and on_gradient is None:
-            run = functools.partial(add_to, gradients)
+            with self._plans.threads:
+                self._arrays.receive_gradients(gradients)
         else:
             if last.record is None:  # freed by an earlier backward, or never made in an inference pass
                 last = self._replay(last)
             record, last.record = last.record, None
             assert record is not None
+            if self._arrays.staying:
+                head_grads = apart_from(head_grads, self._arrays.staying)
             run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
-        with self._plans.threads:
-            self._arrays.take_gradients(run, on_gradient)
+            with self._plans.threads:
+                self._arrays.take_gradients(run, on_gradient, head_grads)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):

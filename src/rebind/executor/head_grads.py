@@ -17,7 +17,9 @@ HeadGrads: TypeAlias = "NDArray | Sequence[NDArray | None] | Mapping[str, NDArra
 
 
 def read_head_grads(
-    out_grads: HeadGrads, names: Sequence[str], outputs: Sequence[NDArray]
+    out_grads: NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None],
+    names: Sequence[str],
+    outputs: Sequence[NDArray],
 ) -> list[Tensor | None]:
     """Return a tensor for each output, on its device and of its type; None where nothing is given.
 
@@ -26,8 +28,6 @@ def read_head_grads(
     [None, tensor([1., 1.])]
     """
     given: Sequence[NDArray | None]
-    if out_grads is None:
-        return [None] * len(names)
     if isinstance(out_grads, NDArray):
         given = [out_grads]
     elif isinstance(out_grads, Mapping):

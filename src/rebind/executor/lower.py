@@ -28,7 +28,7 @@ from .compiling import CompiledCode, in_given_layout
 from .control_flow import ControlFlow, Kernels
 from .failure import failure_of, named_gradient
 from .overwrite import overwriting_kernels
-from .prepared import Preparation, split
+from .prepared import Preparation, split, what_is_computed
 from .recompute import recomputed_nodes
 from .rematerialize import Rematerialized
 
@@ -221,7 +221,7 @@ def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -
     code = _Code(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
     module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
-    return Preparation(module, tuple(positions[node] for node in kept.variables))
+    return Preparation(module, tuple(positions[node] for node in kept.variables), what_is_computed(kept))
 
 
 def _constants(graph: Graph) -> dict[int, float]:
@@ -332,7 +332,7 @@ class _Code:
         self.loss_nodes = {loss.node for loss in losses if loss is not None}
         # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
-        recorded = target.backend != "inference"
+        recorded = target.recorded or target.training
         overwriting = overwriting_kernels(graph, recorded) if in_place else {}
         # The inputs of losses are there until backward has begun.
         held = {entry.node for node in self.loss_nodes for entry in node.inputs}

@@ -94,18 +94,57 @@ class OutputHandles:
             self._handles = []
 
 
-def detached(output: Value, inputs: set[int]) -> Value:
-    """Return the value of an output, in memory of its own.
+def detached(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    loss_inputs: Sequence[Sequence[Tensor | None] | None],
+) -> list[Tensor]:
+    """Return the values of a run's outputs, in memory that none of its inputs has.
 
+    Two outputs of equal values may share theirs, as in MXNet.
+
+    Parameters
+    ----------
+    outputs
+        What it returned.
+    inputs
+        What it ran on.
+    loss_inputs
+        For each output that is a loss, what it was computed from, without a record; None for others.
+
+    Examples
+    --------
     >>> x = torch.ones(2, requires_grad=True)
-    >>> value = detached(x, {id(x)})
-    >>> value.requires_grad, value.data_ptr() == x.data_ptr()
-    (False, False)
+    >>> values = detached([x, x.detach(), x * 2], [x], [None] * 3)
+    >>> [value.requires_grad for value in values], [value.data_ptr() == x.data_ptr() for value in values]
+    ([False, False, False], [False, False, False])
     """
+    each_output = zip(outputs, loss_inputs, strict=True)
+    return [_detached(output, inputs, of_loss) for output, of_loss in each_output]
+
+
+def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor | None] | None) -> Value:
     if output is None:  # a hidden output that is not there in this mode
         return output
-    if id(output) in inputs or output._is_view():
-        return output.detach().clone(memory_format=torch.contiguous_format)
-    # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before backward,
-    # which then reads what is in memory, as in MXNet.
-    return output.data if output.requires_grad else output
+    if output._is_view() or id(output) in map(id, inputs):
+        return _copied(output)
+    if output.requires_grad:
+        # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before
+        # backward, which then reads what is in memory, as in MXNet.
+        return output.data
+    # `detach()` of an input is no view, and shares its memory; a loss that is not what it was given is new.
+    if of_loss is not None and id(output) not in map(id, of_loss):
+        return output
+    return _copied(output) if _shares_memory(output, inputs) else output
+
+
+def _copied(output: Tensor) -> Tensor:
+    return output.detach().clone(memory_format=torch.contiguous_format)
+
+
+def _shares_memory(output: Tensor, inputs: Sequence[Tensor]) -> bool:
+    place = output.untyped_storage().data_ptr()
+    # Packed weights have no storage that could be asked for.
+    return any(
+        [each.layout is torch.strided and place == each.untyped_storage().data_ptr() for each in inputs]
+    )

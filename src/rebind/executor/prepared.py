@@ -1,24 +1,28 @@
 """What follows from parameters alone: computed once, and again when somebody has written into them.
 
 Passes for inference fold batch norms into weights and pack filters. Those operators (`Kernels.kept`) are taken out of a
-graph and make code of their own, whose results are further inputs of the rest.
+graph and make code of their own, whose results are further inputs of the rest. Executors that have their parameters in
+common, of one network for several shapes, have in common what of it lies in memory alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, fx
 
+from .._process import give_back_freed_memory
 from ..grad_mode import grad_mode
-from ..graph import Entry, Facts, Graph, Variable
+from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
 from ..ndarray.storage import Storage
+from ..ops.nn.inference_layers import PACK_FILTERS, lie_alike
 
-__all__ = ["Kept", "Preparation", "Split", "split"]
+__all__ = ["Kept", "Preparation", "Split", "split", "what_is_computed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +35,13 @@ class Preparation:
         From parameters to what is kept.
     positions
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
+    what
+        What is computed: equal for preparations whose values may differ only in where they lie in memory.
     """
 
     code: fx.GraphModule
     positions: tuple[int, ...]
+    what: Hashable
 
 
 class Split(NamedTuple):
@@ -73,10 +80,59 @@ def split(graph: Graph, facts: Facts) -> Split | None:
     return Split(Graph(wanted), rest, facts.after(replaced), variables)
 
 
-class _Values(NamedTuple):
+def what_is_computed(graph: Graph) -> Hashable:
+    """Return what a graph of operators whose results are kept computes; equal for all shapes of data.
+
+    >>> import rebind as mx
+    >>> graphs = [mx.sym.exp(mx.sym.var(name)).graph for name in "ab"]
+    >>> what_is_computed(graphs[0]) == what_is_computed(graphs[1])
+    True
+    """
+    numbers = {node: i for i, node in enumerate(graph.nodes)}
+
+    def place(entry: Entry) -> tuple[int, int]:
+        return numbers[entry.node], entry.index
+
+    calls: list[Hashable] = []
+    for node in graph.nodes:
+        if isinstance(node, Application):
+            params = dict(node.params)
+            if node.operator is PACK_FILTERS:
+                del params["data_shape"]  # only the layout follows from it
+            calls.append((node.operator.name, tuple(params.items()), tuple(map(place, node.inputs))))
+        else:
+            calls.append(None)
+    return tuple(calls), tuple(map(place, graph.outputs))
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
     sources: Sequence[Tensor]
     versions: Sequence[int]
     values: Sequence[Tensor]
+
+
+#: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
+_of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDictionary()
+
+
+class _InCommon(fx.Interpreter):
+    """Runs code, with another executor's results in place of those that are the same.
+
+    They are exchanged one by one, so that never more than one of them is there twice.
+    """
+
+    def __init__(self, code: fx.GraphModule, known: Sequence[Tensor]) -> None:
+        super().__init__(code)
+        outputs = code.graph.output_node().args[0]
+        assert isinstance(outputs, (tuple, list))
+        self._known = dict(zip(outputs, known, strict=True))
+
+    def run_node(self, n: fx.Node) -> Any:
+        """Run one node."""
+        value = super().run_node(n)
+        known = self._known.get(n)
+        return value if known is None or not lie_alike(value, known) else known
 
 
 class Kept:
@@ -84,6 +140,9 @@ class Kept:
 
     def __init__(self) -> None:
         self._values: dict[Preparation, _Values] = {}
+        # Loading, binding and packing leave free memory between arrays that stay; the first run's arrays lie in it, and
+        # beside it, as chance has it, and those of later runs in other places.
+        self._runs_to_clear = 2
 
     def values(self, preparation: Preparation, storages: Sequence[Storage]) -> Sequence[Tensor] | None:
         """Return the values for parameters; None if these may change unseen.
@@ -95,7 +154,8 @@ class Kept:
         >>> import torch, rebind as mx
         >>> from rebind.ndarray.storage import DenseStorage
         >>> double = fx.symbolic_trace(lambda x: (x * 2,))
-        >>> kept, preparation, weight = Kept(), Preparation(double, (0,)), DenseStorage(torch.ones(1))
+        >>> kept, weight = Kept(), DenseStorage(torch.ones(1))
+        >>> preparation = Preparation(double, (0,), "double")
         >>> first = kept.values(preparation, [weight])
         >>> first is kept.values(preparation, [weight])
         True
@@ -112,9 +172,10 @@ class Kept:
         found = self._values.get(preparation)
         if found is None or found.versions != versions or not all(map(is_, found.sources, sources)):
             self._values.pop(preparation, None)  # its memory first
-            with grad_mode(False):
-                found = _Values(sources, versions, preparation.code(*sources))
-            self._values[preparation] = found
+            found = self._values[preparation] = _computed(preparation, sources, versions)
+        if self._runs_to_clear:
+            self._runs_to_clear -= 1
+            give_back_freed_memory()
         return found.values
 
     def clear(self) -> None:
@@ -123,3 +184,16 @@ class Kept:
         >>> Kept().clear()
         """
         self._values.clear()
+
+
+def _computed(preparation: Preparation, sources: Sequence[Tensor], versions: Sequence[int]) -> _Values:
+    # As long as it is there, its sources are too, and nothing else has their ids.
+    key = (preparation.what, *map(id, sources))
+    other = _of_all.get(key)
+    with grad_mode(False):
+        if other is None or other.versions != versions:
+            values = preparation.code(*sources)
+        else:
+            values = _InCommon(preparation.code, other.values).run(*sources)
+    found = _of_all[key] = _Values(sources, versions, values)
+    return found

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.order import memory_of, note_order, reorder
+from ..ndarray.order import have_one_order, memory_of, note_order, reorder
 from .arguments import GradReq
 
 __all__ = ["Slot"]
@@ -25,6 +25,22 @@ class Slot:
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
     stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
+    reorders: bool = False  # whether array and gradient may lie in another order than that of their axes
+    stays: bool = False  # whether backward writes the gradient into the memory that it has
+
+    def decide(self, stays: bool) -> None:
+        """Decide, at bind, what later runs need not ask of each argument: `reorders` and `stays`.
+
+        >>> import rebind as mx
+        >>> filters = Slot(mx.nd.ones((2, 3, 1, 1)), "write", grad=mx.nd.zeros((2, 3, 1, 1)))
+        >>> filters.decide(stays=False)
+        >>> filters.reorders
+        True
+        """
+        # A gradient that is added to lies in the order of its axes.
+        written = self.grad is not None and self.request == "write"
+        self.reorders = written and self.array is not None and self.array.ndim == 4
+        self.stays = written and stays
 
     def tensor(self, channels_last: bool = False) -> Tensor:
         """Return the tensor to run on.
@@ -40,7 +56,7 @@ class Slot:
         assert self.array is not None
         storage = self.array.storage
         current: Tensor | None
-        if channels_last and self._is_written() and self.array.marking is None and reorder(storage):
+        if channels_last and self.reorders and self.array.marking is None and reorder(storage):
             current = memory_of(storage)
         else:
             current = storage.tensor
@@ -54,10 +70,6 @@ class Slot:
         assert self.leaf is not None
         return self.leaf
 
-    def _is_written(self) -> bool:
-        # A gradient that is added to lies in the order of its axes.
-        return self.grad is not None and self.request == "write"
-
     def _dense_copy(self, current: Tensor) -> Tensor:
         """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
         if self.grad is None:
@@ -68,22 +80,10 @@ class Slot:
             self.leaf.data.copy_(current)
         return self.leaf
 
-    def last_leaf(self) -> Tensor:
-        """Return the tensor that the last run was on, for an argument with a gradient.
-
-        A run that computed gradients too, and an update of the argument, was on its memory: then it is another.
-
-        >>> import rebind as mx
-        >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.zeros((2,)))
-        >>> slot.tensor() is slot.last_leaf()
-        True
-        """
-        return self.tensor() if self.leaf is None else self.leaf
-
     def prepare_gradient(self) -> Tensor | None:
-        """Free the memory of an old gradient that backward is to replace.
+        """Free the memory of an old gradient that backward is to replace; one that `stays` is filled with zeros.
 
-        Return the gradient that the new one is to be added to, for ``grad_req='add'``.
+        Return the gradient that the new one is to be added to: those zeros, or the old one for ``grad_req='add'``.
 
         >>> import rebind as mx
         >>> grad = mx.nd.array([7])
@@ -91,15 +91,23 @@ class Slot:
         True
         """
         assert self.grad is not None
-        if self.request == "add":
-            return self.grad.tensor if self.grad.storage.tensor is None else self.grad.writable_tensor()
         storage = self.grad.storage
-        old = memory_of(storage)
-        if old is not None and not storage.shared:
+        if self.request == "add":
+            return self.grad.tensor if storage.tensor is None else self.grad.writable_tensor()
+        old = memory_of(storage) if self.reorders else storage.tensor
+        if old is None:
+            return None
+        if self.stays and self._can_add_to(old):
+            return old.zero_()
+        if not storage.shared:
             if self.stand_in is None:
                 self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
             storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
         return None
+
+    def _can_add_to(self, old: Tensor) -> bool:
+        # Autograd warns of a gradient in another order; the new one then takes its place, and stays from then on.
+        return self.leaf is not None and have_one_order(old, self.leaf) and not old.requires_grad
 
     def take_gradient(self, found: Tensor | None) -> None:
         """Put what backward computed into the array; zeros where no output depends on the argument.
@@ -111,13 +119,36 @@ class Slot:
         [3.0, 4.0]
         """
         assert self.grad is not None
+        storage = self.grad.storage
         if self.request == "add":
             # Autograd may have added in place: then it is there.
-            if found is not None and found is not self.grad.storage.tensor:
+            if found is not None and found is not storage.tensor:
                 self.grad.write(found)
-        elif found is not None:
+            return
+        old = memory_of(storage) if self.reorders else storage.tensor
+        if found is None:
+            self.grad.exchange(storage.zeros_like())
+        elif found is old:  # it stays
+            return
+        elif old is None or storage.shared:
             self.grad.exchange(found)
+        else:  # as `exchange`, for every argument in every step
+            storage.tensor = found if found.dtype is old.dtype else found.to(old.dtype)
+        if self.reorders:
             # It lies in memory as the tensor that the network ran on.
-            note_order(self.grad.storage)
-        else:
-            self.grad.exchange(self.grad.storage.zeros_like())
+            note_order(storage)
+
+    def receive_gradient(self, found: Tensor | None) -> None:
+        """Put a gradient that was computed with the outputs into the array, or add it to what is there.
+
+        >>> import rebind as mx
+        >>> slot = Slot(mx.nd.ones((1,)), "add", grad=mx.nd.array([7]))
+        >>> slot.receive_gradient(torch.tensor([3.0]))
+        >>> slot.grad.asnumpy().tolist()
+        [10.0]
+        """
+        assert self.grad is not None
+        if self.request != "add":
+            self.take_gradient(found)
+        elif found is not None:
+            self.grad.accumulate(found)

@@ -17,12 +17,12 @@ from torch import Tensor
 
 from ..draws import Source
 from ..grad_mode import grad_mode
-from .backward import Backward
+from .backward import Backward, apart
 from .compiling import CompiledCode
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 
-__all__ = ["Update", "UpdatingStep", "WholeStep", "add_to", "is_of_compiler", "updating_step", "whole_step"]
+__all__ = ["Update", "UpdatingStep", "WholeStep", "is_of_compiler", "updating_step", "whole_step"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,17 +105,7 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
 
 def _apart(found: Gradients) -> Gradients:
     """Give each gradient memory of its own: compiled code returns that of ``x + y`` twice."""
-    seen: set[int] = set()
-    gradients = [None if each is None else _new_to(seen, each) for each in found.gradients]
-    return found._replace(gradients=tuple(gradients))
-
-
-def _new_to(seen: set[int], tensor: Tensor) -> Tensor:
-    place = tensor.data_ptr()
-    if place in seen:
-        return tensor.clone()
-    seen.add(place)
-    return tensor
+    return found._replace(gradients=apart(found.gradients))
 
 
 def _with_own_code(function: F) -> F:
@@ -177,17 +167,3 @@ def is_of_compiler(error: Exception) -> bool:
     """
     known = torch._dynamo.exc
     return isinstance(error, (known.TorchDynamoException, getattr(known, "FailOnRecompileLimitHit", ())))
-
-
-def add_to(
-    gradients: Sequence[Tensor | None], leaves: Sequence[Tensor], added_to: Sequence[Tensor | None]
-) -> tuple[Tensor | None, ...]:
-    """Return gradients that are there already as `Backward` does: added in place to those that they are added to.
-
-    >>> import torch
-    >>> before = torch.ones(1)
-    >>> add_to([torch.ones(1), torch.ones(1)], [], [before, None]), before
-    ((tensor([2.]), tensor([1.])), tensor([2.]))
-    """
-    pairs = zip(added_to, gradients, strict=True)
-    return tuple(new if old is None else old if new is None else old.add_(new) for old, new in pairs)

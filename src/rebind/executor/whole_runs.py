@@ -92,8 +92,10 @@ class WholeRuns(Inspection):
 
     def _plan_of_whole_steps(self) -> Plan | None:
         """Return the plan for training if it is compiled and nobody watches."""
-        plan = None if self._handles is None or self._monitor is not None else self._plans.get(is_train=True)
-        return None if plan is None or plan.compiled is None else plan
+        if self._handles is None or self._monitor is not None or not self._plans.compiles:
+            return None
+        plan = self._plans.get(is_train=True)
+        return None if plan.compiled is None else plan
 
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
@@ -106,11 +108,11 @@ class WholeRuns(Inspection):
         tensors = tensors_of()
         with grad_mode(False), self._plans.threads:
             found = step(tensors, source)
-        inputs = {id(tensor) for tensor in tensors}
         self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
         self.has_run = True
         assert self._handles is not None
-        return self._handles.show([detached(output, inputs) for output in found.outputs])
+        # Of compiled code a view, or the input itself, is all that shares its memory.
+        return self._handles.show(detached(found.outputs, tensors, [()] * len(found.outputs)))
 
 
 def _memory(arrays: BoundArrays) -> list[Tensor]:

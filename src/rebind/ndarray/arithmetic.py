@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..ops import Operator, find
 from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from ..params import Params
 from .base import Array, ArrayBase, Scalar
+from .forms import Form
 from .invoke import invoke, invoke_by_name
 from .reading import array_like
 
@@ -46,12 +48,18 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     """
     if isinstance(left, ArrayBase):
         if isinstance(right, ArrayBase):
-            return invoke(operators.pair, (left, right), _NO_PARAMS)
+            result = _form(operators.pair).run((left, right))
+            return invoke(operators.pair, (left, right), _NO_PARAMS) if result is None else result
         array_, number, op = left, right, operators.scalar
     elif operators.reverse is not None and isinstance(right, ArrayBase):
         array_, number, op = right, left, operators.reverse
     else:
         return NotImplemented
+    # Parsed already, as it is.
+    if number.__class__ is float:
+        result = _form(op).run((array_,), {"scalar": number})
+        if result is not None:
+            return result
     # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
     if isinstance(number, np.ndarray) and number.ndim:
         other = array_like(number, array_)
@@ -62,6 +70,12 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     if not isinstance(number, (int, float, np.number, np.bool_)):
         return NotImplemented
     return invoke(op, (array_,), op.parse({"scalar": number}))
+
+
+@functools.cache
+def _form(op: Operator) -> Form:
+    """Return the form of an operator without parameters, or with a number that comes with each call."""
+    return Form(op, op.parse({}))
 
 
 class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, operators=BINARY):

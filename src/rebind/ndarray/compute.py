@@ -6,7 +6,7 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from .base import ArrayBase
 from .mode import mode
 from .whole_numbers import Results, compute_exactly
 
-__all__ = ["compute"]
+__all__ = ["compute", "device_of", "raise_explained", "unaliased", "unaliased_single", "with_modes"]
 
 
 def compute(
@@ -70,11 +70,11 @@ def compute(
     rules = active_rules()
     if not same_type and rules is None:
         op.check_types(tensors, p)
-    device = device or _device_of(p)
+    device = device or device_of(p)
     signature = op.signature
     keywords: dict[str, Any] = signature.keywords(p) if signature.count else p
     if signature.modes:
-        keywords = _with_modes(keywords, signature.modes, device)
+        keywords = with_modes(keywords, signature.modes, device)
     before = is_grad_enabled()
     try:
         if before is not recording:  # as `grad_mode` does, at a third of its cost
@@ -87,7 +87,7 @@ def compute(
         # The differentiable form brings the operator's own gradient; the plain one is cheaper.
         result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
-            return [_unaliased_single(result, tensors, recording)], device
+            return [unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
             # New auxiliary states come after the outputs: functions of operators write nothing in place.
             count = len(op.returned_aux)
@@ -96,15 +96,20 @@ def compute(
                 if array is not None and value is not None:
                     array.write_unrecorded(value)
             _fill_constants(op, arrays, p)
-        return [_unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
+        return [unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
-        found = explain(error, op, tensors, p)
-        if found is error:  # that of a custom operator, with the user's own error as its cause
-            raise
-        raise found from None
+        raise_explained(error, op, tensors, p)
     finally:
         if before is not recording:
             set_grad_enabled(before)
+
+
+def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | None], p: Params) -> NoReturn:
+    """Raise the error for one that a call of an operator raised; see `explain`."""
+    found = explain(error, op, tensors, p)
+    if found is error:  # that of a custom operator, with the user's own error as its cause
+        raise error
+    raise found from None
 
 
 def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], p: Params) -> None:
@@ -134,7 +139,7 @@ def _compute_non_dense(
     recorded = recording and any(array.is_recorded for array in present)
     if choice.kernel is not None and kernel_over is None and not recorded:
         storages = [None if array is None else array.storage for array in arrays]
-        keywords = _with_modes(op.signature.keywords(p), op.signature.modes, device)
+        keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
         with grad_mode(False):
             found = choice.kernel.function(*storages, **keywords)
         return found if isinstance(found, tuple) else [found], device
@@ -170,7 +175,7 @@ def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | Non
     return tensors
 
 
-def _with_modes(keywords: dict[str, Any], names: Collection[str], device: Device) -> dict[str, Any]:
+def with_modes(keywords: dict[str, Any], names: Collection[str], device: Device) -> dict[str, Any]:
     """Return the keywords of a function with those that are no parameters: mode, generator and device."""
     found = dict(keywords)
     if "training" in names:
@@ -182,30 +187,40 @@ def _with_modes(keywords: dict[str, Any], names: Collection[str], device: Device
     return found
 
 
-def _device_of(p: Params) -> Device:
+def device_of(p: Params) -> Device:
+    """Return the device for an operator that has no arrays: the one that its parameters name, else the default.
+
+    >>> device_of(Params(ctx="cpu(1)"))
+    cpu(1)
+    """
     named = p.get("ctx")
     return parse_device(named) if named else current_device()
 
 
-def _unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
-    """Return a result in memory of its own: a copy where it is a view, or an input itself."""
-    if value._is_view():
+def unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
+    """Return a result in memory of its own: a copy where it is a view, or in the memory of an input."""
+    if value._is_view() or _begins_with_one(value, inputs):
         return value.clone(memory_format=torch.contiguous_format)
-    for tensor in inputs:
-        if value is tensor:
-            return value.clone(memory_format=torch.contiguous_format)
     return value
 
 
-def _unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
-    """As `_unaliased`, for a single result, with fewer copies: a whole new tensor in another shape is not copied."""
+def _begins_with_one(value: Tensor, inputs: Sequence[Tensor | None]) -> bool:
+    """Whether a result that is no view begins in memory where an input does: itself, or what `detach` returns."""
+    place = value.data_ptr()
+    return any([tensor is not None and tensor.data_ptr() == place for tensor in inputs])
+
+
+def unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
+    """As `unaliased`, for a single result, with fewer copies: a whole new tensor in another shape is not copied."""
     if not value._is_view():
-        for tensor in inputs:
-            if value is tensor:
-                return value.clone(memory_format=torch.contiguous_format)
-        return value
-    if recording or not value.is_contiguous():
+        return (
+            value.clone(memory_format=torch.contiguous_format) if _begins_with_one(value, inputs) else value
+        )
+    if recording:
         return value.clone(memory_format=torch.contiguous_format)
+    in_order = value.contiguous()
+    if in_order is not value:  # a copy then
+        return in_order
     base = value._base
     assert base is not None  # of a view
     for tensor in inputs:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..ops import find
 from ..ops.random_frontend import Front, zipfian
+from .invoke import make_caller
 from .mode import mode
 from .ndarray import NDArray, array, call
 
@@ -31,19 +33,27 @@ def _draw(
         # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
-        device = as_device(ctx, f"nd.{called_as}: ctx") if out is None else out.device
         # With `out` its shape and device are those of the draw.
         if shape is None:
             shape = (1,) if out is None else out.shape
-        keywords = {**parameters, "shape": shape, "ctx": device}
+        keywords = {**parameters, "shape": shape}
+        if out is not None:
+            keywords["ctx"] = out.device
+        elif ctx is not None:
+            keywords["ctx"] = as_device(ctx, f"nd.{called_as}: ctx")
     if dtype is not None:
         keywords["dtype"] = dtype
     if out is not None:
         keywords["out"] = out
-    drawn = call(find(f"_sample_{kind}" if inputs else f"_random_{kind}"), inputs, keywords, called_as)
+    drawn = _caller(f"_sample_{kind}" if inputs else f"_random_{kind}", called_as)(*inputs, **keywords)
     # The operator has no shape without axes: files write () for one number in an array of shape (1,).
     without_axes = mode.numpy_shapes and not inputs and out is None and keywords["shape"] == ()
     return drawn.reshape(()) if without_axes else drawn
+
+
+@functools.cache
+def _caller(operator: str, called_as: str) -> Callable[..., NDArray]:
+    return make_caller(find(operator), called_as)
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..ops import Operator
 from ..ops.frontend import documentation, signature
-from .ndarray import NDArray, call
+from .invoke import make_caller
+from .ndarray import NDArray
 
 __all__ = ["make_function"]
 
@@ -28,11 +29,7 @@ def make_function(op: Operator, name: str, called_as: str | None = None) -> Call
     >>> clip.__name__, clip(mx.nd.array([1, 5]), 0, 2).asnumpy().tolist()
     ('clip', [1.0, 2.0])
     """
-    called_as = called_as or name
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return call(op, args, kwargs, called_as)
-
+    function = make_caller(op, called_as or name)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "rebind.ndarray"
     function.__doc__ = documentation(op, "NDArray", _EXTRA)

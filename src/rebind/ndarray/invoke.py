@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import operator
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from ..device import Device
 from ..errors import ArgumentError, MXNetError, ShapeError
+from ..memo import exact_key
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments
 from ..params import Params
 from .base import ArrayBase, wrap, wrap_tensor
 from .compute import compute
+from .forms import Form
 from .history import remember
 from .mode import mode
 from .storage import DenseStorage
 
-__all__ = ["call", "invoke", "invoke_by_name"]
+__all__ = ["call", "invoke", "invoke_by_name", "make_caller"]
 
 _MISSING = type(None)
+# Bounded, as a program may compute parameters without end.
+_MOST_FORMS = 1024
 
 
 def invoke(
@@ -100,40 +106,110 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
     [1.0, 2.0]
     """
     try:
-        array_class, signature = DenseStorage.array_class, op.signature
-        out = device = None
-        if kwargs:
-            out = kwargs.pop("out", None)
-            # Programs share calls with mx.sym, where nodes have names.
-            kwargs.pop("name", None)
-            # A Device is taken out here; text such as 'cpu(0)' is parsed like any parameter.
-            if "ctx" in signature.parameters and isinstance(kwargs.get("ctx"), Device):
-                device = kwargs.pop("ctx")
-        if op.depends_on_parameters:
-            op = op.resolved(
-                # Arrays do not decide, and would have to be parsed.
-                {key: value for key, value in kwargs.items() if not isinstance(value, array_class)}
-            )
-            signature = op.signature
-        inputs, given = bind_arguments(op, args, kwargs, array_class)
-        count = signature.count  # `num_args` and its like may be left out, as in MXNet
-        if count and given.get(count) is None:
-            given[count] = len(inputs)
-        p = op.parse(given)
-        skip = signature.skip
-        if not signature.variadic and (skip is not None or _MISSING in map(type, inputs)):
-            names = signature.input_names
-            for i, value in enumerate(inputs):
-                if value is None:
-                    if skip is None or not skip(names[i], p):
-                        raise ArgumentError(f"needs the array {names[i]!r}; it is missing", argument=names[i])
-                elif skip is not None and skip(names[i], p):
-                    # Given, but not used with these parameters, as a bias with no_bias: ignored, as in MXNet.
-                    inputs[i] = None
-        return invoke(op, inputs, p, out, device)
+        read = _read(op, args, kwargs)
+        return invoke(read.op, read.inputs, read.p, read.out, read.device)
     except MXNetError as error:
         error.locate(op.name, called_as=called_as)
         raise
+
+
+class _Read(NamedTuple):
+    """What was read of a call's arguments, in the order of `invoke`."""
+
+    op: Operator
+    inputs: Sequence[ArrayBase | None]
+    p: Params
+    out: ArrayBase | Sequence[ArrayBase] | None
+    device: Device | None
+
+
+def _read(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> _Read:
+    """Read the arguments of a call; `kwargs` is used up."""
+    array_class, signature = DenseStorage.array_class, op.signature
+    out = device = None
+    if kwargs:
+        out = kwargs.pop("out", None)
+        # Programs share calls with mx.sym, where nodes have names.
+        kwargs.pop("name", None)
+        # A Device is taken out here; text such as 'cpu(0)' is parsed like any parameter.
+        if "ctx" in signature.parameters and isinstance(kwargs.get("ctx"), Device):
+            device = kwargs.pop("ctx")
+    if op.depends_on_parameters:
+        op = op.resolved(
+            # Arrays do not decide, and would have to be parsed.
+            {key: value for key, value in kwargs.items() if not isinstance(value, array_class)}
+        )
+        signature = op.signature
+    inputs, given = bind_arguments(op, args, kwargs, array_class)
+    count = signature.count  # `num_args` and its like may be left out, as in MXNet
+    if count and given.get(count) is None:
+        given[count] = len(inputs)
+    p = op.parse(given)
+    skip = signature.skip
+    if not signature.variadic and (skip is not None or _MISSING in map(type, inputs)):
+        names = signature.input_names
+        for i, value in enumerate(inputs):
+            if value is None:
+                if skip is None or not skip(names[i], p):
+                    raise ArgumentError(f"needs the array {names[i]!r}; it is missing", argument=names[i])
+            elif skip is not None and skip(names[i], p):
+                # Given, but not used with these parameters, as a bias with no_bias: ignored, as in MXNet.
+                inputs[i] = None
+    return _Read(op, inputs, p, out, device)
+
+
+def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
+    """Return the function that runs calls of ``nd.X`` as `call` does, and remembers what it read of them.
+
+    >>> import rebind as mx
+    >>> clip = make_caller(find("clip"), "clip")
+    >>> clip(mx.nd.array([1, 5]), 0, a_max=2).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    forms: dict[Hashable, Form] = {}
+    # How many arrays come before the parameters; asked at the first call, as it has the signature read.
+    count = -1
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        nonlocal count
+        if count < 0:
+            count = sys.maxsize if op.signature.variadic else len(op.signature.inputs)
+        arrays = args
+        key: Hashable = len(args)
+        if len(args) > count:
+            arrays = args[:count]
+            key = exact_key(args[count:])
+        if kwargs:
+            key = key, tuple(kwargs), exact_key(tuple(kwargs.values()))
+        try:
+            form = forms.get(key)
+        except TypeError:  # a list among the parameters
+            form = key = None
+        try:
+            if form is not None and (result := form.run(arrays)) is not None:
+                return result
+            read = _read(op, args, kwargs)
+            if form is None and key is not None and _repeats(read, arrays):
+                if len(forms) == _MOST_FORMS:
+                    forms.clear()
+                forms[key] = Form(op, read.p, read.device)
+            return invoke(read.op, read.inputs, read.p, read.out, read.device)
+        except MXNetError as error:
+            error.locate(op.name, called_as=called_as)
+            raise
+
+    return function
+
+
+def _repeats(read: _Read, arrays: Sequence[Any]) -> bool:
+    """Whether another call may be of the form of this one, whose arrays by position were `arrays`.
+
+    Not where arrays came by name or in a list, where some were ignored, where parameters choose the operator, or
+    where it has states.
+    """
+    op, absent = read.op, len(read.inputs) - len(arrays)
+    same = absent >= 0 and all(map(operator.is_, read.inputs, (*arrays, *(None,) * absent)))
+    return same and read.out is None and not (op.depends_on_parameters or op.returned_aux)
 
 
 def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
 from .base import ArrayBase
-from .invoke import call
+from .invoke import make_caller
 
 __all__ = ["OperatorMethods"]
 
@@ -23,9 +23,7 @@ class OperatorMethods(ArrayBase):
 
 
 def _method(op: Operator, name: str) -> Callable[..., ArrayBase | list[ArrayBase]]:
-    def method(self: ArrayBase, *args: object, **kwargs: object) -> ArrayBase | list[ArrayBase]:
-        return call(op, (self, *args), kwargs, name)
-
+    method = make_caller(op, name)  # the array that it is a method of is the first argument
     functools.update_wrapper(method, op.kernels.function)
     method.__name__, method.__qualname__ = name, f"NDArray.{name}"
     return method

@@ -7,7 +7,7 @@ storage is a `ReorderedStorage` then, whose `tensor` puts the values in order fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 from torch import Tensor
@@ -15,7 +15,17 @@ from torch import Tensor
 from .base import ArrayBase
 from .storage import DenseStorage, Storage
 
-__all__ = ["ReorderedStorage", "as_dense", "memory_of", "note_order", "reorder", "tensors_of"]
+__all__ = [
+    "ReorderedStorage",
+    "are_reordered",
+    "as_dense",
+    "have_one_order",
+    "memory_of",
+    "note_order",
+    "number_of_elements",
+    "reorder",
+    "tensors_of",
+]
 
 # The attribute itself, where a `ReorderedStorage` has a property in front of it.
 _TENSOR = vars(Storage)["tensor"]
@@ -72,14 +82,8 @@ class ReorderedStorage(DenseStorage):
         return _memory(self).device
 
 
-def memory_of(storage: Storage) -> Tensor | None:
-    """Return the tensor of a dense storage as it lies in memory; None for other storages.
-
-    >>> memory_of(DenseStorage(torch.ones(2)))
-    tensor([1., 1.])
-    """
-    found: Tensor | None = _TENSOR.__get__(storage)
-    return found
+#: Returns the tensor of a dense storage as it lies in memory; None for other storages. In C: many ask, at each step.
+memory_of: Callable[[Storage], Tensor | None] = _TENSOR.__get__
 
 
 def _memory(storage: Storage) -> Tensor:
@@ -101,6 +105,20 @@ def note_order(storage: Storage) -> None:
         storage.__class__ = ReorderedStorage
 
 
+def have_one_order(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one shape lie in memory in the same order.
+
+    >>> x = torch.ones(2, 3, 4, 4)
+    >>> y = x.contiguous(memory_format=torch.channels_last)
+    >>> have_one_order(x, x), have_one_order(x, y), have_one_order(torch.ones(1, 3), torch.ones(3, 1).T)
+    (True, False, True)
+    """
+    if one.stride() == other.stride():
+        return True
+    # An axis of one element has no order.
+    return all([a == b or n == 1 for a, b, n in zip(one.stride(), other.stride(), one.shape, strict=True)])
+
+
 def reorder(storage: Storage) -> bool:
     """Put the channels (axis 1) of a dense storage last in memory, and return whether they are.
 
@@ -118,6 +136,33 @@ def reorder(storage: Storage) -> bool:
     return tensor.is_contiguous(memory_format=torch.channels_last)
 
 
+def are_reordered(arrays: Sequence[ArrayBase]) -> bool:
+    """Return whether one of the arrays lies in another order of memory than that of its axes.
+
+    >>> import rebind as mx
+    >>> x, y = mx.nd.ones((2, 3, 4, 5)), mx.nd.ones((2,))
+    >>> are_reordered([x, y]), reorder(x.storage), are_reordered([x, y])
+    (False, True, True)
+    """
+    return ReorderedStorage in [type(array.storage) for array in arrays]
+
+
+def number_of_elements(arrays: Sequence[ArrayBase]) -> int:
+    """Return how many elements arrays have together.
+
+    >>> import rebind as mx
+    >>> number_of_elements([mx.nd.ones((2, 3)), mx.nd.ones((4,))])
+    10
+    """
+    tensors = [memory_of(array.storage) for array in arrays]
+    return sum(
+        [
+            array.size if tensor is None else tensor.numel()
+            for array, tensor in zip(arrays, tensors, strict=True)
+        ]
+    )
+
+
 def tensors_of(arrays: Sequence[ArrayBase], as_they_lie: Collection[int] = ()) -> list[Tensor]:
     """Return the tensors of arrays; of those at the positions `as_they_lie` with their axes in the order of memory.
 
@@ -130,7 +175,8 @@ def tensors_of(arrays: Sequence[ArrayBase], as_they_lie: Collection[int] = ()) -
     [torch.Size([2, 4, 5, 3]), torch.Size([2, 3, 4, 5])]
     """
     if not as_they_lie:
-        return [array.tensor for array in arrays]
+        # As the property does, without a call for each.
+        return [array.tensor if (found := array.storage.tensor) is None else found for array in arrays]
     return [
         _memory(array.storage).movedim(1, -1) if i in as_they_lie else array.tensor
         for i, array in enumerate(arrays)

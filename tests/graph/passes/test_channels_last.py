@@ -123,8 +123,16 @@ LAST, ORDER = "_channels_last", "_contiguous"
     ],
     ids=["chain", "flat", "one-input", "none"],
 )
-def test_where_the_order_changes(symbol: Any, expected: list[str]) -> None:
-    assert lowered(symbol, IMAGE, "float32", Target(training=True)) == expected
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_where_the_order_changes(symbol: Any, expected: list[str], dtype: str) -> None:
+    assert lowered(symbol, IMAGE, dtype, Target(training=True)) == expected
+
+
+def test_mixed_precision_has_its_channels_last() -> None:
+    symbol = mx.contrib.amp.convert_symbol(conv(X, "a", no_bias=True), "bfloat16", data_names=["x"])
+    casts = ["amp_cast", "amp_cast"]
+    expected = [*casts, LAST, LAST, "Convolution", "amp_cast", ORDER]
+    assert sorted(lowered(symbol, IMAGE, "float32", Target(training=True))) == sorted(expected)
 
 
 W = mx.sym.var("w", shape=(4, 4, 3, 3))

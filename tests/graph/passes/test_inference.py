@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from rebind.graph.passes import optimize
 from rebind.graph.passes.drop_identities import drop_identities
 from rebind.graph.passes.fold_batch_norm import fold_batch_norm
 from rebind.graph.passes.fuse_convolutions import fuse_convolutions
+from rebind.graph.passes.keep_casts import keep_casts
 from rebind.ops.nn.inference_layers import can_fuse
+from rebind.precision import set_active_rules
 
 X = mx.sym.var("x")
 IMAGE = (2, 4, 9, 8)
@@ -44,6 +47,27 @@ def twice(x: Any) -> Any:
     return mx.sym.Group([x, mx.sym.exp(x)])
 
 
+def mixed(symbol: Any, stored: bool = False) -> Any:
+    """The network in bfloat16; with `stored`, parameters are, too."""
+    return mx.contrib.amp.convert_symbol(
+        symbol, "bfloat16", data_names=["x"] if stored else None, cast_optional_params=stored
+    )
+
+
+def composed_mixed(build: Callable[[], Any]) -> Any:
+    """What is built with mixed precision in force."""
+    mx.contrib.amp.init("bfloat16")
+    try:
+        return build()
+    finally:
+        set_active_rules(None)
+
+
+def seen_cast(weight: Any) -> Any:
+    layer = mx.sym.FullyConnected(mx.sym.amp_cast(X, dtype="bfloat16"), weight, num_hidden=3, no_bias=True)
+    return mx.sym.Group([layer, weight])
+
+
 class Network(NamedTuple):
     symbol: Any
     operators: str  # what is left of it, beside what is kept
@@ -53,6 +77,7 @@ class Network(NamedTuple):
 
 
 FOLD, PACK, CONV, ORDER = "_fold_batch_norm", "_pack_filters", "_fused_convolution", "_contiguous"
+CAST, KEPT = "amp_cast", "_cast_parameter"
 BOTH = f"{FOLD} {PACK}"
 
 NETWORKS = {
@@ -146,9 +171,45 @@ NETWORKS = {
     "dropout-twice": Network(mx.sym.tanh(mx.sym.Dropout(mx.sym.Dropout(X))), "tanh"),
     "identity": Network(mx.sym.tanh(mx.sym.identity(mx.sym.BlockGrad(mx.sym.exp(X)))), "exp tanh"),
     "identity-at-the-end": Network(mx.sym.identity(X), "_copy"),
+    # Mixed precision.
+    "mixed": Network(mixed(normal_conv(X, "a")), f"{CAST} {CONV} {CAST} {ORDER}", f"{BOTH} {KEPT} {KEPT}"),
+    "mixed-stored": Network(
+        mixed(normal_conv(X, "a"), stored=True), f"{CAST} {CONV} {CAST} {ORDER}", f"{BOTH} {KEPT} {KEPT} {KEPT} {KEPT}",
+    ),
+    "mixed-without-norm": Network(mixed(conv(X, "a")), f"{CAST} {CONV} {CAST} {ORDER}", f"{PACK} {KEPT} {KEPT}"),
+    "mixed-residual": Network(
+        mixed(residual(shortcut=True)),
+        f"{CAST} {CONV} {CONV} {CONV} {CONV} {CAST} {ORDER}", f"{BOTH} {KEPT} {KEPT} " * 4,
+    ),
+    "mixed-sum-with-input": Network(
+        mixed(conv(X, "a") + X), f"{CAST} {CONV} {CAST} amp_multicast elemwise_add {ORDER}", f"{PACK} {KEPT} {KEPT}"
+    ),
+    "mixed-dense": Network(
+        mixed(mx.sym.FullyConnected(X, num_hidden=3, name="fc")), f"{CAST} FullyConnected {CAST}", f"{KEPT} {KEPT}"
+    ),
+    "cast-at-the-end": Network(
+        seen_cast(mx.sym.amp_cast(mx.sym.var("w"), dtype="bfloat16")), f"{CAST} {CAST} FullyConnected"
+    ),
+    "cast-of-unknown": Network(
+        mx.sym.tanh(mx.sym.amp_cast(mx.sym.FullyConnected(X, num_hidden=3, name="fc"), dtype="bfloat16")),
+        "FullyConnected amp_cast tanh",
+    ),
+    "mixed-as-composed": Network(
+        composed_mixed(lambda: residual(shortcut=True)),
+        f"{CAST} {CONV} {CONV} {CONV} {CONV} {ORDER}", f"{BOTH} {KEPT} {KEPT} " * 4,
+    ),
+    "multicast-of-one-type": Network(
+        mx.sym.add_n(*mx.sym.amp_multicast(mx.sym.exp(X), mx.sym.tanh(X), num_outputs=2)), "exp tanh add_n"
+    ),
+    "multicast-at-the-end": Network(
+        mx.sym.amp_multicast(mx.sym.exp(X), mx.sym.tanh(X), num_outputs=2), "exp tanh amp_multicast"
+    ),
+    "cast-to-the-same": Network(mx.sym.tanh(mx.sym.amp_cast(mx.sym.exp(X), dtype="float32")), "exp tanh"),
 }  # fmt: skip
 
-fused = pytest.mark.skipif(not can_fuse(), reason="this PyTorch has no fused convolutions of oneDNN")
+fused = pytest.mark.skipif(
+    not can_fuse(torch.float32), reason="this PyTorch has no fused convolutions of oneDNN"
+)
 
 
 def bound(network: Network) -> Any:
@@ -178,7 +239,7 @@ def test_what_is_left_of_a_network(name: str) -> None:
     network = NETWORKS[name]
     graph = network.symbol.graph
     shapes = infer_shapes(graph, {"x": network.shape})
-    facts = Facts.of(shapes, infer_types(graph, {"x": network.dtype}))
+    facts = Facts.of(shapes, infer_types(graph, {"x": network.dtype}, default=torch.float32))
     left, _ = optimize(graph, facts, Target(recorded=False))
     kept = [node for node in left.nodes if node.operator is not None and node.operator.kernels.kept]
     others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.kept]
@@ -191,6 +252,9 @@ def test_numbers_stay(name: str) -> None:
     exe = bound(NETWORKS[name])
     expected = plain(exe)
     tolerance = 1e-12 if NETWORKS[name].dtype == "float64" else 1e-5
+    if name.startswith("mixed"):
+        # Weights and results are rounded to eight bits, in other places.
+        tolerance = 2**-6
     for _ in range(2):
         for found, value in zip(exe.forward(), expected, strict=True):
             assert found.tensor.is_contiguous()
@@ -199,12 +263,25 @@ def test_numbers_stay(name: str) -> None:
             )
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_mixed_precision_is_nearer_with_folded_weights(stored: bool) -> None:
+    symbol = mx.sym.relu(normal_conv(conv(X, "a", filters=32), "b", filters=32))
+    exact = bound(Network(symbol, ""))
+    rounded = bound(Network(mixed(symbol, stored), ""))
+    expected = exact.forward()[0].asnumpy()
+    (off,), (more_off,) = (
+        [np.abs(found - expected).mean() for found in each]
+        for each in ([rounded.forward()[0].asnumpy()], plain(rounded))
+    )
+    assert 0 < off < more_off
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_is_left_alone(name: str) -> None:
     network = NETWORKS[name]
     graph = network.symbol.graph
     facts = Facts.of(infer_shapes(graph, {"x": network.shape}), infer_types(graph, {"x": network.dtype}))
-    for run in (drop_identities, fold_batch_norm, fuse_convolutions):
+    for run in (drop_identities, keep_casts, fold_batch_norm, fuse_convolutions):
         assert run(graph, facts, Target(training=True))[0] is graph
 
 
@@ -222,7 +299,7 @@ def test_convolutions_of_other_targets_stay(target: Target) -> None:
 
 def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bound(NETWORKS["residual"]).forward()[0].asnumpy()
-    monkeypatch.setattr("rebind.graph.passes.fuse_convolutions.can_fuse", lambda: False)
+    monkeypatch.setattr("rebind.graph.passes.fuse_convolutions.can_fuse", lambda dtype: False)
     # Another symbol: plans are kept as long as a graph.
     exe = bound(NETWORKS["residual"]._replace(symbol=residual(shortcut=False)))
     found = exe.forward()[0].asnumpy()
@@ -235,7 +312,8 @@ def test_onednn_can_be_switched_off() -> None:
     before = torch.backends.mkldnn.enabled
     torch._C._set_mkldnn_enabled(False)
     try:
-        assert not can_fuse()
+        assert not can_fuse(torch.float32)
+        assert not can_fuse(torch.bfloat16)
     finally:
         torch._C._set_mkldnn_enabled(before)
 

@@ -11,18 +11,24 @@ from ...ops.nn.inference_layers import FOLD_BATCH_NORM
 from ...params import Params
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node
+from .keep_casts import as_kept, uncast
 from .substitution import substitute
 
 __all__ = ["fold_batch_norm"]
 
-# Types in which a product of scale and weight is not rounded to less than what is computed with it.
-_TYPES = (torch.float32, torch.float64)
+#: By the type of a layer, that in which its weights are folded. Folded weights may be larger than float16 can say.
+_TYPES = {
+    torch.float64: torch.float64,
+    torch.float32: torch.float32,
+    torch.bfloat16: torch.float32,
+}
 
 
 def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Give a layer that only a `BatchNorm` follows weights with its scale and shift; in inference.
 
-    The layers are convolutions and `FullyConnected`, with weights that are variables.
+    The layers are convolutions and `FullyConnected`, with weights that are variables, or casts of those: in mixed
+    precision what is folded is rounded once, from float32.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
@@ -45,7 +51,7 @@ def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, 
             and graph.uses[node.inputs[0]] == 1
             and not (graph.uses[Entry(node, 1)] or graph.uses[Entry(node, 2)])
         ):
-            instead[Entry(node)] = Entry(_folded(layer, node))
+            instead[Entry(node)] = Entry(_folded(layer, node, facts))
     if not instead:
         return graph, facts
     graph, replaced = substitute(graph, instead)
@@ -53,16 +59,17 @@ def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, 
 
 
 def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
-    """Whether the norm's channels are the layer's filters, and all weights are variables of one fitting type."""
+    """Whether the norm's channels are the layer's filters, and all weights are variables of fitting types."""
     axis_of = _FILTERS.get(layer.operator.name)
-    values = (*layer.inputs[1:], *norm.inputs[1:])
-    types = {facts.types.get(entry) for entry in (Entry(layer), *values)}
+    dtype = facts.types.get(Entry(layer))
+    if axis_of is None or norm.params.axis not in axis_of(layer.params) or dtype not in _TYPES:
+        return False
+    exact = _TYPES[dtype]
+    weights = tuple(map(uncast, layer.inputs[1:]))
     return (
-        axis_of is not None
-        and norm.params.axis in axis_of(layer.params)
-        and all(entry.node.is_variable for entry in values)
-        and len(types) == 1
-        and types.pop() in _TYPES
+        all(entry.node.is_variable for entry in (*weights, *norm.inputs[1:]))
+        and all(facts.types.get(entry) in (exact, dtype) for entry in weights)
+        and all(facts.types.get(entry) is exact for entry in norm.inputs[1:])
     )
 
 
@@ -79,8 +86,10 @@ _FILTERS: Mapping[str, Callable[[Params], tuple[int, ...]]] = {
 }
 
 
-def _folded(layer: Application, norm: Application) -> Node:
-    p, (data, weight, *bias) = norm.params, layer.inputs
+def _folded(layer: Application, norm: Application, facts: Facts) -> Node:
+    p, data, dtype = norm.params, layer.inputs[0], facts.types[Entry(layer)]
+    exact = _TYPES[dtype]
+    weight, *bias = (as_kept(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:]))
     given = {"eps": p.eps, "fix_gamma": p.fix_gamma, "no_bias": not bias}
     weights = Application(
         FOLD_BATCH_NORM,
@@ -91,5 +100,5 @@ def _folded(layer: Application, norm: Application) -> Node:
     )
     params = Params({**layer.params, "no_bias": False})
     op = find(layer.operator.name)
-    inputs = (data, Entry(weights), Entry(weights, 1))
+    inputs = (data, *(as_kept(Entry(weights, i), exact, dtype) for i in range(2)))
     return Application(op, layer.name, inputs, params, layer.given, layer.attributes)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-import torch
-
 from ...ops.nn.inference_layers import (
     FUSED_CONVOLUTION,
     PACK_FILTERS,
@@ -50,7 +48,8 @@ _Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make a convolution, the sum with another array and the activation after it one call; on the CPU, in inference.
 
-    Only convolutions in two dimensions, of float32, whose weights follow from variables alone: those are packed once.
+    Only convolutions in two dimensions, of float32 or bfloat16, whose weights follow from variables alone: those are
+    packed once.
     The relu of what is not a number is 0 here, as in MXNet, whose convolutions are oneDNN's too.
 
     >>> import rebind as mx
@@ -62,7 +61,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     >>> [node.operator.name for node in fused.nodes if node.operator]
     ['_pack_filters', '_fused_convolution']
     """
-    if target.training or target.spans_devices or target.device.type != "cpu" or not can_fuse():
+    if target.training or target.spans_devices or target.device.type != "cpu":
         return graph, facts
     if target.traced:
         describe_for_compilers()
@@ -94,10 +93,11 @@ def _fits(node: Application, facts: Facts) -> bool:
     if node.operator.name not in CONVOLUTIONS or len(node.params.kernel) != 2:
         return False
     data, *weights = node.inputs
-    shape = facts.shapes.get(data)
+    shape, dtype = facts.shapes.get(data), facts.types.get(data)
     return (
         node.params.layout in (None, "NCHW")
-        and all(facts.types.get(entry) is torch.float32 for entry in (data, Entry(node)))
+        and can_fuse(dtype)
+        and facts.types.get(Entry(node)) is dtype
         and shape is not None
         and is_known(shape)
         and all(_is_kept(entry) for entry in weights)
@@ -116,7 +116,7 @@ def _fused(node: Application, facts: Facts, users: _Users, added: set[Entry]) ->
     user, position = users.get(end, (None, 0))
     if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
         other = user.inputs[1 - position]
-        if facts.shapes.get(other) == facts.shapes.get(end) and facts.types.get(other) is torch.float32:
+        if all(known.get(other) == known.get(end) for known in (facts.shapes, facts.types)):
             end, addend = Entry(user), other
             added.add(end)
             user, _ = users.get(end, (None, 0))

@@ -15,7 +15,7 @@ _TAKE_ANY = frozenset(
         FUSED_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution", "Convolution_v1", "Dropout",
         "LeakyReLU", "Pooling", "broadcast_add", "broadcast_div", "broadcast_mul", "broadcast_sub", "clip",
         "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub", "relu", "sigmoid", "tanh", "_channels_last",
-        "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar",
+        "amp_cast", "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar",
     }
 )  # fmt: skip
 _SOURCES = ("_channels_last", FUSED_CONVOLUTION.name)

@@ -21,9 +21,10 @@ from ..control_flow import control_flow_operator, is_control_flow
 from ..graph import Application, Entry, Graph, Node, Variable, rewrite
 from ..inference import infer_types
 
-__all__ = ["cast_inputs", "mixed_precision", "without_casts"]
+__all__ = ["CASTS", "cast_inputs", "mixed_precision", "without_casts"]
 
-_CASTS = ("amp_cast", "amp_multicast")
+#: The operators that it puts in, which have as many outputs as inputs.
+CASTS = ("amp_cast", "amp_multicast")
 
 
 def mixed_precision(
@@ -274,7 +275,7 @@ def without_casts(graph: Graph) -> Graph:
             return None
         op = node.operator
         # A cast has as many outputs as inputs: each reader gets the input in the place of the output.
-        if op.name in _CASTS:
+        if op.name in CASTS:
             return inputs
         if is_control_flow(op) and any(map(_has_casts, op.subgraphs)):
             bodies = [without_casts(body) for body in op.subgraphs]
@@ -288,7 +289,7 @@ def without_casts(graph: Graph) -> Graph:
 
 def _has_casts(graph: Graph) -> bool:
     return any(
-        op.name in _CASTS or any(map(_has_casts, op.subgraphs))
+        op.name in CASTS or any(map(_has_casts, op.subgraphs))
         for node in graph.nodes
         if (op := node.operator) is not None
     )

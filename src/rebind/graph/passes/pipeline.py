@@ -11,10 +11,11 @@ A pass is a function ``(graph, facts, target) -> (graph, facts)``. The default l
 `keep_order`       it is put in order where it must be
 =================  ====================================================================================
 
-In inference, where no gradients are asked for, there are others in place of these two before `keep_order`:
+In inference, where no gradients are asked for, there are others in place of the two before `keep_order`:
 
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
+`keep_casts`         parameters of mixed precision are cast once
 `fold_batch_norm`    batch norms become part of the weights of the layer before them
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
 ===================  ==================================================================================
@@ -42,7 +43,9 @@ from .fold_batch_norm import fold_batch_norm
 from .fuse_convolutions import fuse_convolutions
 from .join_cells import join_cells
 from .join_layers import join_layers
+from .keep_casts import keep_casts
 from .keep_order import keep_order
+from .mixed_precision import CASTS
 from .pool_first import pool_first
 
 __all__ = [
@@ -145,6 +148,7 @@ DEFAULT: tuple[Pass, ...] = (
 _INFERENCE = (
     *_FOR_ALL,
     Pass(drop_identities, applies=_has(*IDENTITIES)),
+    Pass(keep_casts, applies=_has(*CASTS)),
     Pass(fold_batch_norm, applies=_has("BatchNorm")),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS)),

@@ -1,0 +1,27 @@
+"""Keys by which answers to earlier calls are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+__all__ = ["exact_key"]
+
+#: Classes with equal values that are not the same: zeros have signs, and tuples elements of several classes.
+_LOOSE = frozenset((float, np.float16, np.float32, np.float64, tuple))
+
+
+def exact_key(values: tuple[object, ...]) -> Hashable:
+    """Return a key for values under which those are told apart that are equal and not the same.
+
+    To Python ``1``, ``1.0`` and ``True`` are equal, and so are ``0.0`` and ``-0.0``. It is as hashable as the values.
+
+    >>> len({exact_key((value,)) for value in (1, 1.0, True, 0.0, -0.0, (0.0,), (-0.0,), (0,))})
+    8
+    """
+    types = tuple(map(type, values))
+    if _LOOSE.isdisjoint(types):
+        return values, types
+    # As text they are exact.
+    return values, types, tuple([repr(value) for value in values if value.__class__ in _LOOSE])
