@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -59,6 +59,9 @@ bench-peers: $(READY) ## install JAX, onnxruntime and OpenVINO, for `make bench`
 
 bench-distributed: $(READY) ## time training over 2 and 4 processes beside DistributedDataParallel
 	$(BIN)/python -m benchmarks.distributed $(ARGS)
+
+bench-gpu: $(READY) ## time networks on a GPU, in float32 and bfloat16, beside PyTorch eager and compiled
+	$(BIN)/python -m benchmarks.gpu $(ARGS)
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)

@@ -16,11 +16,24 @@ from .networks import LEARNING_RATE, MOMENTUM, Row, initial_value, make_batch
 
 @dataclass(frozen=True)
 class Setting:
-    """What an engine is to do: a row, with how many threads if the user says so, from which file if it reads one."""
+    """What an engine is to do.
+
+    Attributes
+    ----------
+    row
+        The work.
+    threads
+        How many threads it takes, if the user says so.
+    file
+        The network as a file, for an engine that reads one.
+    device
+        ``'cpu'`` or ``'cuda'``.
+    """
 
     row: Row
     threads: int | None = None
     file: str = ""
+    device: str = "cpu"
 
 
 class Driver(Protocol):
@@ -37,13 +50,20 @@ class ModuleDriver:
     """A row through `Module`: `forward_backward` and `update` in training, `forward` in inference."""
 
     kvstore = "local"
+    #: The type of products, of ``mx.contrib.amp``; float32 is what is without it.
+    low_precision = ""
 
-    def __init__(self, mx: Any, row: Row, workers: int = 1, backend: str | None = None) -> None:
+    def __init__(
+        self, mx: Any, row: Row, workers: int = 1, backend: str | None = None, device: str = "cpu"
+    ) -> None:
         self._mx = mx
+        self._context = mx.cpu() if device == "cpu" else mx.gpu()
         self._options = {} if backend is None else {"backend": backend}  # MXNet has no such parameter
         self._training = row.training
         data, label = make_batch(row)
         symbol = row.network(mx)
+        if self.low_precision:
+            symbol = mx.contrib.amp.convert_symbol(symbol, self.low_precision)
         module = self.make_module(mx, symbol)
         module.bind(
             data_shapes=[("data", row.data_shape)],
@@ -64,12 +84,13 @@ class ModuleDriver:
             )
         self._module = module
         self._batch = mx.io.DataBatch(
-            data=[mx.nd.array(data)], label=[mx.nd.array(label)] if row.training else None
-        )  # fmt: skip
+            data=[mx.nd.array(data, ctx=self._context)],
+            label=[mx.nd.array(label, ctx=self._context)] if row.training else None,
+        )
 
     def make_module(self, mx: Any, symbol: Any) -> Any:
         """The module that is driven."""
-        return mx.mod.Module(symbol, context=mx.cpu(), **self._options)
+        return mx.mod.Module(symbol, context=self._context, **self._options)
 
     def run(self, steps: int) -> None:
         module, batch = self._module, self._batch
@@ -87,6 +108,12 @@ class ModuleDriver:
         arguments, auxiliary = self._module.get_params()
         values = {name: array.asnumpy() for name, array in {**arguments, **auxiliary}.items()}
         return {**values, "output": self._module.get_outputs()[0].asnumpy()}
+
+
+class BFloat16Driver(ModuleDriver):
+    """A row through `Module`, with products in bfloat16 by ``mx.contrib.amp``."""
+
+    low_precision = "bfloat16"
 
 
 class WholeStepDriver(ModuleDriver):

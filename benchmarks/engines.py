@@ -86,6 +86,7 @@ class Options:
 
     threads: int | None = None  # None: each takes its own number
     mxnet: str | None = None  # the Python of MXNet's environment
+    device: str = "cpu"
 
 
 class WorkerProcess:
@@ -154,7 +155,9 @@ class WorkerEngine:
         self._process = WorkerProcess("worker", name, options)
         try:
             self.preparation = Preparation(
-                **self._process.ask(do="prepare", row=row.name, threads=options.threads)
+                **self._process.ask(
+                    do="prepare", row=row.name, threads=options.threads, device=options.device
+                )
             )
         except BaseException:
             self.close()

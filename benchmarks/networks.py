@@ -13,6 +13,7 @@ import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -251,13 +252,12 @@ def _lstm_layer(mx: Any, steps: list[Any], batch_size: int, name: str) -> list[A
     return outputs
 
 
-def lstm_language_model(mx: Any) -> Any:
+def lstm_language_model(mx: Any, batch_size: int) -> Any:
     """Next-word model: embedding, two layers of LSTM unrolled by hand, a softmax over all words at each step.
 
     Predictions come out with the words of one sentence beside each other: (batch * steps, vocabulary).
     """
     sym = mx.sym
-    batch_size = LSTM.batch_size
     embedded = sym.Embedding(sym.Variable("data"), input_dim=VOCABULARY, output_dim=HIDDEN, name="embedding")
     sliced = sym.SliceChannel(embedded, num_outputs=LSTM_STEPS, axis=1, squeeze_axis=True, name="words")
     steps = [sliced[step] for step in range(LSTM_STEPS)]
@@ -273,15 +273,16 @@ def lstm_language_model(mx: Any) -> Any:
 # --------------------------------------------------------------------------- the table
 
 
-LSTM = Row(
-    name="lstm",
-    title="LSTM 2x200, 32 steps, vocabulary 10,000, batch 32, training",
-    network=lstm_language_model,
-    data_shape=(32, LSTM_STEPS),
-    label_shape=(32, LSTM_STEPS),
-    classes=VOCABULARY,
-    tokens=True,
-)
+def _lstm_row(name: str, batch: int) -> Row:
+    return Row(
+        name,
+        f"LSTM 2x200, {LSTM_STEPS} steps, vocabulary 10,000, batch {batch}, training",
+        partial(lstm_language_model, batch_size=batch),
+        data_shape=(batch, LSTM_STEPS),
+        label_shape=(batch, LSTM_STEPS),
+        classes=VOCABULARY,
+        tokens=True,
+    )
 
 
 def _image_row(name: str, title: str, network: Callable[[Any], Any], shape: tuple[int, ...], classes: int,
@@ -301,14 +302,35 @@ ROWS: dict[str, Row] = {
                    IMAGE_CLASSES, training=False),
         _image_row("resnet50-infer16", "ResNet-50 224x224, batch 16, inference", resnet50, (16, 3, 224, 224),
                    IMAGE_CLASSES, training=False),
-        LSTM,
+        _lstm_row("lstm", 32),
     )
 }  # fmt: skip
+
+#: The rows of the benchmark on a GPU: the same networks, with batches that fill it.
+GPU_ROWS: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row("mlp-4096", "MLP 784-128-64-10, batch 4096, training", mlp, (4096, 784), 10, label_shape=(4096,)),
+        _image_row("lenet-2048", "LeNet 28x28, batch 2048, training", lenet, (2048, 1, 28, 28), 10),
+        _image_row("resnet18-512", "ResNet-18 32x32, batch 512, training", resnet18, (512, 3, 32, 32), 10),
+        _image_row("resnet50-128", "ResNet-50 224x224, batch 128, training", resnet50, (128, 3, 224, 224),
+                   IMAGE_CLASSES),
+        _image_row("resnet50-infer128", "ResNet-50 224x224, batch 128, inference", resnet50,
+                   (128, 3, 224, 224), IMAGE_CLASSES, training=False),
+        _lstm_row("lstm-256", 256),
+    )
+}  # fmt: skip
+
+
+def row_named(name: str) -> Row:
+    """A row of any of the two."""
+    return ROWS[name] if name in ROWS else GPU_ROWS[name]
+
 
 #: The rows of the benchmark over processes; the batch is that of one worker.
 DISTRIBUTED: dict[str, Row] = {
     "resnet18": ROWS["resnet18"],
-    "lstm": LSTM,
+    "lstm": ROWS["lstm"],
     "wide": Row(
         "wide", "MLP of 54 million parameters, batch 16, training", wide_mlp, (16, 784), 10, label_shape=(16,)
     ),

@@ -1,18 +1,19 @@
 """The command `python -m benchmarks.operators_mxnet`: all operators beside MXNet's, forward and backward.
 
 Each engine is a process of its own; both make the same arrays from the same samples. In every round each runs its
-calls once, one engine after the other, the next round in the opposite order; a ratio is that of the medians. On a busy
-machine the processor's time says more than the clock: with `--clock processor` the table goes by it. The file has both.
+calls once, one engine after the other, the next round in the opposite order; a ratio is that of the least times, since
+what else the machine does only adds to them. On a busy machine the processor's time says more than the clock: with
+`--clock processor` table and file go by it. `operators_page` makes the table of docs/performance.md from such files.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +32,21 @@ MODES = ("forward", "backward")
 CLOCKS = ("seconds", "processor")
 SECONDS = {"small": 0.004, "large": 0.02}  # that one round of calls takes
 
-Samples = dict[str, dict[str, list[float]]]  # by engine and clock: microseconds of a call, one for each round
-
 
 @dataclass(frozen=True)
 class Timed:
-    """One call in one mode."""
+    """One call in one mode: microseconds that it took in each round."""
 
     size: str
     call: str
     mode: str
-    samples: Samples
+    rebind: Sequence[float]
+    mxnet: Sequence[float]
 
-    def median(self, engine: str, clock: str) -> float:
-        """Microseconds."""
-        return statistics.median(self.samples[engine][clock])
-
-    def ratio(self, clock: str) -> float:
-        """How many times as long rebind takes."""
-        return self.median("rebind", clock) / max(self.median("mxnet", clock), 1e-3)
+    @property
+    def ratio(self) -> float:
+        """How many times as long rebind takes, by the least times."""
+        return min(self.rebind) / max(min(self.mxnet), 1e-3)
 
 
 class _Pair:
@@ -72,25 +69,24 @@ class _Pair:
             worker.close()
 
 
-def measure(pair: _Pair, size: str, sample: Sample, rounds: int) -> list[Timed]:
+def measure(pair: _Pair, size: str, sample: Sample, rounds: int, clock: str) -> list[Timed]:
     """Time one sample in the modes that both engines have."""
     described = as_json(sample)
     known = [pair.ask(engine, do="prepare", sample=described)["modes"] for engine in ENGINES]
     return [
-        Timed(size, str(sample), mode, _rounds(pair, mode, SECONDS[size], rounds))
+        Timed(size, str(sample), mode, **_rounds(pair, mode, SECONDS[size], rounds, clock))
         for mode in MODES
         if all(mode in modes for modes in known)
     ]
 
 
-def _rounds(pair: _Pair, mode: str, seconds: float, rounds: int) -> Samples:
+def _rounds(pair: _Pair, mode: str, seconds: float, rounds: int, clock: str) -> dict[str, list[float]]:
     counts = {engine: _count(pair, engine, mode, seconds) for engine in ENGINES}
-    found: Samples = {engine: {clock: [] for clock in CLOCKS} for engine in ENGINES}
+    found: dict[str, list[float]] = {engine: [] for engine in ENGINES}
     for index in range(rounds):
         for engine in ENGINES[:: -1 if index % 2 else 1]:
             answer = pair.ask(engine, do="run", mode=mode, calls=counts[engine])
-            for clock in CLOCKS:
-                found[engine][clock].append(1e6 * answer[clock] / counts[engine])
+            found[engine].append(round(1e6 * answer[clock] / counts[engine], 1))
     return found
 
 
@@ -119,21 +115,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.operators or sample.name in given.operators
     ]
 
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+
     def write(timed: Sequence[Timed]) -> None:
         if given.json:
-            content = {"machine": machine, "threads": given.threads, "calls": [vars(each) for each in timed]}
-            given.json.write_text(json.dumps(content, indent=1) + "\n")
+            about = {"started": started, "machine": machine, "threads": given.threads, "clock": given.clock}
+            given.json.write_text(as_text(about, timed))
 
     pair = _Pair(Options(given.threads, mxnet))
     try:
         with console.status("") as status:
-            timed, failures = _measure_all(pair, chosen, given.rounds, status.update, write)
+            timed, failures = _measure_all(pair, chosen, given, status.update, write)
     finally:
         pair.close()
     wide(console).print(_table(timed, given.clock, given.least))
     for failure in failures:
         console.print(failure, highlight=False, markup=False, soft_wrap=True)
-    slow = sum(each.ratio(given.clock) > 1.5 for each in timed)
+    slow = sum(each.ratio > 1.5 for each in timed)
     console.print(
         f"{machine['processor']}, {machine['cores']} cores, load {machine['load_average']}; {given.threads} threads; "
         f"{len(timed)} timed, {slow} above 1.5, {len(failures)} not timed",
@@ -144,10 +142,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def as_text(about: dict[str, Any], timed: Sequence[Timed]) -> str:
+    """Return the content of a file of samples, with a line for each call."""
+    calls = ",\n".join(json.dumps(vars(each)) for each in timed)
+    return f'{json.dumps(about)[:-1]},\n"calls": [\n{calls}\n]}}\n'
+
+
 def _measure_all(
     pair: _Pair,
     chosen: Sequence[tuple[str, Sample]],
-    rounds: int,
+    given: argparse.Namespace,
     progress: Callable[[str], None],
     write: Callable[[Sequence[Timed]], None],
 ) -> tuple[list[Timed], list[str]]:
@@ -158,7 +162,7 @@ def _measure_all(
         if number % 100 == 99:
             write(timed)  # what there is, should the run be broken off
         try:
-            timed += measure(pair, size, sample, rounds)
+            timed += measure(pair, size, sample, given.rounds, given.clock)
         except EngineError as error:
             failures.append(f"{size}: {sample}: {str(error).splitlines()[0].rpartition('}: ')[2][:160]}")
     return timed, failures
@@ -170,10 +174,10 @@ def _table(timed: Sequence[Timed], clock: str, least: float) -> Table:
         table.add_column(name)
     for name in ("rebind", "MXNet", "ratio"):
         table.add_column(name, justify="right")
-    for each in sorted(timed, key=lambda each: -each.ratio(clock)):
-        if each.ratio(clock) >= least:
-            medians = (f"{each.median(engine, clock):,.1f}" for engine in ENGINES)
-            table.add_row(each.size, each.call[:110], each.mode, *medians, f"{each.ratio(clock):.2f}")
+    for each in sorted(timed, key=lambda each: -each.ratio):
+        if each.ratio >= least:
+            times = (f"{min(samples):,.1f}" for samples in (each.rebind, each.mxnet))
+            table.add_row(each.size, each.call[:110], each.mode, *times, f"{each.ratio:.2f}")
     return table
 
 
@@ -188,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="of each call (default: 5)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads (default: 1)")
     parser.add_argument(
-        "--clock", choices=CLOCKS, default="seconds", help="what the table goes by (default: seconds)"
+        "--clock", choices=CLOCKS, default="seconds", help="what the times are of (default: seconds)"
     )
     parser.add_argument(
         "--least", type=float, default=1.0, metavar="R", help="show ratios from here on (default: 1)"

@@ -166,13 +166,13 @@ def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def with_section(page: str, text: str) -> str:
-    """Return the page with another text between its marks."""
-    before, begin, rest = page.partition(BEGIN)
+def with_section(page: str, text: str, mark: str = BEGIN) -> str:
+    """Return the page with another text between a mark and the end."""
+    before, begin, rest = page.partition(mark)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise ValueError(f"{PAGE.name}: must have the lines {BEGIN} and {END}; one is missing")
-    return f"{before}{BEGIN}\n{text}{END}{after}"
+        raise ValueError(f"{PAGE.name}: must have the lines {mark} and {END}; one is missing")
+    return f"{before}{mark}\n{text}{END}{after}"
 
 
 def _draw(rows: Sequence[Row], file: Path) -> None:

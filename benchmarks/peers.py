@@ -127,4 +127,23 @@ PEERS: dict[str, Peer] = {
     ),
     "mxnet": Peer("MXNet", "peers_module:mxnet", needs=("mxnet",), quick=True, own_python=True),
     "svrg": Peer("rebind, SVRG", "peers_module:svrg", _training, ("rebind", "torch"), asked_for=True),
+    "rebind-bfloat16": Peer(
+        "rebind, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
+        options={"bfloat16": True},
+    ),
+    "rebind-inductor-bfloat16": Peer(
+        "rebind, inductor, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
+        options={"backend": "inductor", "bfloat16": True},
+    ),
+    "torch-bfloat16": Peer(
+        "eager, bfloat16", "peers_torch:ready", needs=("torch",), asked_for=True, options={"bfloat16": True}
+    ),
+    "torch-channels-last-bfloat16": Peer(
+        "eager, channels_last, bfloat16", "peers_torch:ready", _images, needs=("torch",), asked_for=True,
+        options={"channels_last": True, "bfloat16": True},
+    ),
+    "torch-compile-channels-last-bfloat16": Peer(
+        "compile, channels_last, bfloat16", "peers_compiled:ready", _images, needs=("torch",), asked_for=True,
+        options={"channels_last": True, "bfloat16": True},
+    ),
 }  # fmt: skip

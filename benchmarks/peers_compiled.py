@@ -18,7 +18,7 @@ IN_THEIR_LAYOUT = ("lenet",)
 
 
 def ready(
-    setting: Setting, channels_last: bool = False, freezing: bool = False
+    setting: Setting, channels_last: bool = False, freezing: bool = False, bfloat16: bool = False
 ) -> Callable[[], CompiledDriver]:
     """`torch.compile` in its default mode; frozen weights are an option of inductor for inference."""
     import torch._inductor.config as inductor
@@ -26,7 +26,7 @@ def ready(
     inductor.freezing = freezing
     if setting.row.name in IN_THEIR_LAYOUT and not channels_last:
         inductor.layout_optimization = False
-    return lambda: CompiledDriver(setting.row, channels_last)
+    return lambda: CompiledDriver(setting.row, channels_last, setting.device, bfloat16)
 
 
 class Loss(nn.Module):
@@ -44,16 +44,19 @@ class Loss(nn.Module):
 class CompiledDriver(TorchDriver):
     """Forward and backward are compiled, with the loss; the optimizer is PyTorch's own, as it comes."""
 
-    def __init__(self, row: Row, channels_last: bool = False) -> None:
-        super().__init__(row, channels_last)
+    def __init__(
+        self, row: Row, channels_last: bool = False, device: str = "cpu", bfloat16: bool = False
+    ) -> None:
+        super().__init__(row, channels_last, device, bfloat16)
         self._compiled = torch.compile(Loss(self.model) if row.training else self.model)
 
     def _train(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        self._scores, loss = self._compiled(self.data, self._label)
+        with self._autocast:
+            self._scores, loss = self._compiled(self.data, self._label)
         loss.backward()
         self._optimizer.step()
 
     def _infer(self) -> None:
-        with torch.inference_mode():
+        with torch.inference_mode(), self._autocast:
             self._scores = self._compiled(self.data)

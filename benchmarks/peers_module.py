@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .drivers import ModuleDriver, Setting, SVRGDriver, WholeStepDriver
+from .drivers import BFloat16Driver, ModuleDriver, Setting, SVRGDriver, WholeStepDriver
 
 
-def rebind(setting: Setting, backend: str | None = None) -> Callable[[], ModuleDriver]:
-    """rebind as a user gets it: it is imported before torch, and no option is set but the backend, if it has a name."""
+def rebind(
+    setting: Setting, backend: str | None = None, bfloat16: bool = False
+) -> Callable[[], ModuleDriver]:
+    """rebind as a user gets it: it is imported before torch, and no option is set but those that are given."""
     import rebind as mx
 
-    return lambda: ModuleDriver(mx, setting.row, backend=backend)
+    driver = BFloat16Driver if bfloat16 else ModuleDriver
+    return lambda: driver(mx, setting.row, backend=backend, device=setting.device)
 
 
 def rebind_in_fit(setting: Setting) -> Callable[[], ModuleDriver]:

@@ -186,37 +186,46 @@ def resnet50() -> ResNet:
     return ResNet(Bottleneck, (3, 4, 6, 3), IMAGE_CLASSES, small_images=False)
 
 
-PEERS: dict[str, Callable[[], nn.Module]] = {
+#: By the part of a row's name before its batch and mode.
+NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "mlp": MLP,
     "lenet": LeNet,
     "resnet18": resnet18,
     "resnet50": resnet50,
-    "resnet50-infer1": resnet50,
-    "resnet50-infer16": resnet50,
     "lstm": LanguageModel,
     "wide": WideMLP,
 }
 
 
-def ready(setting: Setting, channels_last: bool = False) -> Callable[[], TorchDriver]:
+def model_of(row: Row) -> nn.Module:
+    """The network of a row."""
+    return NETWORKS[row.name.partition("-")[0]]()
+
+
+def ready(setting: Setting, channels_last: bool = False, bfloat16: bool = False) -> Callable[[], TorchDriver]:
     """PyTorch's eager mode."""
-    return lambda: TorchDriver(setting.row, channels_last)
+    return lambda: TorchDriver(setting.row, channels_last, setting.device, bfloat16)
 
 
 class TorchDriver:
-    """A row in PyTorch's eager mode, float32, in the default layout or in channels_last."""
+    """A row in PyTorch's eager mode, in the default layout or in channels_last, in float32 or by `torch.autocast`."""
 
-    def __init__(self, row: Row, channels_last: bool = False) -> None:
+    def __init__(
+        self, row: Row, channels_last: bool = False, device: str = "cpu", bfloat16: bool = False
+    ) -> None:
         self._training = row.training
+        self._device = device
+        self._autocast = torch.autocast(device, torch.bfloat16, enabled=bfloat16)
         data, label = make_batch(row)
-        self.data = torch.from_numpy(data)
+        self.data = torch.from_numpy(data).to(device)
         if row.tokens:
             self.data = self.data.long()
-        self._label = torch.from_numpy(label).long().flatten()
-        self.model = PEERS[row.name]().train(row.training)
+        self._label = torch.from_numpy(label).long().flatten().to(device)
+        self.model = model_of(row).train(row.training)
         with torch.no_grad():
             for name, tensor in named_values(self.model):
                 tensor.copy_(torch.from_numpy(initial_value(name, tuple(tensor.shape))))
+        self.model = self.model.to(device)
         if channels_last:
             # PyTorch's stubs have no form of `to` with a memory format alone.
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -228,6 +237,8 @@ class TorchDriver:
         step = self._train if self._training else self._infer
         for _ in range(steps):
             step()
+        if self._device == "cuda":
+            torch.cuda.synchronize()
 
     def wrap(self, make: Callable[[nn.Module], nn.Module]) -> None:
         """Drive another module around the model, such as a `DistributedDataParallel`."""
@@ -235,19 +246,21 @@ class TorchDriver:
 
     def _train(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        self._scores = self.model(self.data)
-        F.cross_entropy(self._scores, self._label).backward()
+        with self._autocast:
+            self._scores = self.model(self.data)
+            loss = F.cross_entropy(self._scores, self._label)
+        loss.backward()
         self._optimizer.step()
 
     def _infer(self) -> None:
-        with torch.inference_mode():
+        with torch.inference_mode(), self._autocast:
             self._scores = self.model(self.data)
 
     def results(self) -> dict[str, np.ndarray]:
         """Output (probabilities, as SoftmaxOutput gives), parameters and statistics under MXNet's names."""
         assert self._scores is not None, "run() comes first"
-        values = {name: tensor.detach().numpy().copy() for name, tensor in named_values(self.model)}
-        return {**values, "output": self._scores.detach().softmax(1).numpy()}
+        values = {name: tensor.detach().cpu().numpy().copy() for name, tensor in named_values(self.model)}
+        return {**values, "output": self._scores.detach().float().softmax(1).cpu().numpy()}
 
 
 _BATCH_NORM_NAMES = {

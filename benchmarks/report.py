@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from .networks import ROWS
+from .networks import row_named
 from .peers import PEERS
 from .runner import Column, Effort, Measured, Ratio
 
@@ -92,7 +92,7 @@ class Report:
     def _times(self, row: str) -> Table:
         columns, ratios = self.rows[row].columns, self.ratios(row)
         fastest = min(column.median for column in columns.values())
-        table = Table(title=ROWS[row].title, title_justify="left")
+        table = Table(title=row_named(row).title, title_justify="left")
         table.add_column("engine")
         table.add_column("ms per step (best)", justify="right")
         table.add_column(f"{PEERS[self.engines[0]].title} / it (quartiles)", justify="right")
@@ -156,9 +156,9 @@ class Report:
     def _row_content(self, row: str) -> dict[str, Any]:
         return {
             "name": row,
-            "title": ROWS[row].title,
-            "batch_size": ROWS[row].batch_size,
-            "training": ROWS[row].training,
+            "title": row_named(row).title,
+            "batch_size": row_named(row).batch_size,
+            "training": row_named(row).training,
             "engines": {name: _column_content(column) for name, column in self.rows[row].columns.items()},
             "failures": self.rows[row].failures,
             "ratios": {

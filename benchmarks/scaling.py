@@ -17,6 +17,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from rebind.kvstore.bucket import BUCKET_BYTES
+
 from .command import wide
 
 __all__ = ["Cost", "Network", "step_cost"]
@@ -57,19 +59,21 @@ class Network:
 
 
 def step_cost(cost: Cost, network: Network, workers: int) -> dict[str, float]:
-    """Return the parts of a step in seconds: ``compute``, ``gradients`` and ``weights`` not hidden, ``messages``.
+    """Return the parts of a step in seconds: ``compute``, ``not hidden`` of what travels, and ``messages``.
 
     >>> cost = Cost(compute=0.1, update=0.01, gradients=1e8, backward=0.5, messages=4)
     >>> parts = step_cost(cost, Network(rate=1e9, delay=1e-4, message=1e-5), 8)
     >>> {name: round(value, 4) for name, value in parts.items()}
-    {'compute': 0.0912, 'gradients': 0.0376, 'weights': 0.0876, 'messages': 0.0006}
+    {'compute': 0.0912, 'not hidden': 0.1252, 'messages': 0.0006}
     """
-    sent = cost.gradients * (workers - 1) / workers / network.rate
+    share = (workers - 1) / workers / network.rate
     compute = cost.compute - cost.update * (workers - 1) / workers
-    # Gradients leave while backward computes others; weights are sent when all is computed.
-    gradients = max(0.0, sent - cost.backward * cost.compute) + network.delay
+    # Gradients leave, and weights come back, while backward computes other gradients. Nothing hides those of the last
+    # bucket.
+    travels, last = (2 * size * share for size in (cost.gradients, min(cost.gradients, BUCKET_BYTES)))
+    exposed = max(travels - cost.backward * cost.compute, last) + 2 * network.delay
     messages = 2 * (workers - 1) * cost.messages * network.message
-    return {"compute": compute, "gradients": gradients, "weights": sent + network.delay, "messages": messages}
+    return {"compute": compute, "not hidden": exposed, "messages": messages}
 
 
 #: How many messages go to each other worker for the gradients: one for a bucket of small keys, one for a large key.
@@ -92,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = Table(
         title=f"Efficiency of a worker that computes {given.accelerators:g} times as fast as one core here"
     )
-    for name in ("row", "network", "workers", "compute", "gradients", "weights", "messages", "efficiency"):
+    for name in ("row", "network", "workers", "compute", "not hidden", "messages", "efficiency"):
         table.add_column(name, justify="left" if name in ("row", "network") else "right")
     for key, found in samples.items():
         row, workers, engine = key.split("/")

@@ -3,7 +3,7 @@
 Each runs as in a user's program: with its own defaults, nothing else imported, and, for MXNet, under its own Python.
 One request is one line of JSON on standard input, one answer is one line on standard output:
 
-    {"do": "prepare", "row": "mlp", "threads": null}
+    {"do": "prepare", "row": "mlp", "threads": null, "device": "cpu"}
         -> {"versions": {"torch": "2.13.0"}, "import_seconds": 1.2, "prepare_seconds": 0.1, "peak_bytes": 2e8}
     {"do": "run", "steps": 100}               -> {"seconds": 0.05}
     {"do": "memory"}                          -> {"peak_bytes": 2e8}    of the steps since `prepare`
@@ -25,7 +25,7 @@ from typing import Any
 
 from . import export_onnx
 from .drivers import Driver, Setting
-from .networks import ROWS
+from .networks import row_named
 from .peers import PEERS
 
 
@@ -47,11 +47,12 @@ class _Worker:
         self._peer = PEERS[engine]
         self._driver: Driver | None = None
 
-    def prepare(self, row: str, threads: int | None) -> dict[str, Any]:
+    def prepare(self, row: str, threads: int | None, device: str) -> dict[str, Any]:
         """Import the engine, build and bind or compile, and do the first step, which may compile too."""
-        file = export_onnx.write(ROWS[row]) if self._peer.reads_onnx else ""
+        work = row_named(row)
+        file = export_onnx.write(work) if self._peer.reads_onnx else ""
         begun = time.perf_counter()
-        make = self._peer.get_ready(Setting(ROWS[row], threads, file))
+        make = self._peer.get_ready(Setting(work, threads, file, device))
         start = time.perf_counter()
         self._driver = make()
         self._driver.run(1)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import instructions
+import torch
+from benchmarks import fit, instructions
 from benchmarks.__main__ import main
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
@@ -39,6 +40,19 @@ def test_workers_agree() -> None:
     ended = python("-m", "benchmarks", "--rows", "mlp", "--engines", "rebind,torch", "--check")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "rebind" in ended.stdout and "agrees" in ended.stdout
+
+
+def test_the_benchmark_of_gpus_runs_and_without_one_says_so(tmp_path: Path) -> None:
+    chosen = "--rows", "mlp-4096", "--engines", "rebind,rebind-bfloat16,torch-bfloat16", "--quick"
+    ended = python(
+        "-m", "benchmarks.gpu", "--device", "cpu", *chosen, "--json", str(tmp_path / "samples.json")
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    engines = json.loads((tmp_path / "samples.json").read_text())["rows"][0]["engines"]
+    assert [len(engine["samples_ms"]) for engine in engines.values()] == [5, 5, 5]
+    if not torch.cuda.is_available():
+        refused = python("-m", "benchmarks.gpu", *chosen)
+        assert refused.returncode == 2 and "needs a CUDA device" in refused.stderr
 
 
 @pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])
@@ -124,6 +138,14 @@ def test_large_calls_are_accepted(sample: Sample) -> None:
     call = getattr(mx.sym._internal, sample.name)(*arrays, **sample.parameters)
     shapes = {f"array{index}": array.shape for index, array in enumerate(sample.arrays)}
     call.infer_shape_partial(**shapes)  # raises where they do not fit
+
+
+def test_what_fit_adds_is_measured_in_pairs() -> None:
+    run = fit.Fit(fit.ROWS["mlp"])
+    run.epoch()
+    assert len(run.in_fit) == len(run.bare) == fit.BATCHES - fit.FIRST
+    # Both have trained: twice as many updates as batches.
+    assert run.module.optimizers()[0].num_update == 2 * fit.BATCHES
 
 
 def test_more_instructions_than_are_held_are_said() -> None:

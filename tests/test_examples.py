@@ -98,3 +98,19 @@ def test_pictures(example: str, line: str, least: int, tmp_path: Path) -> None:
     assert found is not None, done.stdout
     assert int(found[1]) >= least
     assert not list(tmp_path.iterdir())
+
+
+def test_mixed_precision(tmp_path: Path) -> None:
+    command = [sys.executable, str(DIGITS.with_name("mixed_precision.py")), "--epochs", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    header, *lines = (line.split() for line in done.stdout.splitlines())
+    assert header == ["network", "learned", "used", "training", "a", "batch", "accuracy"]
+    accuracies = {tuple(line[:3]): float(line[-1]) for line in lines}
+    ways = [("float32", "float32"), ("float32", "bfloat16"), ("bfloat16", "bfloat16")]
+    assert list(accuracies) == [(network, *way) for network in ("LeNet", "ResNet") for way in ways]
+    assert min(accuracies.values()) >= 0.93
+    for network in ("LeNet", "ResNet"):
+        learned, converted = (accuracies[network, "float32", used] for used in ("float32", "bfloat16"))
+        assert abs(learned - converted) <= 0.01

@@ -1,0 +1,56 @@
+"""Why large calls of some operators take more than 1.5 times as long as MXNet's, and which ones are always shown."""
+
+from __future__ import annotations
+
+__all__ = ["NAMED", "REASONS"]
+
+#: Shown whatever their ratio is: they were several times slower than MXNet's once.
+NAMED = (
+    "_contrib_ROIAlign", "_contrib_PSROIPooling", "ROIPooling", "_contrib_MultiProposal", "_contrib_box_nms",
+    "Correlation", "CTCLoss", "Embedding", "pick", "softmax_cross_entropy",
+)  # fmt: skip
+
+_SMALL = "some calls on small arrays, some µs each"
+_ONE_KERNEL = "one kernel of MXNet's is several passes over memory here"
+_SLEEF = "oneDNN's kernel is off by more of the last digits; PyTorch's, exact to half of one, takes longer"
+_LAPACK = "the same LAPACK and BLAS, which PyTorch gives copies by columns"
+_NARROW = "channels lie beside each other: loops over memory have three steps"
+
+_SHARED = {
+    _SMALL: ("_contrib_MultiBoxPrior", "_cvimresize", "_unravel_index"),
+    _ONE_KERNEL: ("_rmod_scalar", "softsign"),
+    _SLEEF: ("Activation", "LeakyReLU"),
+    _LAPACK: (
+        "_linalg_det", "_linalg_inverse", "_linalg_potrf", "_linalg_slogdet", "_linalg_trmm", "_linalg_trsm",
+    ),
+    _NARROW: (
+        "_image_adjust_lighting", "_image_random_contrast", "_image_random_hue", "_image_random_saturation",
+    ),
+}  # fmt: skip
+
+#: By operator.
+REASONS: dict[str, str] = {
+    **{name: reason for reason, names in _SHARED.items() for name in names},
+    "Deconvolution": "PyTorch's own kernel; as a product of matrices and a copy it takes as long",
+    "LRN": "oneDNN has a kernel of its own; here there is a pass over memory for each neighbour, and two roots",
+    "Pooling": "a pass over memory for each element of a window; PyTorch's own kernel is slower",
+    "RNN": "MXNet has a fused kernel for `gru`; PyTorch calls some operators in each step",
+    "_contrib_ROIAlign": (
+        "with `position_sensitive` each bin reads few numbers; the maps are turned first so that these lie together"
+    ),
+    "_contrib_index_copy": "the array is copied before rows are written, where MXNet copies both at once",
+    "_random_pdf_uniform": "MXNet's is one number for a row, also outside of the support; here each sample is compared",
+    "_cvcopyMakeBorder": "the constant is written everywhere, and the picture over it",
+    "_rdiv_scalar": "integers are divided as floats, and converted back",
+    "_sample_multinomial": "sums of float64 and a search in them; MXNet adds up to the one that it drew",
+    "col2im": "PyTorch's own kernel (`fold`)",
+    "Convolution": "the gradient of one channel a group, as PyTorch has oneDNN compute it",
+    "pick": "zeros are written for the whole gradient first",
+    "reciprocal": "integers are divided as floats, and converted back",
+    "take": "PyTorch's own copy of rows",
+    "dot": "PyTorch's own product of matrices",
+    "slice": "a step backward in memory is a copy of single elements",
+    "softmax": "with lengths a mask is made and applied first",
+    "topk": "PyTorch's own kernel, asked for one element more, as it leaves open which of equal ones it takes",
+    "transpose": "PyTorch's own copy",
+}
