@@ -110,6 +110,8 @@ def test_no_value_is_read_before_get(name, settings, label, pred, reference, mon
 
     arrays = [array(label)], [array(pred)]
     made = metric.create(name, **settings)
+    # As for tensors of a GPU.
+    monkeypatch.setattr("rebind.metric.classification._is_read_at_once", lambda _: False)
     for method in (
         "item",
         "__bool__",
@@ -125,6 +127,25 @@ def test_no_value_is_read_before_get(name, settings, label, pred, reference, mon
         monkeypatch.setattr(torch.Tensor, method, read)
     made.update(*arrays)
     made.update(*arrays)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32], ids=str)
+@pytest.mark.parametrize(
+    ("labels", "scores"), [((40,), (40, 7)), ((5, 3, 4), (5, 7, 3, 4)), ((6,), (6,))], ids=str
+)
+def test_accuracy_of_few_is_that_of_many(labels, scores, dtype, monkeypatch):
+    """Few numbers are counted by NumPy, many and those of other devices by PyTorch."""
+    drawn = torch.Generator().manual_seed(0)
+    label = torch.randint(0, 7, labels, generator=drawn).float() + 0.5
+    label[:2] = torch.tensor([-1.0, 1.0]).reshape(2, *[1] * (len(labels) - 1))
+    pred = (6 * torch.rand(scores, generator=drawn)).to(dtype)
+    if labels == scores:
+        label[-1] = pred[-1] = 3
+
+    found = metric.Accuracy().measure(label, pred)
+    monkeypatch.setattr("rebind.metric.classification._FEW", 0)
+    assert found == tuple(map(int, metric.Accuracy().measure(label, pred)))
+    assert found[0] > 0
 
 
 def test_counts_stay_exact():

@@ -111,7 +111,7 @@ class EvalMetric(Generic[Sum]):
 
         >>> import torch, rebind as mx
         >>> mx.metric.create("acc").measure(torch.tensor([1, 0]), torch.tensor([1, 1]))
-        (tensor(1), 2)
+        (1, 2)
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define measure(label, pred) or update(labels, preds)"
