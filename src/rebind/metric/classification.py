@@ -44,20 +44,17 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int
         )
     # Most iterators give labels as float32.
     if pred.numel() <= _FEW and _is_read_at_once(pred) and _is_read_at_once(label):
-        scores, labels = pred.detach().numpy(), _whole(label.detach().numpy())
-        classes = scores.argmax(axis) if are_scores else _whole(scores)
-        return int(numpy.count_nonzero(classes.reshape(-1) == labels.reshape(-1))), labels.size
+        scores, labels = pred.detach().numpy(), label.detach().numpy().astype(numpy.int64)
+        classes = scores.argmax(axis) if are_scores else scores.astype(numpy.int64)
+        if classes.shape != labels.shape:
+            classes, labels = classes.reshape(-1), labels.reshape(-1)
+        return int(numpy.count_nonzero(classes == labels)), labels.size
     chosen = pred.argmax(axis) if are_scores else pred.long()
     return (chosen.reshape(-1) == label.long().reshape(-1)).sum(), label.numel()
 
 
 def _is_read_at_once(tensor: Tensor) -> bool:
     return tensor.device.type == "cpu" and tensor.dtype in _OF_NUMPY
-
-
-def _whole(numbers: numpy.ndarray) -> numpy.ndarray:
-    # No cast: NumPy warns of one that meets a NaN.
-    return numpy.trunc(numbers) if numbers.dtype.kind == "f" else numbers
 
 
 def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor | int, int]:
