@@ -84,11 +84,11 @@ def one_batch(row: str, count: Callable[[], Any]) -> collections.Counter[str]:
 @pytest.mark.parametrize(
     ("row", "allowed"),
     [
-        # The batch and its labels into the executor's arrays; labels as whole numbers for the gradient and the metric.
-        # The gradient of the loss is written in place.
-        ("mlp", {"copy_": 3, "_to_copy": 2}),
+        # The batch and its labels into the executor's arrays; labels as whole numbers for the gradient (for the metric
+        # NumPy makes them). The gradient of the loss is written in place.
+        ("mlp", {"copy_": 3, "_to_copy": 1}),
         # And from channels last to rows of features, in both directions.
-        ("lenet", {"copy_": 3, "_to_copy": 2, "clone": 1}),
+        ("lenet", {"copy_": 3, "_to_copy": 1, "clone": 1}),
     ],
 )
 def test_a_batch_of_fit_copies_nothing_without_need_and_waits_for_nothing(
@@ -99,12 +99,12 @@ def test_a_batch_of_fit_copies_nothing_without_need_and_waits_for_nothing(
     assert not WAITS & found.keys()
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 62), ("lenet", 80)])
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 60), ("lenet", 78)])
 def test_a_batch_of_fit_calls_few_operators(row: str, bound: int) -> None:
     assert sum(one_batch(row, Operators).values()) <= bound
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 297), ("lenet", 364)])
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 288), ("lenet", 355)])
 def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
     found = one_batch(row, python_calls)
     assert sum(found.values()) <= bound, found.most_common()

@@ -137,7 +137,10 @@ def one_hot(
     index = indices.to(torch.int64).unsqueeze(-1)
     # An index out of range writes what is there already to the nearest column.
     inside = index.clamp(0, depth - 1)
-    return out.scatter_(-1, inside, torch.where(inside == index, on_value, off_value).to(dtype))
+    hit = inside == index
+    # The usual values need no choice.
+    values = hit if (on_value, off_value) == (1, 0) else torch.where(hit, on_value, off_value)
+    return out.scatter_(-1, inside, values.to(dtype))
 
 
 @one_hot.shapes_from_outputs
