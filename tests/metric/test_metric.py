@@ -237,6 +237,7 @@ def test_special_figures(made, batches, figure):
             "1 labels and 2 predictions",
         ),
         (lambda: metric.Accuracy().update([LABEL[:4]], [PROBABILITY]), ShapeError, r"got labels \(4,\)"),
+        (lambda: metric.Accuracy(2).update([LABEL], [PROBABILITY]), ShapeError, r"along axis 2; got labels"),
         (
             lambda: metric.CrossEntropy().update([LABEL[:4]], [PROBABILITY]),
             ShapeError,

@@ -16,7 +16,6 @@ from .eval_metric import EvalMetric
 
 __all__ = ["Accuracy", "TopKAccuracy"]
 
-
 #: Scores up to which NumPy counts: it takes a third of the time that PyTorch needs to begin its operators.
 _FEW = 1 << 15
 
@@ -37,7 +36,10 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int
     """
     # Of equal shapes, predictions are classes already.
     are_scores = pred.shape != label.shape
-    if are_scores and label.numel() * pred.shape[axis] != pred.numel():
+    fits = not are_scores or (
+        -pred.ndim <= axis < pred.ndim and label.numel() * pred.shape[axis] == pred.numel()
+    )
+    if not fits:
         raise ShapeError(
             f"accuracy: there must be one label for each prediction along axis {axis}; "
             f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
