@@ -16,12 +16,20 @@ _SLEEF = "oneDNN's kernel is off by more of the last digits; PyTorch's, exact to
 _LAPACK = "the same LAPACK and BLAS, which PyTorch gives copies by columns"
 _NARROW = "channels lie beside each other: loops over memory have three steps"
 
+_DRAWS = "on two threads: PyTorch draws one sequence, in one thread; MXNet gives each thread a generator of its own"
+
 _SHARED = {
     _SMALL: ("_contrib_MultiBoxPrior", "_cvimresize", "_unravel_index"),
     _ONE_KERNEL: ("_rmod_scalar", "softsign"),
     _SLEEF: ("Activation", "LeakyReLU"),
     _LAPACK: (
         "_linalg_det", "_linalg_inverse", "_linalg_potrf", "_linalg_slogdet", "_linalg_trmm", "_linalg_trsm",
+    ),
+    _DRAWS: (
+        "Dropout", "_random_exponential", "_random_exponential_like", "_random_gamma", "_random_gamma_like",
+        "_random_generalized_negative_binomial_like", "_random_negative_binomial_like", "_random_poisson",
+        "_random_poisson_like", "_sample_exponential", "_sample_gamma", "_sample_generalized_negative_binomial",
+        "_sample_poisson",
     ),
     _NARROW: (
         "_image_adjust_lighting", "_image_random_contrast", "_image_random_hue", "_image_random_saturation",
@@ -37,6 +45,9 @@ REASONS: dict[str, str] = {
     "RNN": "MXNet has a fused kernel for `gru`; PyTorch calls some operators in each step",
     "_contrib_ROIAlign": (
         "with `position_sensitive` each bin reads few numbers; the maps are turned first so that these lie together"
+    ),
+    "_contrib_PSROIPooling": (
+        "on two threads: the maps are turned first, and which pixels a box covers is found in small arrays, by one"
     ),
     "_contrib_index_copy": "the array is copied before rows are written, where MXNet copies both at once",
     "_random_pdf_uniform": "MXNet's is one number for a row, also outside of the support; here each sample is compared",
