@@ -84,7 +84,9 @@ def _start(kind: str) -> subprocess.Popen[bytes]:
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,  # an interrupt from the keyboard is for the benchmark, which then stops them
+        # An interrupt from the keyboard is for the benchmark, which then stops them. Of the same session they stay: the
+        # system may give each session the same share of the processors, however many processes it has.
+        preexec_fn=os.setpgrp,
     )
 
 

@@ -21,15 +21,12 @@ import rebind as mx
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What rebind has set for this process is not the user's.
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "GOMP_SPINCOUNT"}
-
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -58,18 +55,16 @@ def test_the_benchmark_of_gpus_runs_and_without_one_says_so(tmp_path: Path) -> N
 @pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])
 def test_a_worker_imports_its_engine_only(peer: str, unknown: str) -> None:
     script = f"""
-import os, sys
+import sys
 from benchmarks.drivers import Setting
 from benchmarks.networks import ROWS
 from benchmarks.worker import PEERS
 assert "torch" not in sys.modules and "rebind" not in sys.modules
 PEERS[{peer!r}].get_ready(Setting(ROWS["mlp"]))
 assert "torch" in sys.modules and {unknown!r} not in sys.modules
-print(os.environ.get("GOMP_SPINCOUNT", "not set"))
 """
     ended = python("-c", script)
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.strip() == ("2000" if peer == "rebind" else "not set")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc which processes run")

@@ -20,8 +20,8 @@ from rebind.ops.spec import read_signature
 LOADED = [
     "_collector", "_process", "_version", "absent", "annotations", "autograd", "checks", "config", "device",
     "draws", "dtypes", "errors", "executor", "files", "first_use", "generators", "grad_mode", "graph",
-    "imaging", "legacy", "memo", "ndarray", "nested", "ops", "params", "precision", "scope", "shapes",
-    "symbol", "threads",
+    "imaging", "legacy", "memo", "ndarray", "nested", "ops", "oversubscription", "params", "precision",
+    "scope", "shapes", "symbol", "threads",
 ]  # fmt: skip
 
 #: What takes long, or what only some programs need.

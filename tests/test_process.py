@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from rebind import _process
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="settings of libgomp and of glibc's malloc")
 
 #: Says what the environment has, and whether memory of an array that is gone is used for the next ones.
@@ -45,16 +47,31 @@ def in_a_process(script=SCRIPT, **settings):
 @pytest.mark.parametrize(
     ("settings", "spins", "memory_is_kept"),
     [
-        ({}, "2000", True),
+        ({}, None, True),
         ({"GOMP_SPINCOUNT": "7"}, "7", True),
         ({"OMP_WAIT_POLICY": "active"}, None, True),
-        ({"MALLOC_MMAP_MAX_": "65536"}, "2000", False),
-        ({"GLIBC_TUNABLES": "glibc.malloc.mmap_max=65536"}, "2000", False),
+        ({"MALLOC_MMAP_MAX_": "65536"}, None, False),
+        ({"GLIBC_TUNABLES": "glibc.malloc.mmap_max=65536"}, None, False),
     ],
     ids=lambda each: ",".join(each) or "nothing set" if isinstance(each, dict) else "",
 )
 def test_settings_of_the_user_stand(settings, spins, memory_is_kept):
     assert in_a_process(**settings) == [spins, memory_is_kept]
+
+
+@pytest.mark.parametrize(
+    ("watched", "settings", "spins"),
+    [(False, {}, "2000"), (True, {}, None), (False, {"OMP_WAIT_POLICY": "active"}, None)],
+    ids=["nobody can tell", "told by the system", "as the user sets it"],
+)
+def test_threads_sleep_soon_where_nobody_can_tell_when_they_should(monkeypatch, watched, settings, spins):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(_process, "can_watch", lambda: watched)
+    _process._wait_for_a_short_time()
+    assert os.environ.get("GOMP_SPINCOUNT") == spins
 
 
 FREED = """

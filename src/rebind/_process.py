@@ -1,4 +1,4 @@
-"""What the process is given before PyTorch is loaded: short waits of threads, and memory that is used again.
+"""What the process is given before PyTorch is loaded: memory that is used again, and, on some systems, short waits.
 
 A setting of the user's own, in the environment, always stands. What both do, with figures: ``docs/performance.md``.
 """
@@ -9,6 +9,8 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+
+from .oversubscription import can_watch
 
 __all__ = ["give_back_freed_memory"]
 
@@ -25,8 +27,11 @@ _trim: Callable[[int], int] | None = None
 
 
 def _wait_for_a_short_time() -> None:
-    """Have libgomp's threads sleep soon. It reads the environment when it is loaded, which PyTorch does."""
-    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+    """Have libgomp's threads sleep soon, where nobody can tell when they should; see `oversubscription`.
+
+    It reads the environment when it is loaded, which PyTorch does.
+    """
+    if not can_watch() and not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = str(_SPINS)
 
 
