@@ -29,8 +29,8 @@ _TASKS = "/proc/self/task"
 #: Seconds from one look to the next: while there is something to do, and otherwise.
 _PAUSE, _LONG_PAUSE = 0.04, 0.25
 #: How much of the time its threads, taken together, waited for processors, beyond which the machine is busy, and below
-#: which it is quiet: a mean, in which the time since the look before counts so much. Two threads alone on two processors
-#: wait for 0.01 to 0.1 of a time, and now and then for all of one; beside a busy loop for 0.6 to 1.
+#: which it is quiet: a mean, in which the time since the look before counts so much. Two threads alone on two
+#: processors wait for 0.01 to 0.1 of a time, and now and then for all of one; beside a busy loop for 0.6 to 1.
 _BUSY, _QUIET = 0.35, 0.15
 _WEIGHT_OF_LAST = 0.3
 

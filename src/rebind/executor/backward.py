@@ -204,6 +204,9 @@ def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -
     [False, False, True]
     """
     memory = [each.untyped_storage() for each in heads if each is not None]
+    places = [each.data_ptr() for each in found if each is not None]
+    if not memory and len(set(places)) == len(places):  # so it nearly always is
+        return tuple(found)
     held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
     taken: set[int] = set()
     result: list[Tensor | None] = []

@@ -131,7 +131,9 @@ def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: UpdatePart[A
     assert plan.compiled is not None
     step = Step(dataclasses.replace(plan, compiled=None), Backward.of(plan), wanted)
 
-    def updating(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+    def updating(
+        part: UpdatePart[Any, Any], states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None
+    ) -> Gradients:
         found = step(tensors, (), part, states, rates, seed=source)
         # An output may be an argument, or a view of one, as it was before the update.
         outputs = tuple(output.clone() for output in found.outputs)
@@ -142,7 +144,8 @@ def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: UpdatePart[A
     fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
 
     def call(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
-        found = fast(states, rates, tensors, source)
+        # An argument, since a user may change the optimizer's settings, which are constants of the code.
+        found = fast(part, states, rates, tensors, source)
         # What is kept from run to run is computed anew where a version is new.
         torch.autograd.graph.increment_version([tensors[i] for i in wanted])
         return _apart(found)

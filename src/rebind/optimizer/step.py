@@ -28,26 +28,59 @@ StateTree: TypeAlias = "Tensor | tuple[StateTree, ...] | None"
 class Rates(NamedTuple):
     """What an update takes that is another one each time: tensors of float64, with an element for each weight.
 
+    They are parts of one tensor, which is one copy to a device and one argument of compiled code.
+
     Attributes
     ----------
-    lr, wd
-        Learning rates and weight decays, multipliers included.
-    t
-        The number of this update of each weight, from 1.
-    rescale_grad
-        What gradients are multiplied by; without axes.
-    more
-        What an optimizer has besides: the schedule of Nadam's momentum, for example.
+    numbers
+        `rescale_grad`, then the others, one after the other.
+    names
+        Of what is in `more`.
     seed
         For an optimizer that draws: of int64, without axes. None elsewhere.
+
+    Examples
+    --------
+    >>> rates = make_rates(
+    ...     [0.5, 0.25], [0.0, 0.0], [1, 1], 2.0, [{"share": 0.1}, {"share": 0.2}], None, "cpu"
+    ... )
+    >>> rates.lr, rates.rescale_grad, rates.more["share"]  # doctest: +NORMALIZE_WHITESPACE
+    (tensor([0.5000, 0.2500], dtype=torch.float64), tensor(2., dtype=torch.float64),
+     tensor([0.1000, 0.2000], dtype=torch.float64))
     """
 
-    lr: Tensor
-    wd: Tensor
-    t: Tensor
-    rescale_grad: Tensor
-    more: dict[str, Tensor]
+    numbers: Tensor
+    names: tuple[str, ...]
     seed: Tensor | None
+
+    def _column(self, position: int) -> Tensor:
+        weights = (len(self.numbers) - 1) // (3 + len(self.names))
+        return self.numbers[1 + position * weights : 1 + (position + 1) * weights]
+
+    @property
+    def rescale_grad(self) -> Tensor:
+        """What gradients are multiplied by; without axes."""
+        return self.numbers[0]
+
+    @property
+    def lr(self) -> Tensor:
+        """Learning rates, multipliers included."""
+        return self._column(0)
+
+    @property
+    def wd(self) -> Tensor:
+        """Weight decays, multipliers included."""
+        return self._column(1)
+
+    @property
+    def t(self) -> Tensor:
+        """The number of this update of each weight, from 1."""
+        return self._column(2)
+
+    @property
+    def more(self) -> dict[str, Tensor]:
+        """What an optimizer has besides: the schedule of Nadam's momentum, for example."""
+        return {name: self._column(3 + k) for k, name in enumerate(self.names)}
 
 
 class Updating(Protocol):
@@ -162,12 +195,9 @@ def make_rates(
     >>> make_rates([0.5, 0.25], [0.0, 0.0], [1, 1], 1.0, [{}, {}], None, "cpu").lr
     tensor([0.5000, 0.2500], dtype=torch.float64)
     """
-    names = list(more[0]) if more else []
-    columns = [lr, wd, t, *([numbers[name] for numbers in more] for name in names)]
-    flat = [number for column in columns for number in column]
-    tensor = torch.tensor([rescale_grad, *flat], dtype=torch.float64, device=device)
-    lrs, wds, counts, *others = tensor[1:].view(len(columns), len(lr))
-    return Rates(lrs, wds, counts, tensor[0], dict(zip(names, others, strict=True)), seed)
+    names = tuple(more[0]) if more else ()
+    flat = [rescale_grad, *lr, *wd, *t, *(numbers[name] for name in names for numbers in more)]
+    return Rates(torch.tensor(flat, dtype=torch.float64, device=device), names, seed)
 
 
 def state_tensors(state: ArrayTree) -> StateTree:
