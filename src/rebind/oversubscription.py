@@ -28,6 +28,8 @@ _TASKS = "/proc/self/task"
 
 #: Seconds from one look to the next: while there is something to do, and otherwise.
 _PAUSE, _LONG_PAUSE = 0.04, 0.25
+#: How many times as long as a look, which takes 20 µs for each thread, a pause is at least.
+_PAUSE_OF_LOOK = 100
 #: How much of the time its threads, taken together, waited for processors, beyond which the machine is busy, and below
 #: which it is quiet: a mean, in which the time since the look before counts so much. Two threads alone on two
 #: processors wait for 0.01 to 0.1 of a time, and now and then for all of one; beside a busy loop for 0.6 to 1.
@@ -68,7 +70,7 @@ def _is_ours_to_say() -> bool:
 def _runtimes() -> Iterator[ctypes.CDLL]:
     """Every libgomp that is loaded: wheels bring their own, under names of their own."""
     with open("/proc/self/maps") as lines:
-        paths = {line.split()[-1] for line in lines if "/libgomp" in line}
+        paths = {line.split(maxsplit=5)[-1].strip() for line in lines if "/libgomp" in line}
     for path in sorted(paths):
         with contextlib.suppress(OSError):  # its file was replaced since
             yield ctypes.CDLL(path)
@@ -86,10 +88,12 @@ def _look(busy: bool) -> None:
         for runtime in _runtimes():
             _form_team(runtime)
     mean, pause = float(busy), _PAUSE
-    before, time_before = _times(), time.monotonic()
+    time_before = time.monotonic()
+    before = _times()
     while mean > _QUIET if busy else mean < _BUSY:
         time.sleep(pause)
-        now, time_now = _times(), time.monotonic()
+        time_now = time.monotonic()
+        now = _times()
         both = now.keys() & before.keys()
         computed, waited = (
             sum([now[task][k] - before[task][k] for task in both]) / 1e9 / (time_now - time_before)
@@ -97,7 +101,8 @@ def _look(busy: bool) -> None:
         )
         mean += _WEIGHT_OF_LAST * (waited - mean)
         before, time_before = now, time_now
-        pause = _PAUSE if computed > 0.1 else _LONG_PAUSE
+        usual = _PAUSE if computed > 0.1 else _LONG_PAUSE
+        pause = max(usual, _PAUSE_OF_LOOK * (time.monotonic() - time_now))
     # A team ends with its thread.
     _start(not busy)
 

@@ -204,14 +204,14 @@ def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -
     [False, False, True]
     """
     memory = [each.untyped_storage() for each in heads if each is not None]
-    places = [each.data_ptr() for each in found if each is not None]
-    if not memory and len(set(places)) == len(places):  # so it nearly always is
-        return tuple(found)
     held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
+    places = [0 if each is None else each.data_ptr() for each in found]
+    in_heads = [begin <= place < end for place in places for begin, end in held]
+    if not any(in_heads) and len(set(places)) == len(places):  # so it nearly always is
+        return tuple(found)
     taken: set[int] = set()
     result: list[Tensor | None] = []
-    for each in found:
-        place = 0 if each is None else each.data_ptr()
+    for each, place in zip(found, places, strict=True):
         if each is not None and (place in taken or any([begin <= place < end for begin, end in held])):
             each = each.clone()
         elif place:  # there are no elements at 0

@@ -106,14 +106,14 @@ class JoinedUpdate:
     def _weights(self) -> list[NDArray]:
         return [each.weights[0] for each in self.trained]
 
-    def _stored_states(self) -> Sequence[ArrayTree]:
-        found = self.rule.policy.updater.ready_states(self.rule.indices, self._weights)
+    def _stored_states(self, weights: Sequence[NDArray]) -> Sequence[ArrayTree]:
+        found = self.rule.policy.updater.ready_states(self.rule.indices, weights)
         return cast("Sequence[ArrayTree]", found)  # of numbers only an optimizer of a user's own has some
 
     def begin(self) -> tuple[list[StateTree], Rates]:
         """Count an update; return the states, as they are in memory, and the rates."""
         rule, weights = self.rule, self._weights
-        each_weight = zip(rule.indices, weights, self._stored_states(), strict=True)
+        each_weight = zip(rule.indices, weights, self._stored_states(weights), strict=True)
         states = [rule.optimizer.step_state(*each) for each in each_weight]
         return states, rule.optimizer.rates(rule.indices, weights[0].tensor.device)
 
@@ -123,7 +123,7 @@ class JoinedUpdate:
         new_weights, new_states = self.part([each.tensor for each in weights], gradients, states, rates)
         for weight, value in zip(weights, new_weights, strict=True):
             weight.write(value)
-        for i, state, new in zip(self.rule.indices, self._stored_states(), new_states, strict=True):
+        for i, state, new in zip(self.rule.indices, self._stored_states(weights), new_states, strict=True):
             self.rule.optimizer.write_step_state(i, state, new)
 
 

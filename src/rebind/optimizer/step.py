@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias, cast
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -197,7 +198,7 @@ def make_rates(
     """
     names = tuple(more[0]) if more else ()
     flat = [rescale_grad, *lr, *wd, *t, *(numbers[name] for name in names for numbers in more)]
-    return Rates(torch.tensor(flat, dtype=torch.float64, device=device), names, seed)
+    return Rates(torch.from_numpy(numpy.array(flat, numpy.float64)).to(device), names, seed)
 
 
 def state_tensors(state: ArrayTree) -> StateTree:
