@@ -1,7 +1,8 @@
 """The command `python -m benchmarks.page`: the table and the picture of docs/performance.md, from files of samples.
 
-`python -m benchmarks --json FILE` writes such a file; `benchmarks/results` has those that the page shows. Where several
-have a row, the last one's counts. Nothing of what the page says about these rows is written by hand.
+`python -m benchmarks --json FILE` writes such a file; `benchmarks/results` has those that the page shows, and its
+folder `busy` those of runs with `--busy`, for a table of their own. Where several have a row, the last one's counts.
+Nothing of what the page says about these rows is written by hand.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import json
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .peers import PEERS
 from .report import digits
 
-__all__ = ["Row", "main", "read", "section", "with_section"]
+__all__ = ["BUSY_MARK", "Row", "busy_section", "main", "read", "section", "with_section"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -26,6 +27,7 @@ PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "images" / "performance.svg"
 
 BEGIN, END = "<!-- made by python -m benchmarks.page: begin -->", "<!-- end -->"
+BUSY_MARK = "<!-- made by python -m benchmarks.page: beside other work -->"
 
 #: The ways to run rebind, and what each is measured against: the peers that need no preparation, or all.
 OWN: dict[str, tuple[str, ...]] = {
@@ -38,12 +40,13 @@ OWN: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a run: milliseconds per step of each engine, a sample for each round."""
+    """One row of a run: milliseconds per step of each engine, a sample for each round; `busy` has those by load."""
 
     name: str
     title: str
     samples: Mapping[str, Sequence[float]]
     peak_bytes: Mapping[str, int]
+    busy: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def median(self, engine: str) -> float:
         """Milliseconds per step."""
@@ -81,6 +84,10 @@ def _row(content: Mapping[str, Any]) -> Row:
         content["title"],
         {name: engine["samples_ms"] for name, engine in engines.items()},
         {name: engine["steps_peak_bytes"] for name, engine in engines.items()},
+        {
+            load: {name: engine["busy"][load]["samples_ms"] for name, engine in engines.items()}
+            for load in next(iter(engines.values())).get("busy", ())
+        },
     )
 
 
@@ -114,6 +121,24 @@ def section(rows: Sequence[Row], said: Sequence[str]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def busy_section(rows: Sequence[Row], said: Sequence[str]) -> str:
+    """Return the text between its two marks: how many times its quiet time a step takes beside other work."""
+    engines = [name for name in PEERS if any(name in row.samples for row in rows)]
+    lines = ["", *_head("times its quiet time, and ms", [PEERS[name].title for name in engines])]
+    for row in rows:
+        for load, samples in row.busy.items():
+            cells = [_busy_cell(row, name, samples) for name in engines]
+            lines.append(f"| {row.name}, {load} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"Measured: {each}" for each in said), ""])
+
+
+def _busy_cell(row: Row, engine: str, samples: Mapping[str, Sequence[float]]) -> str:
+    if engine not in samples:
+        return "–"
+    median = statistics.median(samples[engine])
+    return f"{median / row.median(engine):.1f} ({digits(median)})"
 
 
 def _times(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
@@ -210,7 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="*", type=Path, help="files of samples (those of benchmarks/results)")
     given = parser.parse_args(arguments)
     rows, said = read(given.files or sorted(RESULTS.glob("*.json")))
-    PAGE.write_text(with_section(PAGE.read_text(), section(rows, said)))
+    busy = busy_section(*read(sorted(RESULTS.glob("busy/*.json"))))
+    PAGE.write_text(with_section(with_section(PAGE.read_text(), section(rows, said)), busy, BUSY_MARK))
     _draw(rows, PICTURE)
     print(f"{PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)} are written.")
     return 0

@@ -3,7 +3,18 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.page import BEGIN, END, PAGE, RESULTS, Row, read, section, with_section
+from benchmarks.page import (
+    BEGIN,
+    BUSY_MARK,
+    END,
+    PAGE,
+    RESULTS,
+    Row,
+    busy_section,
+    read,
+    section,
+    with_section,
+)
 
 
 def row(name: str, **milliseconds: float) -> Row:
@@ -16,6 +27,16 @@ def row(name: str, **milliseconds: float) -> Row:
 def test_the_page_is_made_of_the_samples() -> None:
     page = PAGE.read_text()
     assert with_section(page, section(*read(sorted(RESULTS.glob("*.json"))))) == page
+    assert with_section(page, busy_section(*read(sorted(RESULTS.glob("busy/*.json")))), BUSY_MARK) == page
+
+
+def test_what_other_work_costs_is_said_for_each_load_and_engine() -> None:
+    quiet = row("mlp", rebind=2.0, torch=2.0)
+    busy = Row("mlp", "", quiet.samples, {}, {"loops:2": {"rebind": [3.0, 9.0, 4.0], "torch": [20.0] * 3}})
+    text = busy_section([busy], ["here"])
+    assert "| times its quiet time, and ms | rebind | PyTorch eager |" in text
+    assert "| mlp, loops:2 | 2.0 (4.00) | 10.0 (20.0) |" in text
+    assert "Measured: here" in text
 
 
 @pytest.mark.parametrize(
