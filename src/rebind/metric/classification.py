@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy
-import torch
 from torch import Tensor
 
 from ..checks import check_numbers
@@ -19,11 +19,6 @@ __all__ = ["Accuracy", "TopKAccuracy"]
 #: Scores up to which NumPy counts: it takes a third of the time that PyTorch needs to begin its operators.
 _FEW = 1 << 15
 
-#: The types that NumPy has, too.
-_OF_NUMPY = frozenset(
-    (torch.float32, torch.float64, torch.float16, torch.int32, torch.int64, torch.uint8, torch.int8)
-)
-
 
 def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int, int]:
     """Number of right predictions, number of predictions.
@@ -34,29 +29,43 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int
     >>> correct(torch.tensor([0, 1]), torch.tensor([[0.9, 0.1], [0.8, 0.2]]))
     (1, 2)
     """
-    # Of equal shapes, predictions are classes already.
-    are_scores = pred.shape != label.shape
-    fits = not are_scores or (
-        -pred.ndim <= axis < pred.ndim and label.numel() * pred.shape[axis] == pred.numel()
+    arrays = _in_numpy(pred, label)
+    if arrays is None or arrays[0].size > _FEW:
+        if _are_scores(label.shape, pred.shape, axis):
+            pred = pred.argmax(axis)
+        return (pred.long().reshape(-1) == label.long().reshape(-1)).sum(), label.numel()
+    scores, labels = arrays
+    classes = (
+        scores.argmax(axis) if _are_scores(labels.shape, scores.shape, axis) else scores.astype(numpy.int64)
     )
-    if not fits:
-        raise ShapeError(
-            f"accuracy: there must be one label for each prediction along axis {axis}; "
-            f"got labels {tuple(label.shape)} and predictions {tuple(pred.shape)}"
-        )
     # Most iterators give labels as float32.
-    if pred.numel() <= _FEW and _is_read_at_once(pred) and _is_read_at_once(label):
-        scores, labels = pred.detach().numpy(), label.detach().numpy().astype(numpy.int64)
-        classes = scores.argmax(axis) if are_scores else scores.astype(numpy.int64)
-        if classes.shape != labels.shape:
-            classes, labels = classes.reshape(-1), labels.reshape(-1)
-        return int(numpy.count_nonzero(classes == labels)), labels.size
-    chosen = pred.argmax(axis) if are_scores else pred.long()
-    return (chosen.reshape(-1) == label.long().reshape(-1)).sum(), label.numel()
+    labels = labels.astype(numpy.int64)
+    if classes.shape != labels.shape:
+        classes, labels = classes.reshape(-1), labels.reshape(-1)
+    return int(numpy.count_nonzero(classes == labels)), labels.size
 
 
-def _is_read_at_once(tensor: Tensor) -> bool:
-    return tensor.device.type == "cpu" and tensor.dtype in _OF_NUMPY
+def _in_numpy(pred: Tensor, label: Tensor) -> tuple[numpy.ndarray, numpy.ndarray] | None:
+    """Return the memory of both as NumPy has it; None where it has no such type, or does not reach the memory."""
+    if not pred.is_cpu:
+        return None
+    # To ask for types and gradients takes as long as what is then counted.
+    try:
+        return pred.numpy(), label.numpy()
+    except (TypeError, RuntimeError):
+        return None
+
+
+def _are_scores(label: Sequence[int], pred: Sequence[int], axis: int) -> bool:
+    """Whether predictions of one shape are scores of labels of another; of equal shapes, they are classes already."""
+    if tuple(pred) == tuple(label):
+        return False
+    if -len(pred) <= axis < len(pred) and math.prod(label) * pred[axis] == math.prod(pred):
+        return True
+    raise ShapeError(
+        f"accuracy: there must be one label for each prediction along axis {axis}; "
+        f"got labels {tuple(label)} and predictions {tuple(pred)}"
+    )
 
 
 def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor | int, int]:
