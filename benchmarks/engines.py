@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -22,9 +23,14 @@ from .peers import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 
+#: How many seconds a worker may take for an answer, by what it is asked to do: compiling takes minutes.
+LIMITS_S = {"prepare": 1800.0}
+#: And for anything else.
+LIMIT_S = 600.0
+
 
 class EngineError(RuntimeError):
-    """A worker that failed, with what it said."""
+    """A worker that failed, with what it said, or one that did not answer."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class WorkerProcess:
         )
 
     def close(self) -> None:
-        assert self._process.stdin is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.close()
             self._process.wait(timeout=10)
@@ -119,6 +125,7 @@ class WorkerProcess:
         finally:
             self._process.kill()  # also when the benchmark is interrupted while it waits
             self._process.wait()
+            self._process.stdout.close()
             self._log.close()
             self._folder.cleanup()
 
@@ -127,25 +134,42 @@ class WorkerProcess:
         """Whether it answers no more."""
         return self._process.poll() is not None
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """Send a request and return its answer; raise an EngineError where there is none."""
+    def ask(self, *, limit_s: float | None = None, **request: Any) -> dict[str, Any]:
+        """Send a request and return its answer; raise an EngineError where there is none.
+
+        A process that takes longer than `limit_s` seconds is ended; by default they are those of `LIMITS_S`.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
+        limit = LIMITS_S.get(request["do"], LIMIT_S) if limit_s is None else limit_s
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            # An answer is one short line, written at once; what is timed is timed in the worker.
+            answers = bool(select.select([self._process.stdout], [], [], limit)[0])
+            line = self._process.stdout.readline() if answers else ""
         except BrokenPipeError:
-            line = ""
+            answers, line = True, ""
+        if not answers:
+            self._process.kill()
+            self._process.wait()
+            raise EngineError(
+                f"{self._name} at {request}: no answer within {limit:g} s, so its process was ended; it had said:\n"
+                f"{self._said()}"
+            )
         if not line:
             status = self._process.wait()
-            self._log.seek(0)
             raise EngineError(
-                f"the process of {self._name} ended with status {status} at {request}:\n{self._log.read()[-2000:]}"
+                f"the process of {self._name} ended with status {status} at {request}:\n{self._said()}"
             )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise EngineError(f"{self._name} at {request}: {answer['error']}")
         return answer
+
+    def _said(self) -> str:
+        """The end of what it has written to standard error."""
+        self._log.seek(0)
+        return self._log.read()[-2000:]
 
 
 class WorkerEngine:

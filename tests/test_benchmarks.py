@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks import fit, instructions
+from benchmarks import engines, fit, instructions
 from benchmarks.__main__ import main
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
@@ -65,6 +65,26 @@ assert "torch" in sys.modules and {unknown!r} not in sys.modules
 """
     ended = python("-c", script)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_a_worker_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "benchmarks"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "silent.py").write_text(
+        "import sys\nprint('loading', file=sys.stderr, flush=True)\nfor line in sys.stdin:\n    pass\n"
+    )
+    monkeypatch.setattr(engines, "ROOT", tmp_path)  # where `python -m` finds the worker
+    worker = engines.WorkerProcess("silent", "torch", engines.Options())
+    try:
+        asked = r"torch at \{'do': 'run', 'steps': 3\}: no answer within 1 s, so its process was ended"
+        with pytest.raises(engines.EngineError, match=asked):
+            worker.ask(do="run", steps=3, limit_s=1)
+        assert worker.ended
+        with pytest.raises(engines.EngineError, match="ended with status -9"):
+            worker.ask(do="memory")
+    finally:
+        worker.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc which processes run")
