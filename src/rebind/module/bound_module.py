@@ -5,29 +5,27 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
-
-import numpy as np
 
 from ..checks import warn_user
-from ..device import Device, current_device
-from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..executor import DataParallelExecutorGroup, GradReqs, SharedArgumentError, run_as
+from ..device import Device
+from ..errors import ParameterError, StateError
+from ..executor import DataParallelExecutorGroup, GradReqs, run_as
 from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..protocols import Batch, Logger
+from ..protocols import Logger
 from ..symbol import Symbol
 from .base_module import BaseModule
-from .batches import AnyBatch, is_sliced, labels_of, whole
-from .descs import Shapes, check_names, described, have_shapes, read_descs
-from .mistakes import bound_labels, check_arrays, check_descs, data_error, no_batch, no_labels, warn_bound
+from .batches import AnyBatch
+from .descs import Shapes, check_names, read_descs
+from .inputs import Inputs
+from .mistakes import check_shared, no_labels, warn_bound
 from .old_names import OldNames
 from .parameters import Parameters
-from .settings import Binding, RowIds
+from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
 from .update import LossScaling
 
@@ -65,26 +63,16 @@ class BoundModule(OldNames, BaseModule):
     ) -> None:
         super().__init__(logger)
         self._symbol = run_as(symbol, backend, recompute)
-        devices = _devices(context)
-        self._work_load_list = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
-        if len(self._work_load_list) != len(devices):
-            raise ParameterError(
-                f"Module: work_load_list must have a number for each of {devices}; got {work_load_list}"
-            )
+        devices, self._work_load_list = read_devices(context, work_load_list)
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
-        self._data_names = list(data_names or ())
-        self._label_names = list(label_names or ())
-        self._state_names = list(state_names or ())
+        self._inputs = inputs = Inputs(symbol, data_names, label_names, state_names)
+        # Under their names in MXNet, which programs know.
+        self._data_names, self._label_names = inputs.data_names, inputs.label_names
+        self._state_names = inputs.state_names
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-        check_names(self._data_names, arguments, "Module: data_names", must=True)
-        # Only a warning, as in MXNet: a network without labels may leave the default name.
-        check_names(self._label_names, arguments, "Module: label_names", must=False)
-        check_names(self._state_names, arguments, "Module: state_names", must=True)
         check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
-        inputs = {*self._data_names, *self._label_names, *self._state_names}
-        names = dict.fromkeys(name for name in arguments if name not in inputs)  # one of each name
-        self._parameters = Parameters(names, states, devices, fixed_param_names or ())
+        self._parameters = Parameters(inputs.other_arguments, states, devices, fixed_param_names or ())
         self._output_names = symbol.list_outputs()
 
         self._group: DataParallelExecutorGroup | None = None
@@ -92,7 +80,6 @@ class BoundModule(OldNames, BaseModule):
         self.binding: Binding | None = None
         self._scales_outputs = True
         self._has_gradients = False  # for `update`
-        self._absent_labels: list[str] = []  # which the last batch should have had
 
     @property
     def parameters(self) -> Parameters:
@@ -238,9 +225,11 @@ class BoundModule(OldNames, BaseModule):
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
-        check_descs(binding.data, binding.labels, self._data_names, self._label_names, self._symbol)
+        self._inputs.check(binding.data, binding.labels)
         if shared_module is not None:
-            self._check_shared(shared_module)
+            if not (shared_module.binded and shared_module.params_initialized):
+                raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+            check_shared(self._parameters, shared_module.parameters)
             if self.loss_scaler is None:  # gradients in shared arrays have one scale
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
@@ -284,21 +273,6 @@ class BoundModule(OldNames, BaseModule):
             return symbol
         return self.loss_scaler.scaled(symbol, outputs=self._scales_outputs)
 
-    def _check_shared(self, owner: BoundModule) -> None:
-        """Check that another module's parameters can be used."""
-        if not (owner.binded and owner.params_initialized):
-            raise StateError("Module.bind: shared_module needs bind() and init_params() first")
-        if missing := self._parameters.missing_from(owner.parameters):
-            raise ParameterError(
-                f"Module.bind: shared_module must have all parameters of this one; it lacks "
-                f"{', '.join(map(repr, missing))}"
-            )
-        if owner.parameters.devices != self._parameters.devices:
-            raise ParameterError(
-                f"Module.bind: shared_module must be on the same devices, {self._parameters.devices}; "
-                f"got {owner.parameters.devices}"
-            )
-
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Change the shapes of inputs and labels; parameters and optimizer stay.
 
@@ -309,11 +283,10 @@ class BoundModule(OldNames, BaseModule):
         >>> module.data_shapes[0].shape
         (2, 3)
         """
-        self._need_group("reshape()")
+        group = self._need_group("reshape()")
         data = read_descs(data_shapes, "data_shapes")
         labels = read_descs(label_shapes, "label_shapes") or None
-        check_descs(data, labels, self._data_names, self._label_names, self._symbol)
-        self._reshape(data, labels)
+        self._inputs.reshape(group, data, labels, self.binding)
         assert self.binding is not None  # there is a group
         self.binding = dataclasses.replace(self.binding, data=data, labels=labels)
 
@@ -356,54 +329,14 @@ class BoundModule(OldNames, BaseModule):
         """Return the executors for a batch, in its shapes; note labels that it should have and does not."""
         self._need_params("forward")
         group = self._need_group("forward()")
-        if (batch := whole(data_batch)) is not None:
-            self._follow(batch, group)
-        else:
-            if strange := [each for each in cast(Sequence[object], data_batch) if not hasattr(each, "data")]:
-                raise no_batch(strange[0])
-            lacking = is_sliced(data_batch) and not all(map(labels_of, data_batch))
-            self._absent_labels = bound_labels(self._symbol, self.binding) if lacking else []
+        self._inputs.follow(data_batch, group, self.binding)
         return group
-
-    def _follow(self, batch: Batch, group: DataParallelExecutorGroup) -> None:
-        """Change to the shapes of a batch if they differ from the last one's."""
-        if not hasattr(batch, "data") or isinstance(batch, (np.ndarray, NDArray)):
-            raise no_batch(batch)
-        expected = () if self.binding is None else self.binding.labels or ()
-        labels = labels_of(batch) if expected else ()
-        self._absent_labels = bound_labels(self._symbol, self.binding) if expected and not labels else []
-        if batch.data is None or len(batch.data) != len(group.data_shapes):
-            count = "none" if batch.data is None else f"{len(batch.data)} arrays"
-            raise ShapeError(f"Module.forward: the batch must hold {self._data_names}; got {count}")
-        try:
-            fits = have_shapes(batch.data, group.data_shapes) and (  # cheap, and true of most batches
-                not labels or have_shapes(labels, group.label_shapes)
-            )
-        except AttributeError:
-            check_arrays("data", batch.data, self._data_names)
-            check_arrays("label", labels, [desc.name for desc in expected])
-            raise
-        if fits:
-            return
-        data = described(batch.data, group.data_shapes, getattr(batch, "provide_data", None))
-        descs = None
-        if labels:
-            descs = described(labels, expected, getattr(batch, "provide_label", None))
-        check_descs(data, descs, self._data_names, self._label_names, self._symbol)
-        self._reshape(data, descs)
-
-    def _reshape(self, data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> None:
-        """Bind to other shapes; where the weights forbid them, say that the data are wrong rather than the weights."""
-        try:
-            self._need_group("reshape()").reshape(data, labels)
-        except SharedArgumentError as error:
-            raise data_error(error, [] if self.binding is None else self.binding.data, data) from None
 
     def backward(self, out_grads: HeadGrads = None) -> None:
         self._need_params("backward")
         group = self._need_run("backward()")
-        if self._absent_labels:
-            raise no_labels(self._absent_labels)
+        if self._inputs.absent_labels:
+            raise no_labels(self._inputs.absent_labels)
         group.backward(out_grads, self._on_gradient())
         self._has_gradients = True
 
@@ -445,12 +378,3 @@ class BoundModule(OldNames, BaseModule):
                 "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
                 "changes nothing"
             )
-
-
-def _devices(context: Device | Sequence[Device] | None) -> list[Device]:
-    if context is None:
-        return [current_device()]
-    devices = [context] if isinstance(context, Device) else list(context)
-    if not devices or any(not isinstance(device, Device) for device in devices):
-        raise ArgumentError(f"Module: context must be a Device or a list of them; got {context!r}")
-    return devices

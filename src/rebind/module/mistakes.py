@@ -15,8 +15,8 @@ from .parameters import Parameters, Trained
 from .settings import Binding, InitialValues
 
 __all__ = [
-    "bound_labels", "check_arrays", "check_descs", "check_gradients", "data_error", "described_values",
-    "explained_labels", "no_batch", "no_labels", "warn_bound",
+    "check_arrays", "check_gradients", "check_shared", "data_error", "described_values", "explained_labels",
+    "no_batch", "no_labels", "warn_bound",
 ]  # fmt: skip
 
 
@@ -91,38 +91,6 @@ def _transposed(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> str:
     return ""
 
 
-def check_descs(
-    data: Sequence[DataDesc],
-    labels: Sequence[DataDesc] | None,
-    data_names: Sequence[str],
-    label_names: Sequence[str],
-    symbol: Symbol,
-) -> None:
-    """Check that the names are the module's: no input may silently stay zero, and none may be dropped.
-
-    >>> import rebind as mx
-    >>> check_descs([DataDesc("y", (1,))], None, ["x"], [], mx.sym.var("x") * 2)
-    Traceback (most recent call last):
-    rebind.errors.ParameterError: Module.bind: data_shapes must describe the inputs ['x']; got ['y']
-    """
-    names = [desc.name for desc in data]
-    if sorted(names) != sorted(data_names):
-        raise ParameterError(
-            f"Module.bind: data_shapes must describe the inputs {list(data_names)}; got {names}"
-        )
-    if not labels:
-        return
-    names = [desc.name for desc in labels]
-    arguments = symbol.list_arguments()
-    missing = [name for name in label_names if name in arguments and name not in names]
-    unknown = [name for name in names if name in arguments and name not in label_names]
-    if missing or unknown:
-        raise ParameterError(
-            f"Module.bind: label_shapes must describe the labels {list(label_names)}; got {names}. Give them the same "
-            "names in the iterator (label_name=...) and the module (label_names=[...])."
-        )
-
-
 def warn_bound(group: DataParallelExecutorGroup, asked: Binding) -> None:
     """Warn that a second `bind` changes nothing; with the shapes, where they are others."""
     have = [*group.data_shapes, *(group.label_shapes or ())]
@@ -133,16 +101,24 @@ def warn_bound(group: DataParallelExecutorGroup, asked: Binding) -> None:
     )
 
 
-def bound_labels(symbol: Symbol, binding: Binding | None) -> list[str]:
-    """Return the labels that are bound and that the network reads.
+def check_shared(parameters: Parameters, owner: Parameters) -> None:
+    """Check that a module can use the parameters of another one.
 
     >>> import rebind as mx
-    >>> binding = Binding(data=[], labels=[DataDesc("y", (1,)), DataDesc("z", (1,))])
-    >>> bound_labels(mx.sym.var("x") + mx.sym.var("y"), binding)
-    ['y']
+    >>> check_shared(Parameters(["w", "b"], [], [mx.cpu()]), Parameters(["w"], [], [mx.cpu()]))
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: Module.bind: shared_module must have all parameters of this one; it lacks 'b'
     """
-    arguments = symbol.list_arguments()
-    return [desc.name for desc in (binding and binding.labels) or () if desc.name in arguments]
+    if missing := parameters.missing_from(owner):
+        raise ParameterError(
+            f"Module.bind: shared_module must have all parameters of this one; it lacks "
+            f"{', '.join(map(repr, missing))}"
+        )
+    if owner.devices != parameters.devices:
+        raise ParameterError(
+            f"Module.bind: shared_module must be on the same devices, {parameters.devices}; "
+            f"got {owner.devices}"
+        )
 
 
 def check_gradients(trained: Sequence[Trained]) -> None:

@@ -1,4 +1,4 @@
-"""What the long signatures of `fit`, `bind`, `init_params` and `init_optimizer` are parsed into, once, at the entry."""
+"""What the long signatures of `Module`, `fit`, `bind` and the like are parsed into, once, at the entry."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
 from ..checks import check_instance, check_numbers
+from ..device import Device, current_device
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
 from ..initializer import Initializer
@@ -34,6 +35,7 @@ __all__ = [
     "RowIds",
     "SomeCallbacks",
     "StoreSpec",
+    "read_devices",
 ]
 
 #: What gives arrays their first values: ``initializer(name, array)``, or its registered name.
@@ -47,6 +49,28 @@ SomeCallbacks: TypeAlias = Callback | Sequence[Callback] | None
 RowIds: TypeAlias = Callable[[Batch], Mapping[str, NDArray]]
 #: The settings of an optimizer that is named: a dict, or pairs.
 OptimizerParams: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]] | None
+
+
+def read_devices(
+    context: Device | Sequence[Device] | None, work_load_list: Sequence[float] | None
+) -> tuple[list[Device], list[float]]:
+    """Return the devices of a module, and the share of each in a batch: the current device, and equal shares, for None.
+
+    >>> import rebind as mx
+    >>> read_devices([mx.cpu(0), mx.cpu(1)], None)
+    ([cpu(0), cpu(1)], [1.0, 1.0])
+    """
+    devices = (
+        [current_device()] if context is None else [context] if isinstance(context, Device) else list(context)
+    )
+    if not devices or any(not isinstance(device, Device) for device in devices):
+        raise ArgumentError(f"Module: context must be a Device or a list of them; got {context!r}")
+    work_loads = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
+    if len(work_loads) != len(devices):
+        raise ParameterError(
+            f"Module: work_load_list must have a number for each of {devices}; got {work_load_list}"
+        )
+    return devices, work_loads
 
 
 @dataclass(frozen=True, kw_only=True)

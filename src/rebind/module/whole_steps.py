@@ -42,7 +42,7 @@ class WholeSteps(Joint):
             return False
         group, trained = self._follow_batch(data_batch), self._parameters.trained()
         rule = self._joined = JoinedRule.of(policy, [each.name for each in trained], self._joined)
-        if rule is None or not trained or self._absent_labels:
+        if rule is None or not trained or self._inputs.absent_labels:
             return False
         done = group.forward_backward_update(data_batch, JoinedUpdate(rule, trained))
         self._has_gradients = self._has_gradients or done
