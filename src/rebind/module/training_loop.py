@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from .. import metric as metrics
-from ..callback import EpochRecord, StopTraining
+from ..callback import StopTraining
 from ..callback.saving import writes_or_assists
 from ..callback.shared import shared_run
 from ..checkpoint import Position
 from ..checks import is_ours
-from ..progress import Progress, is_logged, is_wanted
 from .batches import AnyBatch, nonempty, rewind
 from .evaluation import Evaluation
-from .jobs import job_of
+from .joint_run import together
 from .notes import note_batch
 from .optimizer_setup import rescaled
 from .preflight import check_settings, checked_first
 from .preparation import Preparation
+from .reporter import Reporter
 from .settings import FitSettings
 from .training_run import History, TrainingRun
-from .workers import Workers
 
 __all__ = ["TrainingLoop"]
 
@@ -45,6 +42,8 @@ class TrainingLoop(Preparation):
     ----------
     metric
         The training metric.
+    reporter
+        What shows the figures, and holds the history.
     history
         The figures of the epochs that are finished.
     position
@@ -72,17 +71,13 @@ class TrainingLoop(Preparation):
         self.metric = metrics.create(settings.eval_metric)
         given = settings.validation_metric
         self.validation_metric = self.metric if given is None else metrics.create(given)
-        self.history: History = {"train": {}, "validation": {}}
+        self.reporter = Reporter(settings)
+        self.history: History = self.reporter.history
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
         self._is_checked = False  # whether the first batch is
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
-        self.bar = Progress(settings.last_epoch, wanted=False)  # until `run` opens one
-        self._epoch_started = 0.0
-        self._record: EpochRecord | None = None  # of the epoch whose batches have ended
-        # Looked up once: the first is asked for in every batch.
-        self._batch_end = settings.callbacks.hooks("on_batch_end")
-        self._epoch_end = settings.callbacks.hooks("on_epoch_end")
+        self._batch_end = settings.callbacks.hooks("on_batch_end")  # looked up once: each batch asks for it
 
     def run(self) -> History:
         """Train, and return the history.
@@ -98,44 +93,19 @@ class TrainingLoop(Preparation):
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
-        with self.together():
+        with together(self.module, self.settings, self.metric, self.position) as self.workers:
+            if self.workers is not None:
+                self._sends_gradients = self.workers.all_of(self._sends_gradients, "fit (sending gradients)")
+            if self._saved is not None:
+                self._saved.save_start(self.position)
             self.run_epochs()
         return self.history
 
-    @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
-        """Let this run be one with those of the other workers, if the store has some."""
-        module, settings = self.module, self.settings
-        job = job_of(module.stores())
-        if job is None:
-            self._save_start()
-            yield
-            return
-        synchronous = all(store.capabilities.is_synchronous for store in module.stores())
-        self.workers = module.workers = workers = Workers(job, synchronous=synchronous)
-        try:
-            workers.agree(settings, self.metric, self.position, bar=is_wanted(settings.progress))
-            self._sends_gradients = workers.all_of(self._sends_gradients, "fit (sending gradients)")
-            if self.position.batch:  # a run that resumes within an epoch goes on as it was
-                workers.metrics.begin_within(self.metric)
-            else:
-                self.metric.reset()
-                workers.metrics.begin(self.metric)
-                workers.unify(module.auxiliary_arrays())
-            self._save_start()
-            with workers.named_in(module.logger):
-                yield
-        finally:
-            module.workers = None
-
     def run_epochs(self) -> None:
         """Train for the epochs that are left."""
-        settings, module, first, workers = self.settings, self.module, self.position.epoch, self.workers
-        lines = not is_logged(module.logger)
-        wanted = settings.progress if workers is None or workers.job.rank == 0 else False
-        pace = 1 if workers is None else workers.pace_of_all
+        settings, module, first = self.settings, self.module, self.position.epoch
         try:
-            with Progress(settings.last_epoch, wanted, first_epoch=first, lines=lines, pace=pace) as self.bar:
+            with self.reporter.show(first, module.logger, self.workers):
                 settings.callbacks.call("on_train_begin", module)
                 try:
                     for epoch in range(first, settings.last_epoch):
@@ -190,18 +160,7 @@ class TrainingLoop(Preparation):
         settings = self.settings
         if settings.checkpoint is None:
             return False
-        self._saved = TrainingRun(
-            settings.checkpoint,
-            self.module,
-            settings.train_data,
-            settings.eval_data,
-            self.metric,
-            self.history,
-            settings.callbacks.all(),
-            settings.last_epoch,
-            accumulate=settings.accumulate,
-            job=job_of(self.module.stores()),
-        )
+        self._saved = TrainingRun(settings, self.module, self.metric, self.history)
         found = self._saved.restore()
         if found is None:
             return False
@@ -213,10 +172,9 @@ class TrainingLoop(Preparation):
 
     def begin_epoch(self, epoch: int) -> None:
         """Do what comes before an epoch's batches; ``self.position.batch`` of them were done before a kill."""
-        self._epoch_started = time.time()
         if not self.position.batch:  # otherwise the checkpoint had the sums of the batches before
             self.metric.reset()
-        self.bar.begin_epoch(epoch, self.settings.train_data, self.position.batch)
+        self.reporter.begin_epoch(epoch, self.position.batch)
         self.settings.callbacks.call("on_epoch_begin", epoch)
 
     def batches(self, epoch: int) -> Iterator[AnyBatch | None]:
@@ -249,10 +207,7 @@ class TrainingLoop(Preparation):
             monitor.tic()
         module.prepare(batch, sparse_row_id_fn=self.settings.sparse_row_id_fn)
         if not (self._joins_update and self.workers is None and module.forward_backward_update(batch)):
-            self.sending_gradients(module.forward_backward, batch)
-            self.waiting += 1
-            if self.waiting == self.settings.accumulate:
-                self.update()
+            self.add_gradients(module.forward_backward, batch)
         # After the update, as in MXNet; the outputs are those of before it.
         module.measure(self.metric, batch)
         if monitor is not None:
@@ -260,18 +215,21 @@ class TrainingLoop(Preparation):
 
     def train_without_batch(self) -> None:
         """Take part in a step in which only other workers have a batch."""
-        self.sending_gradients(self.module.take_no_batch)
-        self.waiting += 1
-        if self.waiting == self.settings.accumulate:
-            self.update()
+        self.add_gradients(self.module.take_no_batch)
 
-    def sending_gradients(self, compute: Callable[..., None], *batch: AnyBatch) -> None:
-        """Let the module compute, and send gradients meanwhile if nothing looks at them before the update."""
+    def add_gradients(self, compute: Callable[..., None], *batch: AnyBatch) -> None:
+        """Let the module compute gradients, and update by them once those of enough batches wait.
+
+        It sends them meanwhile, if nothing looks at them before the update.
+        """
         self.module.sends_gradients = self._sends_gradients
         try:
             compute(*batch)
         finally:
             self.module.sends_gradients = False
+        self.waiting += 1
+        if self.waiting == self.settings.accumulate:
+            self.update()
 
     def update(self) -> None:
         """Update the parameters by the gradients of the waiting batches."""
@@ -292,7 +250,7 @@ class TrainingLoop(Preparation):
         self.position = Position(epoch, number + 1)
         shown = self.metric if self.workers is None else self.workers.watched(self.metric)
         if batch is not None:
-            self.bar.advance(batch, shown)
+            self.reporter.bar.advance(batch, shown)
         if callbacks := self._batch_end:
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
@@ -305,7 +263,7 @@ class TrainingLoop(Preparation):
         module = self.module
         if self.waiting:
             self.use_waiting()
-        self.bar.end_epoch()
+        self.reporter.bar.end_epoch()
         # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
         if self.workers is not None:
@@ -313,8 +271,7 @@ class TrainingLoop(Preparation):
             self.workers.note_shortage(module.logger, epoch)
             self.workers.hold_total(self.metric, "fit, the training metric")
         self.position = Position(epoch + 1, 0)
-        seconds = time.time() - self._epoch_started
-        self._record = EpochRecord(epoch, module, seconds)
+        seconds = self.reporter.begin_record(epoch, module)
         self.report(epoch, "Train", self.metric.get_global_name_value())
         self.log("Epoch[%d] Time cost=%.3f", epoch, seconds)
         run = shared_run(module)
@@ -360,29 +317,13 @@ class TrainingLoop(Preparation):
 
     def finish_epoch(self) -> None:
         """Show an epoch's line, and call the hooks for its end; once, also if a callback stops the training in it."""
-        record, self._record = self._record, None
-        if record is None:
-            return
-        self.bar.finish_epoch()
-        stopped: StopTraining | None = None
-        # All of them: one that stops the run keeps no other from writing its line.
-        for hook in self._epoch_end:
-            try:
-                hook(record)
-            except StopTraining as stop:
-                stopped = stop
-        if stopped is not None:
-            raise stopped
+        self.reporter.finish_epoch()
 
     def rewind(self) -> None:
         """Reset the training data."""
         if self._saved is not None:
             self._saved.before_reset()  # resetting may shuffle
         rewind(self.settings.train_data)
-
-    def _save_start(self) -> None:
-        if self._saved is not None:
-            self._saved.save_start(self.position)
 
     def save(self, *, stopped: bool = False) -> None:
         """Save the run, if it has a checkpoint and one is due."""
@@ -403,7 +344,7 @@ class TrainingLoop(Preparation):
         """
         text = "Training ends early, after %d epochs and %d batches. %s"
         self.log(text, *self.position, stop)
-        self.bar.say(text % (*self.position, stop))
+        self.reporter.bar.say(text % (*self.position, stop))
         self.save(stopped=True)
 
     def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
@@ -417,11 +358,6 @@ class TrainingLoop(Preparation):
         >>> loop.history["train"]
         {'mse': [0.5]}
         """
-        history = self.history[kind.lower()]
         for name, value in values:
             self.log("Epoch[%d] %s-%s=%f", epoch, kind, name, value)
-            history.setdefault(name, []).append(float(value))
-            self.bar.report(kind.lower(), name, float(value))
-            if self._record is not None:
-                figures = self._record.train if kind == "Train" else self._record.validation
-                figures[name] = float(value)
+        self.reporter.add(kind.lower(), values)

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import torch
 
 from .. import generators
-from ..checkpoint import Checkpoint, Position, SharedCheckpoint
-from ..distributed import Job
+from ..checkpoint import Position, SharedCheckpoint
 from ..errors import StateError
 from ..metric import EvalMetric
 from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
 from .batches import rewind
+from .jobs import job_of
 from .run_settings import (
     BATCH,
     DATA,
@@ -32,6 +32,7 @@ from .run_settings import (
     state_form,
     table,
 )
+from .settings import FitSettings
 from .steps import Steps
 
 __all__ = ["History", "TrainingRun"]
@@ -84,71 +85,52 @@ class TrainingRun:
 
     Parameters
     ----------
-    checkpoint
-        Where and when to save.
+    settings
+        The arguments of `fit`, with a checkpoint: where and when to save.
     module
         What is trained; it has parameters and an optimizer.
-    train_data, eval_data
-        The iterators.
     metric
         The training metric.
     history
         The figures of the epochs that are finished.
-    callbacks
-        All callbacks; those with `state_dict` and `load_state_dict` are saved and restored.
-    last_epoch
-        The number of epochs of the whole run.
-    accumulate
-        How many batches' gradients are summed for an update.
-    job
-        The workers that train together; None for a run of one.
 
     Examples
     --------
     >>> import tempfile, rebind as mx
-    >>> module = mx.mod.PythonLossModule()
+    >>> from rebind.checkpoint import Checkpoint
+    >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = TrainingRun(
-    ...         Checkpoint(f"{folder}/net"), module, [], None, mx.metric.create("mse"), {}, [], last_epoch=3
-    ...     )
+    ...     settings = FitSettings(train_data=data, num_epoch=3, checkpoint=Checkpoint(f"{folder}/net"))
+    ...     run = TrainingRun(settings, module, mx.metric.create("mse"), {})
     ...     run.save(Position(epoch=1, batch=0))
     ...     run.restore()
     (Position(epoch=1, batch=0), False)
     """
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        module: Steps,
-        train_data: DataSource,
-        eval_data: DataSource | None,
-        metric: EvalMetric,
-        history: History,
-        callbacks: Sequence[object],
-        last_epoch: int,
-        accumulate: int = 1,
-        job: Job | None = None,
-    ) -> None:
-        self.checkpoint = checkpoint
+    def __init__(self, settings: FitSettings, module: Steps, metric: EvalMetric, history: History) -> None:
+        assert settings.checkpoint is not None
+        self.checkpoint = checkpoint = settings.checkpoint
+        job = job_of(module.stores())
         #: Whether the store is one of a job, which may go on with another number of workers.
         self._elastic = any(store.capabilities.spans_processes for store in module.stores())
         self._shared = SharedCheckpoint(checkpoint, job, elastic=self._elastic)
         self._is_new = True  # until `restore` has found where it was
         self._speaks = job is None or job.rank == 0  # for all
         self.module = module
-        self.train_data, self.eval_data = train_data, eval_data
+        self.train_data, self.eval_data = settings.train_data, settings.eval_data
         self.metric, self.history = metric, history
-        self.callbacks = [callback for callback in callbacks if is_resumable(callback)]
-        self.last_epoch = last_epoch
+        #: Those that have a state, which is saved and restored.
+        self.callbacks = [callback for callback in settings.callbacks.all() if is_resumable(callback)]
+        self.last_epoch = settings.last_epoch
         #: How many batches' gradients were summed but not used when the run was saved; and whether `accumulate` has
         #: changed since, so that they are to make an update of their own.
         self.waiting, self.regroups = 0, False
         self._settings = settings_of(
             module,
-            train_data,
+            settings.train_data,
             metric,
-            num_epoch=last_epoch,
-            accumulate=accumulate,
+            num_epoch=settings.last_epoch,
+            accumulate=settings.accumulate,
             workers=1 if job is None else job.size,
         )
         self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
@@ -159,18 +141,12 @@ class TrainingRun:
         """Write the run as it is, if a checkpoint is due; `waiting` batches' gradients are summed but not used.
 
         >>> import os, tempfile, rebind as mx
+        >>> from rebind.checkpoint import Checkpoint
+        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint = Checkpoint(f"{folder}/net", every_n_epochs=2)
-        ...     run = TrainingRun(
-        ...         checkpoint,
-        ...         mx.mod.PythonLossModule(),
-        ...         [],
-        ...         None,
-        ...         mx.metric.create("mse"),
-        ...         {},
-        ...         [],
-        ...         last_epoch=3,
-        ...     )
+        ...     settings = FitSettings(train_data=data, num_epoch=3, checkpoint=checkpoint)
+        ...     run = TrainingRun(settings, module, mx.metric.create("mse"), {})
         ...     for epoch in 1, 2, 3:  # the last one is always saved
         ...         run.save(Position(epoch, batch=0))
         ...     sorted(os.listdir(folder))
@@ -196,8 +172,10 @@ class TrainingRun:
         """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
 
         >>> import rebind as mx
+        >>> from rebind.checkpoint import Checkpoint
         >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
-        >>> run = TrainingRun(Checkpoint("net"), module, data, None, mx.metric.create("mse"), {}, [], 3)
+        >>> settings = FitSettings(train_data=data, num_epoch=3, checkpoint=Checkpoint("net"))
+        >>> run = TrainingRun(settings, module, mx.metric.create("mse"), {})
         >>> run.batches() is data  # it did not resume within an epoch
         True
         """
@@ -239,18 +217,12 @@ class TrainingRun:
         Examples
         --------
         >>> import tempfile, rebind as mx
+        >>> from rebind.checkpoint import Checkpoint
+        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
         >>> with tempfile.TemporaryDirectory() as folder:
+        ...     settings = FitSettings(train_data=data, num_epoch=3, checkpoint=Checkpoint(f"{folder}/net"))
         ...     for history in {"train": {"mse": [0.5]}}, {}:  # before a kill, and after
-        ...         run = TrainingRun(
-        ...             Checkpoint(f"{folder}/net"),
-        ...             mx.mod.PythonLossModule(),
-        ...             [],
-        ...             None,
-        ...             mx.metric.create("mse"),
-        ...             history,
-        ...             [],
-        ...             last_epoch=3,
-        ...         )
+        ...         run = TrainingRun(settings, module, mx.metric.create("mse"), history)
         ...         found = run.restore()
         ...         run.save(Position(epoch=1, batch=0))
         >>> found, history

@@ -1,0 +1,64 @@
+"""A call of `fit` as one run with those of other workers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from ..checkpoint import Position
+from ..metric import EvalMetric
+from ..progress import is_wanted
+from .evaluation import Evaluation
+from .jobs import job_of
+from .settings import FitSettings
+from .workers import Workers
+
+__all__ = ["together"]
+
+
+@contextlib.contextmanager
+def together(
+    module: Evaluation, settings: FitSettings, metric: EvalMetric, position: Position
+) -> Iterator[Workers | None]:
+    """Let this run be one with those of the other workers, in the ``with`` block; None where the store has no others.
+
+    All begin with the same auxiliary states, and have agreed on what they share.
+
+    Parameters
+    ----------
+    module
+        What is trained; it has an optimizer.
+    settings
+        The arguments of `fit`.
+    metric
+        The training metric. A run that resumes within an epoch keeps what it has measured.
+    position
+        Where the run begins.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
+    >>> settings, metric = FitSettings(train_data=data, num_epoch=1), mx.metric.MSE()
+    >>> with together(module, settings, metric, Position(0, 0)) as workers:
+    ...     print(workers)
+    None
+    """
+    job = job_of(module.stores())
+    if job is None:
+        yield None
+        return
+    synchronous = all(store.capabilities.is_synchronous for store in module.stores())
+    module.workers = workers = Workers(job, synchronous=synchronous)
+    try:
+        workers.agree(settings, metric, position, bar=is_wanted(settings.progress))
+        if position.batch:  # a run that resumes within an epoch goes on as it was
+            workers.metrics.begin_within(metric)
+        else:
+            metric.reset()
+            workers.metrics.begin(metric)
+            workers.unify(module.auxiliary_arrays())
+        with workers.named_in(module.logger):
+            yield workers
+    finally:
+        module.workers = None
