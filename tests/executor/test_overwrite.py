@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rebind as mx
+from rebind.executor import lower, writer
 from rebind.executor.overwrite import overwriting_kernels
 from rebind.graph import Target
-
-# The package shows the function of that name.
-LOWER = importlib.import_module("rebind.executor.lower")
 
 
 def data() -> Any:
@@ -110,7 +107,7 @@ def test_plans_for_inference_overwrite_what_was_read_before(recorded: bool) -> N
     graph = read_before().graph
     (node,) = (node for node in graph.nodes if node.name == "act")
     kernel = overwriting_kernels(graph, recorded=False)[node].kernel
-    plan = LOWER.lower(graph, Target(recorded=recorded))
+    plan = lower(graph, Target(recorded=recorded))
     assert (kernel in [call.target for call in plan.code.graph.nodes]) is not recorded
 
 
@@ -130,7 +127,7 @@ def test_same_outputs_and_gradients(name: str, training: bool, monkeypatch: pyte
         return [array.asnumpy() for array in (*outputs, *executor.grad_arrays)]
 
     overwritten = run(symbol)
-    monkeypatch.setattr(LOWER, "overwriting_kernels", lambda graph, recorded: {})
+    monkeypatch.setattr(writer, "overwriting_kernels", lambda graph, recorded: {})
     for one, other in zip(overwritten, run(mx.sym.load_json(symbol.tojson())), strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -11,7 +11,8 @@ from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
 from .inspection import run_as
-from .lower import Plan, head_gradient_reaches, lower
+from .lower import Plan, lower
+from .reach import head_gradient_reaches
 from .step import Step, compiled, make_step
 from .whole import Update
 

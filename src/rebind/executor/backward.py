@@ -13,7 +13,8 @@ from torch import Tensor
 from ..errors import StateError
 from ..grad_mode import grad_mode
 from ..graph import Entry
-from .lower import Loss, Plan
+from .losses import Loss
+from .lower import Plan
 
 __all__ = ["Backward", "Pass", "Record", "apart"]
 

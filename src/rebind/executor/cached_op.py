@@ -18,7 +18,7 @@ from ..ndarray.base import wrap_tensor
 from ..ndarray.history import Step
 from ..ndarray.mode import mode
 from .control_flow import Body
-from .lower import body_code
+from .writer import body_code
 
 __all__ = ["CachedOp"]
 

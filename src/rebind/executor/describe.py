@@ -8,7 +8,7 @@ import torch
 
 from ..graph import Entry, Facts, Graph, Node
 from ..shapes import size
-from .lower import gradient_receivers
+from .reach import gradient_receivers
 
 __all__ = ["describe_memory", "operator_of"]
 

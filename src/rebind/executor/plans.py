@@ -14,8 +14,9 @@ from ..graph.facts import Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
+from .control_flow import Kernels
 from .effort import is_small
-from .lower import Kernels, Plan, lower
+from .lower import Plan, lower
 from .recompute import has_marks
 
 __all__ = ["Plans", "with_all_outputs"]
