@@ -26,8 +26,8 @@ from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
 from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
-from ..shapes import Shape, size
-from .arguments import GradReq, in_shape
+from ..shapes import Shape
+from .arguments import GradReq
 from .backward import apart
 from .slot import Slot
 from .staying import staying_gradients
@@ -366,42 +366,6 @@ class BoundArrays:
         for target, value in pairs:
             target[:] = value
 
-    # Other shapes.
-
-    def reshaped(
-        self, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
-    ) -> BoundArrays:
-        """Return the arrays for other shapes of inputs; what has the same shape is shared. As `Executor.reshape`.
-
-        >>> import rebind as mx
-        >>> args = {"x": mx.nd.zeros((4,))}
-        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {})
-        >>> arrays.reshaped({"x": (2,)}, partial_shaping=False, allow_up_sizing=False).slots["x"].array.shape
-        (2,)
-        """
-        for name in wanted:
-            if name not in self.slots:
-                raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, self.slots)}")
-        inferred = infer_shapes(self.graph, wanted, infer_types(self.graph, self.types()))
-        args: dict[str, NDArray] = {}
-        grads: dict[str, NDArray | None] = {}
-        for node, shape in zip(self.graph.arguments, inferred.arguments, strict=True):
-            slot = self.slots[node.name]
-            assert slot.array is not None
-            if shape is None or 0 in shape:
-                raise ShapeError(
-                    f"Executor.reshape: the shape of {node.name!r} does not follow from {dict(wanted)}"
-                )
-            if slot.array.shape != shape:
-                _check_new_shape(
-                    node.name, slot.array, shape, node.name in wanted or partial_shaping, allow_up_sizing
-                )
-            args[node.name] = in_shape(slot.array, shape)
-            if slot.bound_grad is not None:
-                grads[node.name] = in_shape(slot.bound_grad, shape)
-        aux = {name: value for name, value in self.aux.items() if value is not None}
-        return BoundArrays(self.graph, self.device, args, grads, self.requests, aux)
-
 
 def _slot(name: str, value: NDArray | None, grad: NDArray | None, request: GradReq) -> Slot:
     if value is not None and grad is not None and grad.shape != value.shape:
@@ -419,16 +383,3 @@ def _checked_parameter(name: str, value: NDArray, shape: Shape) -> NDArray:
             f"Executor.copy_params_from: {name} must have shape {shape}; got {tuple(value.shape)}"
         )
     return value
-
-
-def _check_new_shape(name: str, old: NDArray, shape: Shape, may_change: bool, may_grow: bool) -> None:
-    if not may_change:
-        raise ShapeError(
-            f"Executor.reshape: the shape of {name!r} would change from {old.shape} to {shape}; "
-            "set partial_shaping=True to allow that"
-        )
-    if size(shape) > old.size and not may_grow:
-        raise ShapeError(
-            f"Executor.reshape: {name!r} would grow from {old.shape} to {shape}; "
-            "set allow_up_sizing=True to allow that"
-        )

@@ -23,6 +23,7 @@ from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
 from .prepared import Kept
+from .reshape import reshaped
 from .staying import apart_from
 from .watch import Watch
 from .whole_runs import WholeRuns
@@ -352,7 +353,7 @@ class Executor(WholeRuns):
         (2,)
         """
         wanted = {name: tuple(shape) for name, shape in kwargs.items()}
-        arrays = self._arrays.reshaped(wanted, partial_shaping, allow_up_sizing)
+        arrays = reshaped(self._arrays, wanted, partial_shaping, allow_up_sizing)
         new = Executor._on(self._symbol, arrays, self._plans.groups)
         new._monitor = self._monitor
         return new
