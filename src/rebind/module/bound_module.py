@@ -12,18 +12,16 @@ from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
 from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
-from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..protocols import Logger
 from ..symbol import Symbol
-from .base_module import BaseModule
 from .batches import AnyBatch
 from .descs import Shapes, check_names, read_descs
 from .inputs import Inputs
+from .inspection import Inspection
 from .mistakes import check_shared, no_labels, warn_bound
-from .old_names import OldNames
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
@@ -32,18 +30,17 @@ from .update import LossScaling
 __all__ = ["BoundModule"]
 
 
-class BoundModule(OldNames, BaseModule):
+class BoundModule(Inspection):
     """A network on its devices: the half of `Module` that binds and computes; see there for the parameters.
 
-    It is composed of `Parameters`, which owns the values, and the executors, which compute.
+    It is composed of `Inputs`, which knows what it is fed; `Parameters`, which owns the values; and the executors,
+    which compute.
 
     >>> import rebind as mx
     >>> module = BoundModule(mx.sym.square(mx.sym.var("data"), name="sq"), label_names=None)
     >>> module.data_names, module.output_names, module.binded
     (['data'], ['sq_output'], False)
     """
-
-    _symbol: Symbol
 
     def __init__(
         self,
@@ -75,19 +72,11 @@ class BoundModule(OldNames, BaseModule):
         self._parameters = Parameters(inputs.other_arguments, states, devices, fixed_param_names or ())
         self._output_names = symbol.list_outputs()
 
-        self._group: DataParallelExecutorGroup | None = None
+        self._group = None
         #: What it is bound to. The executors' shapes follow the batches; these do not.
         self.binding: Binding | None = None
         self._scales_outputs = True
         self._has_gradients = False  # for `update`
-
-    @property
-    def parameters(self) -> Parameters:
-        return self._parameters
-
-    @property
-    def executors(self) -> DataParallelExecutorGroup | None:
-        return self._group
 
     @property
     def binded(self) -> bool:
@@ -110,69 +99,6 @@ class BoundModule(OldNames, BaseModule):
     @params_initialized.setter
     def params_initialized(self, value: bool) -> None:
         self._parameters.initialized = value
-
-    @property
-    def symbol(self) -> Symbol:
-        return self._symbol
-
-    @property
-    def data_names(self) -> list[str]:
-        return self._data_names
-
-    @property
-    def label_names(self) -> list[str]:
-        """The names of the labels."""
-        return self._label_names
-
-    @property
-    def output_names(self) -> list[str]:
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        return self._need_group("data_shapes").data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        return self._need_group("label_shapes").label_shapes
-
-    @property
-    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        return self._need_group("output_shapes").get_output_shapes()
-
-    def output_descs(self) -> list[DataDesc]:
-        types = [output.dtype for output in self._need_group("outputs").execs[0].outputs]
-        layouts = [self._symbol[name].attr("__layout__") or "NCHW" for name in self._output_names]
-        return [
-            DataDesc(name, shape, dtype, layout)
-            for (name, shape), dtype, layout in zip(self.output_shapes, types, layouts, strict=True)
-        ]
-
-    def output_axes(self) -> list[int]:
-        return self._need_group("output axes").output_layouts
-
-    def parameter_names(self) -> list[str]:
-        return [*self._parameters.names, *self._parameters.aux_names]
-
-    def __repr__(self) -> str:
-        shapes = "not bound" if self._group is None else f"bound to {self._group.data_shapes}"
-        names, aux_names = self._parameters.names, self._parameters.aux_names
-        devices = ", ".join(map(str, self._parameters.devices))
-        return (
-            f"<{type(self).__name__} {', '.join(self._output_names)} on {devices}: {shapes}, "
-            f"{len(names)} parameters, {len(aux_names)} auxiliary states>"
-        )
-
-    def _need_group(self, who: str) -> DataParallelExecutorGroup:
-        if self._group is None:
-            raise StateError(f"Module.{who} needs bind() first")
-        return self._group
-
-    def _need_run(self, who: str) -> DataParallelExecutorGroup:
-        group = self._need_group(who)
-        if not group.has_run:
-            raise StateError(f"Module.{who} needs forward() first")
-        return group
 
     # Shapes and memory.
 
