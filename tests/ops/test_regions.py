@@ -241,6 +241,14 @@ def test_position_sensitive_bins_read_their_own_maps(ratio):
         torch.testing.assert_close(out[:, :, i, j], every[:, :, i, j, i, j])
 
 
+@pytest.mark.parametrize(("name", "parameters", "channels"), CALLS, ids=CALL_IDS)
+def test_boxes_do_not_depend_on_how_many_there_are(name, parameters, channels):
+    data, *others = arrays(name, parameters, channels)
+    few = run(name, data, *(array[:2] for array in others), **parameters)
+    many = run(name, data, *(array.repeat(50, *(1,) * (array.ndim - 1)) for array in others), **parameters)
+    torch.testing.assert_close(many[-len(others[0]) :][:2], few)
+
+
 @pytest.mark.parametrize(("factor", "trans_std"), [(0, 0.1), (1, 0.0)], ids=["trans", "trans_std"])
 def test_a_bin_that_is_displaced_by_nothing_stays(factor, trans_std):
     parameters = {**GROUPS, "sample_per_part": 3, "trans_std": 0.1}

@@ -14,8 +14,8 @@ from torch import Tensor
 __all__ = ["corners", "taps", "weighted_rows"]
 
 
-def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the two pixels around each position on an axis and their weights, in a further last axis.
+def taps(position: Tensor, size: int, *, zeros: bool = False, dim: int = -1) -> tuple[Tensor, Tensor]:
+    """Return the two pixels around each position on an axis and their weights, in a further axis: the last, or `dim`.
 
     Outside the image are zeros, with `zeros`; else the pixels of the border are repeated, and the weights there do
     not depend on the position. They are differentiable with respect to it everywhere else.
@@ -30,8 +30,8 @@ def taps(position: Tensor, size: int, *, zeros: bool = False) -> tuple[Tensor, T
     # Detached: the gradient of a position goes through the fraction alone.
     low = position.detach().floor().nan_to_num(0.0)
     fraction = position - low
-    index = torch.stack((low, low + 1), -1)
-    weight = torch.stack((1 - fraction, fraction), -1)
+    index = torch.stack((low, low + 1), dim)
+    weight = torch.stack((1 - fraction, fraction), dim)
     if zeros:
         # A pixel outside counts as 0, also when the other of the two is inside.
         weight = torch.where((index >= 0) & (index < size), weight, 0.0)
@@ -62,7 +62,7 @@ def weighted_rows(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor |
     ------
     table : (M, C)
     index, weight : (B, K)      with `counts`: (T,)
-    counts : (B,)               T in all
+    counts : (B,)               T in all; of the type of `index`
     out : (B, C)
 
     >>> table = torch.tensor([[1.0, 10.0], [2.0, 20.0]])
@@ -103,7 +103,7 @@ class _WeightedRows(torch.autograd.Function):
 
 def _fused(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor | None) -> Tensor:
     # Where the terms of each sum begin, as `embedding_bag` wants them.
-    starts = None if counts is None else counts.cumsum(0) - counts
+    starts = None if counts is None else counts.cumsum(0, dtype=counts.dtype) - counts
     return F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weight)
 
 

@@ -14,8 +14,8 @@ from .._bilinear import weighted_rows
 from .._reading import can_read
 
 __all__ = [
-    "boxes_of", "check_boxes", "covered_pixels", "nothing", "only_inside", "pixel_table", "two_sizes", "weighted_sums",
-    "windows",
+    "Weights", "boxes_of", "check_boxes", "covered_pixels", "nothing", "only_inside", "pixel_table", "two_sizes",
+    "weighted_sums", "windows",
 ]  # fmt: skip
 
 _FAR = 1 << 30  # pixels
@@ -93,7 +93,15 @@ def two_sizes(p: Params) -> str | None:
     return None if len(p.pooled_size) == 2 else f"pooled_size must be two sizes, (h, w); got {p.pooled_size}"
 
 
-def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+class Weights(NamedTuple):
+    """How much each pixel of an axis counts in each bin of each box."""
+
+    each: Tensor  # (R, bins, pixels)
+    first: Tensor  # (R, bins): the first pixel with a weight
+    extent: Tensor  # (R, bins): how many pixels there are from it to the last one with a weight
+
+
+def weighted_sums(data: Tensor, image: Tensor, inside: Tensor, rows: Weights, columns: Weights) -> Tensor:
     """Return sums over whole images with weights for the rows and the columns of each bin.
 
     How many pixels a bin covers depends on the values of the boxes. On the CPU these are read, and only such pixels as
@@ -103,62 +111,50 @@ def weighted_sums(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) ->
     Shapes
     ------
     data : (N, C, H, W)         or (N, C, h, w, H, W): a map for each bin
-    rows, columns : (R, h, H), (R, w, W)
+    image, inside : (R,)        a box that is not inside gives zeros
+    rows, columns               of h and of w bins
     out : (R, C, h, w)
 
     Examples
     --------
     >>> data = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
-    >>> weighted_sums(data, torch.tensor([0]), torch.ones(1, 1, 2), torch.tensor([[[0.0, 0.5]]]))
+    >>> rows = Weights(torch.tensor([[[1.0, 1.0]]]), torch.tensor([[0]]), torch.tensor([[2]]))
+    >>> columns = Weights(torch.tensor([[[0.0, 0.5]]]), torch.tensor([[1]]), torch.tensor([[1]]))
+    >>> weighted_sums(data, torch.tensor([0]), torch.tensor([True]), rows, columns)
     tensor([[[[3.]]]])
     """
     if can_read(data):
-        return _sums_of_covered(data, image, rows, columns)
-    return _sums_of_products(data, image, rows, columns)
+        return _sums_of_covered(data, image, rows._replace(extent=rows.extent * inside.unsqueeze(1)), columns)
+    return only_inside(inside, _sums_of_products(data, image, rows.each, columns.each))
 
 
-def _sums_of_covered(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def _sums_of_covered(data: Tensor, image: Tensor, rows: Weights, columns: Weights) -> Tensor:
     """Do what `weighted_sums` says by reading, for each bin, the pixels between its first and its last weight."""
-    (boxes, h, height), (w, width) = rows.shape, columns.shape[1:]
-    (top, down), (left, right) = _support(rows), _support(columns)
+    (boxes, h, height), (w, width) = rows.each.shape, columns.each.shape[1:]
     maps = image.view(-1, 1, 1)
     if data.ndim == 6:
         data = data.movedim(1, 3)  # (N, h, w, C, H, W)
         maps = maps * (h * w) + torch.arange(h * w, device=data.device).view(h, w)
     # Where a bin begins: among the weights of its rows, among those of its columns, and in the table of pixels.
-    row = torch.arange(boxes * h, device=data.device).view(boxes, h) * height + top
-    column = torch.arange(boxes * w, device=data.device).view(boxes, w) * width + left
-    first = (maps * height + top.unsqueeze(2)) * width + left.unsqueeze(1)
-    lines = lines_of_bins(down, right)
-    starts = torch.stack((row.unsqueeze(2).expand_as(first), column.unsqueeze(1).expand_as(first), first))
-    row, column, first = starts.flatten(1).index_select(1, lines.bin).unbind(0)
-    of, pixel = _numbered(lines.length)
-    weight = rows.flatten().index_select(0, row + lines.number).index_select(0, of)
-    weight = weight * columns.flatten().index_select(0, column.index_select(0, of) + pixel)
-    index = (first + lines.number * width).index_select(0, of) + pixel
-    out = weighted_rows(pixel_table(data), index, weight, lines.pixels)
+    row = torch.arange(boxes * h, device=data.device).view(boxes, h) * height + rows.first
+    column = torch.arange(boxes * w, device=data.device).view(boxes, w) * width + columns.first
+    first = (maps * height + rows.first.unsqueeze(2)) * width + columns.first.unsqueeze(1)
+    down, right = rows.extent.unsqueeze(2), columns.extent.unsqueeze(1)
+    # Arrays of a number for each pixel that is read: half as many bytes, where these suffice.
+    kind = torch.int32 if data.numel() < 1 << 31 else torch.int64
+    down, right, row, column, first = (
+        a.to(kind).expand(boxes, h, w).flatten()
+        for a in (down, right, row.unsqueeze(2), column.unsqueeze(1), first)
+    )
+    # Bin after bin its lines of pixels, then line after line its pixels.
+    bin_of, row, first = _ranges(down, (row, 1), (first, width))
+    line_of, column, pixel = _ranges(
+        right.index_select(0, bin_of), (column.index_select(0, bin_of), 1), (first, 1)
+    )
+    weight = rows.each.flatten().index_select(0, row).index_select(0, line_of)
+    weight = weight * columns.each.flatten().index_select(0, column)
+    out = weighted_rows(pixel_table(data), pixel, weight, down * right)
     return out.view(boxes, h, w, -1).permute(0, 3, 1, 2)
-
-
-class Lines(NamedTuple):
-    """The rows of pixels that all bins have, bin after bin."""
-
-    bin: Tensor  # which bin a line belongs to
-    number: Tensor  # its number there
-    length: Tensor  # its pixels
-    pixels: Tensor  # of each bin
-
-
-def lines_of_bins(down: Tensor, right: Tensor) -> Lines:
-    """Return the lines of bins of `down` (R, h) rows and `right` (R, w) columns.
-
-    >>> lines_of_bins(torch.tensor([[2]]), torch.tensor([[3, 1]]))[:3]
-    (tensor([0, 0, 1, 1]), tensor([0, 1, 0, 1]), tensor([3, 3, 1, 1]))
-    """
-    rows = down.unsqueeze(2).expand(-1, -1, right.shape[1]).flatten()
-    columns = right.unsqueeze(1).expand(-1, down.shape[1], -1).flatten()
-    group, number = _numbered(rows)
-    return Lines(group, number, columns.index_select(0, group), rows * columns)
 
 
 def covered_pixels(first: Tensor, down: Tensor, right: Tensor, width: int) -> tuple[Tensor, Tensor]:
@@ -172,33 +168,28 @@ def covered_pixels(first: Tensor, down: Tensor, right: Tensor, width: int) -> tu
     >>> covered_pixels(torch.tensor([[[4]]]), torch.tensor([[2]]), torch.tensor([[3]]), 10)
     (tensor([ 4,  5,  6, 14, 15, 16]), tensor([6]))
     """
-    lines = lines_of_bins(down, right)
-    of, pixel = _numbered(lines.length)
-    start = first.flatten().index_select(0, lines.bin) + lines.number * width
-    return start.index_select(0, of) + pixel, lines.pixels
+    down, right = (a.expand_as(first).flatten() for a in (down.unsqueeze(2), right.unsqueeze(1)))
+    bin_of, start = _ranges(down, (first.flatten(), width))
+    _, pixel = _ranges(right.index_select(0, bin_of), (start, 1))
+    return pixel, down * right
 
 
-def _numbered(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the group of each member of groups of these sizes, and its number there.
+def _ranges(counts: Tensor, *ranges: tuple[Tensor, int]) -> list[Tensor]:
+    """Return which group each member of groups of these sizes belongs to, and its place in each range of its group.
 
-    >>> _numbered(torch.tensor([2, 0, 1]))
-    (tensor([0, 0, 2]), tensor([0, 1, 0]))
+    A range is the place of the first member, and the step from one to the next.
+
+    >>> _ranges(torch.tensor([2, 0, 1]), (torch.tensor([5, 7, 9]), 10))
+    [tensor([0, 0, 2]), tensor([ 5, 15,  9])]
     """
     group = torch.repeat_interleave(counts)
-    number = torch.arange(len(group), device=counts.device)
-    return group, number - (counts.cumsum(0) - counts).index_select(0, group)
-
-
-def _support(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Return for each row of (R, bins, size) the position of the first weight, and how many there are from it on.
-
-    >>> _support(torch.tensor([[[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]]]))
-    (tensor([[1, 0]]), tensor([[3, 0]]))
-    """
-    size = weights.shape[2]
-    there = (weights != 0).to(torch.uint8)
-    first, last = there.argmax(2), size - there.flip(2).argmax(2)  # the first of equals
-    return first, (last - first) * there.gather(2, first.unsqueeze(2)).squeeze(2)
+    before = counts.cumsum(0, dtype=counts.dtype) - counts
+    number = torch.arange(len(group), dtype=counts.dtype, device=counts.device)
+    # The members of all groups are counted through, so that each range needs one look-up.
+    return [group] + [
+        torch.add((first - before * step).index_select(0, group), number, alpha=step)
+        for first, step in ranges
+    ]
 
 
 def _sums_of_products(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from .._reading import can_read
 from .._types import require_floating
 from ..spec import Shapes, operator
 from ._boxes import (
+    Weights,
     boxes_of,
     check_boxes,
     nothing,
@@ -27,39 +28,61 @@ from ._boxes import (
 __all__ = ["roi_align", "rroi_align"]
 
 
-def _sample_taps(start: Tensor, length: Tensor, pooled: int, size: int, ratio: int) -> tuple[Tensor, Tensor]:
-    """Return the pixels and weights for the mean over points on an axis: (R, pooled, K, 2).
+def _bins(start: Tensor, length: Tensor, pooled: int) -> tuple[Tensor, Tensor]:
+    """Return where the bins of an axis begin, and their size: (R, pooled)."""
+    size = (length / pooled).unsqueeze(1)
+    low = start.unsqueeze(1) + torch.arange(pooled, dtype=start.dtype, device=start.device) * size
+    return low, size.expand_as(low)
+
+
+def _sample_taps(
+    low: Tensor, bin_size: Tensor, last: Tensor, longest: int, ratio: int
+) -> tuple[Tensor, Tensor]:
+    """Return the pixels and weights for the means over points of bins: (K, R, bins), the two of a point in turn.
 
     There are `ratio` points to a bin. Where that is not positive they are as many as the bin has pixels, rounded up:
     then only those are given that can lie on the map, where two pixels hold four of them at most.
+
+    Parameters
+    ----------
+    low, bin_size
+        Where bins begin, and their size: (R, bins). Those of rows and of columns are together, so that half as many
+        small arrays are computed. Points come before them, as loops over memory have many steps then.
+    last
+        The last pixel of each bin's axis.
+    longest
+        How many pixels the longest axis has.
     """
-    bin_size = (length / pooled).view(-1, 1, 1)
-    bins = torch.arange(pooled, dtype=start.dtype, device=start.device).view(-1, 1)
-    low = start.view(-1, 1, 1) + bins * bin_size
     if ratio > 0:
         # A fixed number of points in each bin, or about one for each pixel.
         points = torch.full_like(bin_size, ratio)
-        number = torch.arange(ratio, dtype=start.dtype, device=start.device)
+        number = torch.arange(ratio, dtype=low.dtype, device=low.device).view(-1, 1, 1)
     else:
         points = bin_size.ceil()
         # Points are more than half a pixel apart: at most 2 * size + 2 lie on the map.
-        most = 2 * size + 6
-        if can_read(start):
+        most = 2 * longest + 6
+        if can_read(low):
             most = min(most, int(points.amax().clamp(0, most)))
         # The first point that can count.
         first = ((-1 - low) * (points / bin_size) - 1).floor().nan_to_num(0.0)
         first = torch.minimum(first.clamp(min=0), points).clamp(min=0)
-        number = first + torch.arange(most, dtype=start.dtype, device=start.device)
-    position = low + (number + 0.5) * bin_size / points.clamp(min=1)
+        number = first + torch.arange(most, dtype=low.dtype, device=low.device).view(-1, 1, 1)
+    points_or_one = points.clamp(min=1)
+    position = low + (number + 0.5) * bin_size / points_or_one
     # A point up to a pixel outside of the map still reads its border, one beyond adds nothing.
-    counted = (position >= -1) & (position <= size) & (number < points)
-    index, weight = taps(position, size)
-    return index, torch.where(counted.unsqueeze(-1), weight / points.clamp(min=1).unsqueeze(-1), 0.0)
+    counted = (position >= -1) & (position <= last + 1) & (number < points)
+    index, weight = taps(torch.minimum(position, last.to(position.dtype)), longest, dim=1)
+    weight = torch.where(counted.unsqueeze(1), weight / points_or_one, 0.0)
+    return torch.minimum(index, last).flatten(0, 1), weight.flatten(0, 1)
 
 
-def _sums_at(index: Tensor, weight: Tensor, size: int) -> Tensor:
-    """Return the weights of all pixels of an axis, from those of the pixels in `index`: (R, pooled, size)."""
-    return weight.new_zeros(*weight.shape[:2], size).scatter_add(2, index.flatten(2), weight.flatten(2))
+def _sums_at(index: Tensor, weight: Tensor, size: int) -> Weights:
+    """Return the weights of all pixels of axes of `size`, from those of the pixels in `index`, both (K, R, bins)."""
+    found = weight != 0
+    first, last = size - torch.where(found, size - index, 0).amax(0), torch.where(found, index, -1).amax(0)
+    index, weight = index.movedim(0, -1), weight.movedim(0, -1)
+    pixels = weight.new_zeros(*weight.shape[:2], size).scatter_add(2, index, weight)
+    return Weights(pixels, first, (last + 1 - first).clamp(min=0))
 
 
 @operator("_contrib_ROIAlign")
@@ -127,24 +150,37 @@ def roi_align(
         extent = extent.clamp(min=1.0)
     if position_sensitive:
         data = data.unflatten(1, (-1, h, w))
-    rows, row_weights = _sample_taps(box[:, 1], extent[:, 1], h, height, sample_ratio)
-    columns, column_weights = _sample_taps(box[:, 0], extent[:, 0], w, width, sample_ratio)
+    low, bin_size = (
+        torch.cat(both, 1)
+        for both in zip(_bins(box[:, 1], extent[:, 1], h), _bins(box[:, 0], extent[:, 0], w), strict=True)
+    )
+    longest = max(height, width)
+    last = torch.where(torch.arange(h + w, device=data.device) < h, height - 1, width - 1)
+    index, weight = _sample_taps(low, bin_size, last, longest, sample_ratio)
     # The number of points varies by box: weights over whole axes hold any number of them.
     if sample_ratio <= 0:
-        sums = weighted_sums(
-            data, image, _sums_at(rows, row_weights, height), _sums_at(columns, column_weights, width)
+        every = _sums_at(index, weight, longest)
+        down, right = zip(*(part.split((h, w), 1) for part in every), strict=True)
+        return weighted_sums(
+            data,
+            image,
+            inside,
+            Weights(down[0][..., :height], *down[1:]),
+            Weights(right[0][..., :width], *right[1:]),
         )
-        return only_inside(inside, sums)
 
+    rows, columns = index.split((h, w), 2)
+    row_weights, column_weights = weight.split((h, w), 2)
     origin = image.view(-1, 1, 1)
     if position_sensitive:
         data = data.movedim(1, 3)  # (N, h, w, C, H, W)
         origin = origin * (h * w) + torch.arange(h * w, device=data.device).view(h, w)
     # Points and their two pixels on one axis: rows (R, h, 1, 2 K, 1), columns (R, 1, w, 1, 2 K).
-    rows, columns = rows.flatten(2)[:, :, None, :, None], columns.flatten(2)[:, None, :, None, :]
+    rows, row_weights = (a.movedim(0, -1)[:, :, None, :, None] for a in (rows, row_weights))
+    columns, column_weights = (a.movedim(0, -1)[:, None, :, None, :] for a in (columns, column_weights))
     # (R, h, w, pixels down, pixels across), as rows of the table of pixels.
     index = (origin[..., None, None] * height + rows) * width + columns
-    weight = row_weights.flatten(2)[:, :, None, :, None] * column_weights.flatten(2)[:, None, :, None, :]
+    weight = row_weights * column_weights
     out = weighted_rows(pixel_table(data), index.flatten(0, 2).flatten(1), weight.flatten(0, 2).flatten(1))
     return only_inside(inside, out.view(len(rois), h, w, channels).permute(0, 3, 1, 2))
 

@@ -14,7 +14,7 @@ from .._bilinear import corners, weighted_rows
 from .._types import require_floating
 from ..spec import Shapes, operator
 from ..unary import round_
-from ._boxes import boxes_of, check_boxes, nothing, only_inside, pixel_table, weighted_sums, windows
+from ._boxes import Weights, boxes_of, check_boxes, nothing, only_inside, pixel_table, weighted_sums, windows
 
 __all__ = ["deformable_psroi_pooling", "psroi_pooling"]
 
@@ -102,7 +102,7 @@ def psroi_pooling(
         for axis, size in enumerate((width, height))
     )
     maps = _sensitive_maps(data, output_dim, group, pooled_size)
-    return only_inside(inside, weighted_sums(maps, image, rows, columns))
+    return weighted_sums(maps, image, inside, rows, columns)
 
 
 @psroi_pooling.fill_shapes
@@ -112,11 +112,12 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
-def _window_means(low: Tensor, high: Tensor, size: int) -> Tensor:
-    """Return weights for the mean over windows of an axis: (R, pooled, size)."""
+def _window_means(low: Tensor, high: Tensor, size: int) -> Weights:
+    """Return weights for the mean over windows of an axis of `size`."""
     pixel = torch.arange(size, device=low.device)
+    count = (high - low).clamp(min=0)
     inside = (pixel >= low.unsqueeze(-1)) & (pixel < high.unsqueeze(-1))
-    return inside / (high - low).clamp(min=1).unsqueeze(-1)
+    return Weights(inside / count.clamp(min=1).unsqueeze(-1), low, count)
 
 
 # MXNet counts the numbers of points among the outputs.
