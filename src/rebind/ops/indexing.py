@@ -15,6 +15,7 @@ from torch import Tensor
 from ..errors import BoundsError, ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
+from ._reading import can_read
 from ._types import Double, NumericType, ShapeOrNone
 from .spec import Shapes, operator
 
@@ -84,14 +85,29 @@ def pick(
     if axis is None:
         raise ParameterError("axis must be an int; got None")
     axis = normalize_axis(axis, data.ndim, "axis")
+    shape = data.shape
     # The index may leave out the picked axis, or have it with size 1.
-    with_axis = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
-    without_axis = (*data.shape[:axis], *data.shape[axis + 1 :])
-    # A vector has one index, of whatever shape.
-    if index.shape != with_axis and index.shape != without_axis and (without_axis or index.numel() != 1):
-        raise ShapeError(f"index must have shape {without_axis} or {with_axis}; got {tuple(index.shape)}")
-    chosen = torch.gather(data, axis, _within(index, data.shape[axis], mode).reshape(with_axis))
-    return chosen if keepdims or data.ndim == 1 else chosen.squeeze(axis)
+    without_axis = shape[:axis] + shape[axis + 1 :]
+    if index.shape == without_axis:
+        where = index.long().unsqueeze(axis)
+    else:
+        with_axis = (*shape[:axis], 1, *shape[axis + 1 :])
+        # A vector has one index, of whatever shape.
+        if index.shape != with_axis and (without_axis or index.numel() != 1):
+            raise ShapeError(
+                f"index must have shape {tuple(without_axis)} or {with_axis}; got {tuple(index.shape)}"
+            )
+        where = index.long().reshape(with_axis)
+    if mode == "clip" and can_read(data):
+        # Nearly always all are in range, and the kernel looks: nothing has to be cut then.
+        try:
+            chosen = torch.gather(data, axis, where)
+        except RuntimeError:
+            chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
+    else:
+        chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
+    # In place, as a view would be told from a new tensor later.
+    return chosen if keepdims or data.ndim == 1 else chosen.squeeze_(axis)
 
 
 @pick.half_known
@@ -134,13 +150,21 @@ def one_hot(
     out = torch.full((*indices.shape, depth), off_value, dtype=dtype, device=indices.device)
     if not depth:
         return out
-    index = indices.to(torch.int64).unsqueeze(-1)
+    index = indices.long().unsqueeze(-1)
+    if can_read(indices):
+        # Nearly always all are in range, and the kernel looks; it may have written some before it finds another.
+        try:
+            return out.scatter_(-1, index, on_value)
+        except RuntimeError:
+            out.fill_(off_value)
     # An index out of range writes what is there already to the nearest column.
     inside = index.clamp(0, depth - 1)
     hit = inside == index
-    # The usual values need no choice.
-    values = hit if (on_value, off_value) == (1, 0) else torch.where(hit, on_value, off_value)
-    return out.scatter_(-1, inside, values.to(dtype))
+    # The usual values need no choice. Others are those of `scatter_` above, and in no type that rounds them.
+    if (on_value, off_value) != (1, 0):
+        on, off = (index.new_full((), value, dtype=torch.float64) for value in (on_value, off_value))
+        hit = torch.where(hit, on, off)
+    return out.scatter_(-1, inside, hit.to(dtype))
 
 
 @one_hot.shapes_from_outputs

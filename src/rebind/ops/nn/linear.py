@@ -13,6 +13,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from .._reading import can_read
 from .._types import NumericType
 from ..spec import Shapes, Types, operator
 
@@ -172,8 +173,15 @@ def embedding(
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
+    index = data.long()
+    if can_read(weight):
+        # Nearly always all are in the table, and the kernel looks: nothing has to be cut then.
+        try:
+            return torch.embedding(weight, index)
+        except IndexError:
+            pass
     # As in MXNet an index outside takes the nearest row, where torch would fail.
-    return F.embedding(data.long().clamp(0, input_dim - 1), weight)
+    return torch.embedding(weight, index.clamp(0, input_dim - 1))
 
 
 @embedding.fill_shapes
