@@ -125,6 +125,8 @@ def section(rows: Sequence[Row], said: Sequence[str]) -> str:
 
 def busy_section(rows: Sequence[Row], said: Sequence[str]) -> str:
     """Return the text between its two marks: how many times its quiet time a step takes beside other work."""
+    if not rows:
+        return ""
     engines = [name for name in PEERS if any(name in row.samples for row in rows)]
     lines = ["", *_head("times its quiet time, and ms", [PEERS[name].title for name in engines])]
     for row in rows:
