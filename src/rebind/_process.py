@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from .oversubscription import can_watch
+from .oversubscription import can_watch, is_told
 
 __all__ = ["give_back_freed_memory"]
 
@@ -31,7 +31,7 @@ def _wait_for_a_short_time() -> None:
 
     It reads the environment when it is loaded, which PyTorch does.
     """
-    if not can_watch() and not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+    if not can_watch() and not is_told():
         os.environ["GOMP_SPINCOUNT"] = str(_SPINS)
 
 

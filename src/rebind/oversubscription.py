@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-__all__ = ["can_watch", "watch"]
+__all__ = ["can_watch", "is_told", "watch"]
 
 #: Times of the threads of this process: in nanoseconds, on a processor and waiting for one.
 _TASKS = "/proc/self/task"
@@ -48,6 +48,15 @@ def can_watch() -> bool:
     return os.path.exists("/proc/self/schedstat")
 
 
+def is_told() -> bool:
+    """Whether the user has said, in the environment, how threads wait.
+
+    >>> is_told() == ("GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ)
+    True
+    """
+    return not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}.isdisjoint(os.environ)
+
+
 def watch() -> None:
     """Begin to watch this process, once; PyTorch is loaded, and may compute in several threads.
 
@@ -55,16 +64,8 @@ def watch() -> None:
 
     >>> watch()
     """
-    if _begun.acquire(blocking=False) and _is_ours_to_say():
+    if _begun.acquire(blocking=False) and can_watch() and not is_told() and any(_runtimes()):
         _start(busy=False)
-
-
-def _is_ours_to_say() -> bool:
-    return (
-        not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys()
-        and can_watch()
-        and bool(list(_runtimes()))
-    )
 
 
 def _runtimes() -> Iterator[ctypes.CDLL]:

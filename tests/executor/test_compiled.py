@@ -697,3 +697,17 @@ def test_gradients_of_whole_steps_take_their_place(
         exe.backward()
         times, before = (1, 0) if word == "write" else (k, 10)
         assert grad.asnumpy().tolist() == [before + times * 2.0, before + times * 4.0]
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"options": {"max_fusion_size": 8}}, {"mode": "max-autotune"}], ids=str
+)
+def test_options_of_the_compiler_reach_it(given):
+    seen = {}
+
+    def compiler(graph, inputs, **options):
+        seen.update(options)
+        return graph.forward
+
+    assert compile_whole(lambda x: x * 2, compiler, **given)(torch.ones(1)).item() == 2
+    assert {name: value for name, value in seen.items() if value} == given

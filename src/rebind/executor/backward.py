@@ -207,13 +207,12 @@ def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -
     memory = [each.untyped_storage() for each in heads if each is not None]
     held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
     places = [0 if each is None else each.data_ptr() for each in found]
-    in_heads = [begin <= place < end for place in places for begin, end in held]
-    if not any(in_heads) and len(set(places)) == len(places):  # so it nearly always is
+    taken = {place for place in places for begin, end in held if begin <= place < end}
+    if not taken and len(set(places)) == len(places):  # so it nearly always is
         return tuple(found)
-    taken: set[int] = set()
     result: list[Tensor | None] = []
     for each, place in zip(found, places, strict=True):
-        if each is not None and (place in taken or any([begin <= place < end for begin, end in held])):
+        if each is not None and place in taken:
             each = each.clone()
         elif place:  # there are no elements at 0
             taken.add(place)

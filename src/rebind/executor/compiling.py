@@ -15,7 +15,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
 from torch import fx
@@ -41,17 +41,9 @@ _NO_WARNINGS = (
 )
 
 #: Conditions of what is global that say that a function, a class or a module is the same.
-_OF_CODE = frozenset(
-    (
-        "BUILTIN_MATCH",
-        "CLASS_MATCH",
-        "CLOSURE_MATCH",
-        "DUPLICATE_INPUT",
-        "ID_MATCH",
-        "MODULE_MATCH",
-        "TYPE_MATCH",
-    )
-)
+_OF_CODE = frozenset((
+    "BUILTIN_MATCH", "CLASS_MATCH", "CLOSURE_MATCH", "DUPLICATE_INPUT", "ID_MATCH", "MODULE_MATCH", "TYPE_MATCH",
+))  # fmt: skip
 #: A local variable in the name of what a condition is about, such as ``step`` in ``type(step.wanted)``.
 _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")
 
@@ -118,20 +110,24 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     """
     for message in _NO_WARNINGS:
         warnings.filterwarnings("ignore", message=message)
-    if hasattr(torch.compiler, "skip_all_guards_unsafe"):  # as long as there is a choice
-        options["options"] = {"guard_filter_fn": functools.partial(_varying, constants=_constants(function))}
+    # Where there is a choice; and PyTorch takes no options beside a mode.
+    if hasattr(torch.compiler, "skip_all_guards_unsafe") and options.get("mode") is None:
+        varying = functools.partial(_varying, constants=_constants(function))
+        options["options"] = {
+            "guard_filter_fn": varying,
+            **cast("dict[str, Any]", options.get("options") or {}),
+        }
     # Its annotations know no options that are passed on.
     return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
 
 
 def _constants(function: Callable[..., object]) -> frozenset[str]:
     """Return the names that a function's code has for what it closes over, and for the object whose method it is."""
-    code = getattr(
-        function, "__code__", None
-    )  # a method has its function's; an object that can be called has none
-    return (
-        frozenset(code.co_freevars + code.co_varnames[: inspect.ismethod(function)]) if code else frozenset()
-    )
+    # A method has its function's code; an object that can be called has none.
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return frozenset()
+    return frozenset(code.co_freevars + code.co_varnames[: inspect.ismethod(function)])
 
 
 def _varying(guards: Sequence[Any], constants: frozenset[str]) -> list[bool]:
