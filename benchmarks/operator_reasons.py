@@ -46,9 +46,6 @@ REASONS: dict[str, str] = {
     "_contrib_ROIAlign": (
         "with `position_sensitive` each bin reads few numbers; the maps are turned first so that these lie together"
     ),
-    "_contrib_PSROIPooling": (
-        "on two threads: the maps are turned first, and which pixels a box covers is found in small arrays, by one"
-    ),
     "_contrib_index_copy": "the array is copied before rows are written, where MXNet copies both at once",
     "_random_pdf_uniform": "MXNet's is one number for a row, also outside of the support; here each sample is compared",
     "_cvcopyMakeBorder": "the constant is written everywhere, and the picture over it",
@@ -56,9 +53,7 @@ REASONS: dict[str, str] = {
     "_sample_multinomial": "sums of float64 and a search in them; MXNet adds up to the one that it drew",
     "col2im": "PyTorch's own kernel (`fold`)",
     "Convolution": "the gradient of one channel a group, as PyTorch has oneDNN compute it",
-    "pick": "zeros are written for the whole gradient first",
     "reciprocal": "integers are divided as floats, and converted back",
-    "take": "PyTorch's own copy of rows",
     "dot": "PyTorch's own product of matrices",
     "slice": "a step backward in memory is a copy of single elements",
     "softmax": "with lengths a mask is made and applied first",
