@@ -71,6 +71,19 @@ def test_softmax_output_leaves_its_inputs_alone():
     torch.testing.assert_close(grad[1:], out[1:])  # labels that are no class
 
 
+@pytest.mark.parametrize("smooth_alpha", [0.0, 0.3])
+@pytest.mark.parametrize("given", [{}, {"multi_output": True}])
+def test_a_label_that_is_no_class_takes_nothing_off_among_those_that_are(given, smooth_alpha):
+    data, label = (randn(4, 3, 2), randn(4, 2)) if given else (randn(4, 3), randn(4))
+    label.copy_(torch.arange(label.numel()).view_as(label) % 3)
+    label[2], label[3] = 3, -1
+    found = softmax_gradient(data, label, smooth_alpha=smooth_alpha, **given)
+    inside = softmax_gradient(data, label.clamp(0, 2), smooth_alpha=smooth_alpha, **given)
+    torch.testing.assert_close(found[:2], inside[:2])
+    taken = (torch.softmax(data, 1) - smooth_alpha / 2)[2:]
+    torch.testing.assert_close(found[2:], taken / 2 if given else taken)  # by the number of positions
+
+
 @pytest.mark.parametrize(
     ("data", "label", "given"),
     [((0, 3), (0,), {"normalization": "batch"}), ((0, 3, 2), (0, 2), {"multi_output": True})],

@@ -25,7 +25,12 @@ class Joint(Copies):
 
     def stores(self) -> list[KVStoreBase]:
         """Return the store, if there is one."""
-        return [] if self.policy is None or self.policy.store is None else [self.policy.store]
+        store = self._store()
+        return [] if store is None else [store]
+
+    def _store(self) -> KVStoreBase | None:
+        policy = self.policy
+        return None if policy is None else policy.store
 
     def _samples_per_update(self, store: KVStoreBase | None) -> int:
         samples = self._need_group("init_optimizer()").batch_size * self.batches_per_update
@@ -47,11 +52,10 @@ class Joint(Copies):
 
     def _sends(self) -> bool:
         # Scaled gradients are checked for an overflow first.
-        return (
-            self.sends_gradients
-            and self.loss_scaler is None
-            and any(store.capabilities.takes_ready_gradients for store in self.stores())
-        )
+        if not self.sends_gradients or self.loss_scaler is not None:
+            return False
+        store = self._store()
+        return store is not None and store.capabilities.takes_ready_gradients
 
     def _on_gradient(self) -> Callable[[str], None] | None:
         if not self._sends() or self.policy is None:

@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from ...shapes import size as number_of_elements
+from .._reading import can_read
 from ..spec import Asked, Labels, Operator, Shapes, operator
 from ._common import Normalization, classes_of_last_axis, like_first_output
 
@@ -122,17 +123,8 @@ def _softmax_output_gradient(
             # One softmax for a sample: MXNet takes as many labels from the front.
             index = index.reshape(-1)[: scores.shape[0]]
         index = index.unsqueeze(1)
-    classes = scores.shape[1]
-    inside = index.clamp(0, classes - 1)
-    right = 1.0
-    if p.smooth_alpha:
-        # `share` is taken off at all classes; the right one gets the rest below, 1 - alpha in all.
-        share = p.smooth_alpha / max(classes - 1, 1)
-        grad, right = scores - share, 1.0 - p.smooth_alpha - share
-    else:
-        grad = scores.clone() if into is None else _shaped(into, scores.shape).copy_(scores)
-    # A label out of range adds 0: nothing is subtracted from its sample.
-    grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
+    # Labels that are to be ignored often are no classes.
+    grad = _less_target(scores, index, p.smooth_alpha, into, try_first=can_read(out) and not p.use_ignore)
 
     # Masked before scaling: an ignored label may have the number of a class.
     # Compared as whole numbers, as the classes are.
@@ -150,6 +142,29 @@ def _softmax_output_gradient(
         grad.mul_(scale)
     grad = _shaped(grad, out.shape)
     return (grad.mul_(head_grads[0]) if p.out_grad else grad), None
+
+
+def _less_target(
+    scores: Tensor, index: Tensor, smooth_alpha: float, into: Tensor | None, try_first: bool
+) -> Tensor:
+    """Return scores less what they should be: without smoothing, 1 at the index of the right class along axis 1.
+
+    An index that is no class takes nothing off. With `try_first` the kernel looks whether there is one: hardly ever.
+    """
+    classes, right = scores.shape[1], 1.0
+    if smooth_alpha:
+        # `share` is taken off at all classes; the right one gets the rest below, 1 - alpha in all.
+        share = smooth_alpha / max(classes - 1, 1)
+        grad, right = scores - share, 1.0 - smooth_alpha - share
+    else:
+        grad = scores.clone() if into is None else _shaped(into, scores.shape).copy_(scores)
+    if try_first:
+        try:
+            return grad.scatter_(1, index, -right, reduce="add")
+        except RuntimeError:  # some of them may be taken off already
+            return _less_target(scores, index, smooth_alpha, into, try_first=False)
+    inside = index.clamp(0, classes - 1)
+    return grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
 
 
 def _shaped(tensor: Tensor, shape: torch.Size) -> Tensor:
