@@ -33,7 +33,7 @@ BUSY_MARK = "<!-- made by python -m benchmarks.page: beside other work -->"
 OWN: dict[str, tuple[str, ...]] = {
     "rebind": ("torch", "torch-channels-last", "mxnet"),
     "rebind-inductor": tuple(
-        name for name, peer in PEERS.items() if not peer.asked_for and "rebind" not in name
+        name for name, peer in PEERS.items() if not (peer.asked_for or peer.is_limit or "rebind" in name)
     ),
 }
 
@@ -59,10 +59,12 @@ class Row:
     def ratio(self, engine: str) -> tuple[float, str] | None:
         """Return the time of one way to run rebind over the best peer's, round by round, and which peer that is."""
         peer = self.best(OWN[engine])
-        if engine not in self.samples or peer is None:
-            return None
-        pairs = zip(self.samples[engine], self.samples[peer], strict=True)
-        return statistics.median(one / other for one, other in pairs), peer
+        return None if engine not in self.samples or peer is None else (self.over(engine, peer), peer)
+
+    def over(self, engine: str, other: str) -> float:
+        """Return the time of one engine over that of another, round by round."""
+        pairs = zip(self.samples[engine], self.samples[other], strict=True)
+        return statistics.median(one / two for one, two in pairs)
 
 
 def read(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
@@ -149,7 +151,7 @@ def _times(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
         [*(PEERS[name].title for name in engines), *(f"{PEERS[name].title} / best" for name in OWN)],
     )
     for row in rows:
-        fastest = row.best(engines)
+        fastest = row.best([name for name in engines if not PEERS[name].is_limit])
         cells = [_cell(row, name, fastest) for name in engines]
         for own in OWN:
             found = row.ratio(own)
@@ -191,6 +193,21 @@ def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
             f"- **{PEERS[own].title}** beside {against}: at least as fast as the best of them on {ahead} of "
             f"{len(measured)} rows" + (f"; behind on {', '.join(behind)}." if behind else ".")
         )
+    yield from _limits(rows)
+
+
+def _limits(rows: Sequence[Row]) -> Iterator[str]:
+    """Say how near the engines come to what they all have to do."""
+    for limit in (name for name, peer in PEERS.items() if peer.is_limit):
+        for row in rows:
+            if limit in row.samples:
+                ways = [name for name in OWN if name in row.samples]
+                best = row.best([name for name in row.samples if name not in (limit, *ways)])
+                said = [
+                    f"{PEERS[name].title} {row.over(name, limit):.2f}"
+                    for name in [*ways, *([best] if best else [])]
+                ]
+                yield f"- {row.name}, times {PEERS[limit].title}: {', '.join(said)}."
 
 
 def with_section(page: str, text: str, mark: str = BEGIN) -> str:

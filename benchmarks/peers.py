@@ -61,6 +61,8 @@ class Peer:
         Whether it gets the network as an ONNX file.
     own_python
         Whether it runs under MXNet's Python rather than this one.
+    is_limit
+        Whether it is no engine, but a part of the work that all of them have.
     """
 
     title: str
@@ -71,6 +73,7 @@ class Peer:
     asked_for: bool = False
     reads_onnx: bool = False
     own_python: bool = False
+    is_limit: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -126,6 +129,9 @@ PEERS: dict[str, Peer] = {
         reads_onnx=True,
     ),
     "mxnet": Peer("MXNet", "peers_module:mxnet", needs=("mxnet",), quick=True, own_python=True),
+    "convolutions": Peer(
+        "its convolutions alone", "peers_convolutions:ready", _images_in_inference, ("rebind", "torch"), is_limit=True
+    ),
     "svrg": Peer("rebind, SVRG", "peers_module:svrg", _training, ("rebind", "torch"), asked_for=True),
     "rebind-bfloat16": Peer(
         "rebind, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,

@@ -91,7 +91,8 @@ class Report:
 
     def _times(self, row: str) -> Table:
         columns, ratios = self.rows[row].columns, self.ratios(row)
-        fastest = min(column.median for column in columns.values())
+        medians = [column.median for name, column in columns.items() if not PEERS[name].is_limit]
+        fastest = min(medians, default=None)
         table = Table(title=row_named(row).title, title_justify="left")
         table.add_column("engine")
         table.add_column("ms per step (best)", justify="right")

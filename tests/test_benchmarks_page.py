@@ -85,3 +85,11 @@ def test_several_files(tmp_path: Path) -> None:
 def test_a_page_without_marks_is_refused(page: str) -> None:
     with pytest.raises(ValueError, match="must have the lines"):
         with_section(page, "")
+
+
+def test_a_limit_is_no_peer_and_what_is_left_to_it_is_said() -> None:
+    found = row("infer", rebind=3.0, rebind_inductor=2.5, openvino=2.0, convolutions=1.0)
+    assert found.ratio("rebind-inductor") == (1.25, "openvino")
+    text = section([found], ["here"])
+    assert "- infer, times its convolutions alone: rebind 3.00, rebind, inductor 2.50, OpenVINO 2.00." in text
+    assert "**1.00**" not in text
