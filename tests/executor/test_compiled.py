@@ -469,6 +469,45 @@ def test_inductor_gives_the_inference_of_the_default_mode() -> None:
         equal(state(exe), state(plain), rtol=1e-4, atol=1e-5)
 
 
+def _conv(data: Any, name: str) -> Any:
+    return S.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=4, name=name)
+
+
+def _added_again() -> Any:
+    inner = S.relu(_conv(S.var("x"), "a"))
+    return S.Group([S.relu(_conv(inner, "b") + inner), inner, S.tanh(inner)])
+
+
+#: Convolutions whose result is added to what must not change: an argument, and what is used again.
+ADDED = {
+    "argument": lambda: S.relu(_conv(S.var("x"), "a") + S.var("y")),
+    "view of one": lambda: S.relu(_conv(S.var("x"), "a") + S.reshape(S.var("y"), shape=(2, 4, 8, 8))),
+    "its own data": lambda: S.relu(_conv(S.var("y"), "a") + S.var("y")),
+    "used again": _added_again,
+}
+
+
+@pytest.mark.slow
+@needs_inductor
+@pytest.mark.parametrize("name", ADDED)
+def test_inductor_writes_a_sum_over_nothing_that_is_read_again(name: str) -> None:
+    net, found = ADDED[name](), []
+    shapes = {"x": (2, 3, 8, 8), "y": (2, 4, 8, 8)}
+    given = {key: shapes[key] for key in net.list_arguments() if key in shapes}
+    for backend in (None, "inductor"):
+        exe = net.simple_bind(mx.cpu(), grad_req="null", backend=backend, **given)
+        random = np.random.RandomState(0)
+        for array in exe.arg_dict.values():
+            array[:] = random.uniform(-1, 1, array.shape)
+        before = {key: array.asnumpy() for key, array in exe.arg_dict.items()}
+        for _ in range(2):
+            outputs = [array.asnumpy() for array in exe.forward()]
+        equal({key: array.asnumpy() for key, array in exe.arg_dict.items()}, before)
+        found.append(dict(enumerate(outputs)))
+    equal(*found, rtol=1e-5, atol=1e-6)
+    assert is_compiled(exe, is_train=False)
+
+
 # Scaled losses.
 
 

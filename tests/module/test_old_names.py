@@ -55,6 +55,18 @@ def test_reading(kind: str, name: str, read: Any, expected: Any) -> None:
     assert read(getattr(made(kind, fixed_param_names=["fc_bias"]), name)) == expected
 
 
+@pytest.mark.parametrize("kind", ["Module", "SVRGModule"])
+@pytest.mark.parametrize(
+    ("names", "what"), [("_data_names", "data_shapes must describe"), ("_label_names", "label_shapes must")]
+)
+def test_names_of_inputs_that_are_assigned_count(kind: str, names: str, what: str) -> None:
+    module = KINDS[kind]()
+    setattr(module, names, ["fc_weight"])
+    assert getattr(module, names) == getattr(module, names[1:]) == ["fc_weight"]
+    with pytest.raises(mx.MXNetError, match=f"{what}.*fc_weight"):
+        module.bind([("data", (4, 3))], [("label", (4, 1))])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_that_updates(kind: str) -> None:
     module = made(kind, devices=2, kvstore="device")

@@ -64,9 +64,6 @@ class BoundModule(Inspection):
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
         self._inputs = inputs = Inputs(symbol, data_names, label_names, state_names)
-        # Under their names in MXNet, which programs know.
-        self._data_names, self._label_names = inputs.data_names, inputs.label_names
-        self._state_names = inputs.state_names
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
         check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
         self._parameters = Parameters(inputs.other_arguments, states, devices, fixed_param_names or ())
@@ -186,7 +183,7 @@ class BoundModule(Inspection):
             logger=self.logger,
             fixed_param_names=self._parameters.fixed,
             grad_req=binding.grad_req,
-            state_names=self._state_names,
+            state_names=self._inputs.state_names,
             group2ctxs=self._group2ctxs,
         )
 

@@ -106,8 +106,7 @@ class Inputs:
         >>> Inputs(mx.sym.var("x") + mx.sym.var("y"), ["x"], ["y"], None).bound_labels(binding)
         ['y']
         """
-        descs = (binding and binding.labels) or ()
-        return [desc.name for desc in descs if desc.name in self._arguments]
+        return [desc.name for desc in _labels(binding) if desc.name in self._arguments]
 
     def follow(self, data_batch: AnyBatch, group: DataParallelExecutorGroup, binding: Binding | None) -> None:
         """Change the executors to the shapes of a batch, if they are others; note the labels that it lacks.
@@ -129,7 +128,7 @@ class Inputs:
             return
         if not hasattr(batch, "data") or isinstance(batch, (np.ndarray, NDArray)):
             raise no_batch(batch)
-        expected = () if binding is None else binding.labels or ()
+        expected = _labels(binding)
         labels = labels_of(batch) if expected else ()
         self.absent_labels = self.bound_labels(binding) if expected and not labels else []
         if batch.data is None or len(batch.data) != len(group.data_shapes):
@@ -156,8 +155,7 @@ class Inputs:
         data = described(batch.data, group.data_shapes, getattr(batch, "provide_data", None))
         descs = None
         if labels:
-            expected = () if binding is None else binding.labels or ()
-            descs = described(labels, expected, getattr(batch, "provide_label", None))
+            descs = described(labels, _labels(binding), getattr(batch, "provide_label", None))
         self.reshape(group, data, descs, binding)
 
     def reshape(
@@ -184,3 +182,8 @@ class Inputs:
             group.reshape(data, labels)
         except SharedArgumentError as error:
             raise data_error(error, [] if binding is None else binding.data, data) from None
+
+
+def _labels(binding: Binding | None) -> Sequence[DataDesc]:
+    """Return the labels that are bound."""
+    return () if binding is None else binding.labels or ()

@@ -7,14 +7,13 @@ from ..executor import DataParallelExecutorGroup
 from ..io import DataDesc
 from ..symbol import Symbol
 from .base_module import BaseModule
-from .inputs import Inputs
-from .old_names import OldNames
+from .old_names import OldInputNames
 from .parameters import Parameters
 
 __all__ = ["Inspection"]
 
 
-class Inspection(OldNames, BaseModule):
+class Inspection(OldInputNames, BaseModule):
     """A module as far as it is looked at; `BoundModule` sets the attributes, binds and computes.
 
     >>> import rebind as mx
@@ -24,7 +23,6 @@ class Inspection(OldNames, BaseModule):
     """
 
     _symbol: Symbol
-    _inputs: Inputs
     _parameters: Parameters
     _output_names: list[str]
     _group: DataParallelExecutorGroup | None

@@ -170,7 +170,7 @@ class Module(WholeSteps):
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._need_group("init_params()")
-        with explained_labels(self._symbol, self._parameters.names, self._label_names):
+        with explained_labels(self._symbol, self._parameters.names, self._inputs.label_names):
             self._parameters.initialize(values, self._symbol.attr_dict())
         if line := described_values(self._parameters, values):
             self.logger.warning("Module.init_params: %s", line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..device import Device
 from ..executor import DataParallelExecutorGroup, GradReqs
@@ -12,11 +12,12 @@ from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict
+from .inputs import Inputs
 from .parameters import Parameters
 from .settings import Binding
 from .update import LocalUpdate, UpdatePolicy
 
-__all__ = ["OldNames"]
+__all__ = ["OldInputNames", "OldNames"]
 
 
 class OldNames:
@@ -144,3 +145,40 @@ class OldNames:
     @property
     def _update_on_kvstore(self) -> bool:
         return self.policy is not None and self.policy.on_store
+
+
+class OldInputNames(OldNames):
+    """Those of a module of one network: the names of its inputs, which programs set for batches of other names.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("x") + mx.sym.var("y"), ["x", "y"], label_names=None)
+    >>> module._data_names = ["x"]
+    >>> module.data_names
+    ['x']
+    """
+
+    _inputs: Inputs
+
+    @property
+    def _data_names(self) -> list[str]:
+        return self._inputs.data_names
+
+    @_data_names.setter
+    def _data_names(self, value: Sequence[str]) -> None:
+        self._inputs.data_names = list(value)
+
+    @property
+    def _label_names(self) -> list[str]:
+        return self._inputs.label_names
+
+    @_label_names.setter
+    def _label_names(self, value: Sequence[str]) -> None:
+        self._inputs.label_names = list(value)
+
+    @property
+    def _state_names(self) -> list[str]:
+        return self._inputs.state_names
+
+    @_state_names.setter
+    def _state_names(self, value: Sequence[str]) -> None:
+        self._inputs.state_names = list(value)

@@ -134,13 +134,15 @@ class SVRGModule(WithSnapshot):
         # It shares no array with this module: w̃ must not change while w is trained.
         self._mod_aux = Module(
             symbol,
-            self._data_names,
-            [name for name in self._label_names if name in arguments],  # `self` has warned of the others
+            self._inputs.data_names,
+            [
+                name for name in self._inputs.label_names if name in arguments
+            ],  # `self` has warned of the others
             logger,
             self.parameters.devices,
             self._work_load_list,
             self.parameters.fixed,
-            self._state_names,
+            self._inputs.state_names,
             group2ctxs,
         )
         self._full_keys = full_keys(self.parameters.names)

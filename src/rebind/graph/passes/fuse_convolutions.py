@@ -9,7 +9,6 @@ from ...ops.nn.inference_layers import (
     FUSED_CONVOLUTION,
     PACK_FILTERS,
     can_fuse,
-    describe_for_compilers,
 )
 from ...params import Params
 from ...shapes import is_known
@@ -63,8 +62,6 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     """
     if target.training or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    if target.traced:
-        describe_for_compilers()
     users = _single_users(graph)
     instead: dict[Entry, Entry] = {}
     added: set[Entry] = set()  # sums that became part of a call

@@ -6,7 +6,6 @@ depend on parameters alone, and their results are kept from run to run.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, TypeAlias
 
 import torch
@@ -22,7 +21,6 @@ __all__ = [
     "FUSED_CONVOLUTION",
     "PACK_FILTERS",
     "can_fuse",
-    "describe_for_compilers",
     "lie_alike",
 ]
 
@@ -47,22 +45,6 @@ def can_fuse(dtype: torch.dtype | None) -> bool:
 
 
 _POINTWISE = "_convolution_pointwise"
-
-
-@functools.cache
-def describe_for_compilers() -> None:
-    """Tell compilers the shape of a convolution with a sum, where PyTorch does not.
-
-    >>> describe_for_compilers() if can_fuse(torch.float32) else None
-    """
-    name = f"mkldnn::{_POINTWISE}.binary"
-    if torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
-        return
-
-    def like_addend(data: Tensor, addend: Tensor, *_: object) -> Tensor:
-        return torch.empty_like(addend, memory_format=torch.channels_last)
-
-    torch.library.register_fake(name, like_addend)
 
 
 def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
@@ -187,6 +169,10 @@ def _fused_convolution(
         out: Tensor = run(data, weight, bias, *given, activation, list(numbers), "")
         return out
     assert addend is not None
+    if torch.compiler.is_compiling():
+        # Inductor makes one call of them itself, in the addend's memory where it is the last to read that.
+        total = torch.ops.mkldnn._convolution_pointwise(data, weight, bias, *given, "none", [], "") + addend
+        return total.relu() if activation == "relu" else total
     add: Any = torch.ops.mkldnn._convolution_pointwise.binary
     out = add(data, addend, weight, bias, *given, "add", 1.0, _or_none(activation), list(numbers), "")
     return out
