@@ -25,12 +25,8 @@ class Joint(Copies):
 
     def stores(self) -> list[KVStoreBase]:
         """Return the store, if there is one."""
-        store = self._store()
-        return [] if store is None else [store]
-
-    def _store(self) -> KVStoreBase | None:
         policy = self.policy
-        return None if policy is None else policy.store
+        return [] if policy is None or policy.store is None else [policy.store]
 
     def _samples_per_update(self, store: KVStoreBase | None) -> int:
         samples = self._need_group("init_optimizer()").batch_size * self.batches_per_update
@@ -54,8 +50,12 @@ class Joint(Copies):
         # Scaled gradients are checked for an overflow first.
         if not self.sends_gradients or self.loss_scaler is not None:
             return False
-        store = self._store()
-        return store is not None and store.capabilities.takes_ready_gradients
+        policy = self.policy
+        return (
+            policy is not None
+            and policy.store is not None
+            and policy.store.capabilities.takes_ready_gradients
+        )
 
     def _on_gradient(self) -> Callable[[str], None] | None:
         if not self._sends() or self.policy is None:
