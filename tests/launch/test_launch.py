@@ -182,12 +182,12 @@ def test_what_ssh_has_started_ends_with_the_launcher(tmp_path: Path) -> None:
 
 
 def is_running(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+    except (ProcessLookupError, FileNotFoundError):  # it may end at any of these
         return False
-    state = Path(f"/proc/{pid}/stat")
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_a_signal_ends_the_job(tmp_path: Path) -> None:
