@@ -53,8 +53,9 @@ class Row:
         return statistics.median(self.samples[engine])
 
     def best(self, among: Sequence[str]) -> str | None:
-        """Return the fastest of some engines."""
-        return min((name for name in among if name in self.samples), key=self.median, default=None)
+        """Return the fastest of some engines; a limit is none."""
+        found = (name for name in among if name in self.samples and not PEERS[name].is_limit)
+        return min(found, key=self.median, default=None)
 
     def ratio(self, engine: str) -> tuple[float, str] | None:
         """Return the time of one way to run rebind over the best peer's, round by round, and which peer that is."""
@@ -151,7 +152,7 @@ def _times(rows: Sequence[Row], engines: Sequence[str]) -> Iterator[str]:
         [*(PEERS[name].title for name in engines), *(f"{PEERS[name].title} / best" for name in OWN)],
     )
     for row in rows:
-        fastest = row.best([name for name in engines if not PEERS[name].is_limit])
+        fastest = row.best(engines)
         cells = [_cell(row, name, fastest) for name in engines]
         for own in OWN:
             found = row.ratio(own)
@@ -202,7 +203,7 @@ def _limits(rows: Sequence[Row]) -> Iterator[str]:
         for row in rows:
             if limit in row.samples:
                 ways = [name for name in OWN if name in row.samples]
-                best = row.best([name for name in row.samples if name not in (limit, *ways)])
+                best = row.best([name for name in row.samples if name not in ways])
                 said = [
                     f"{PEERS[name].title} {row.over(name, limit):.2f}"
                     for name in [*ways, *([best] if best else [])]

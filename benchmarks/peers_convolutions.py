@@ -18,10 +18,9 @@ __all__ = ["ready"]
 
 def ready(setting: Setting) -> Callable[[], Any]:
     """Import rebind, for what it sets of the process's memory, and PyTorch."""
+    import rebind  # noqa: F401, I001  # before torch
     import torch
     from torch import nn
-
-    import rebind  # noqa: F401
 
     from .peers_torch import TorchDriver
 

@@ -36,15 +36,14 @@ def can_fuse(dtype: torch.dtype | None) -> bool:
     False
     """
     backend = torch.backends.mkldnn
-    if not (backend.is_available() and backend.enabled and hasattr(torch.ops.mkldnn, _POINTWISE)):
+    if not (
+        backend.is_available() and backend.enabled and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
+    ):
         return False
     if dtype is torch.bfloat16:
         supported: Any = torch.ops.mkldnn._is_mkldnn_bf16_supported
         return bool(supported())
     return dtype is torch.float32
-
-
-_POINTWISE = "_convolution_pointwise"
 
 
 def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
