@@ -20,8 +20,15 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
     >>> len({exact_key((value,)) for value in (1, 1.0, True, 0.0, -0.0, (0.0,), (-0.0,), (0,))})
     8
     """
-    types = tuple(map(type, values))
-    if _LOOSE.isdisjoint(types):
-        return values, types
-    # As text they are exact.
-    return values, types, tuple([repr(value) for value in values if value.__class__ in _LOOSE])
+    exact: list[object] = [*map(type, values)]
+    if _LOOSE.isdisjoint(exact):
+        return values, tuple(exact)
+    for value in values:
+        kind = value.__class__
+        if kind is tuple:
+            types = tuple(map(type, value))  # type: ignore[call-overload]  # of a tuple
+            # As text it is exact, which takes longer than the types.
+            exact.append(types if _LOOSE.isdisjoint(types) else repr(value))
+        elif kind in _LOOSE and not value:
+            exact.append(repr(value))
+    return values, tuple(exact)

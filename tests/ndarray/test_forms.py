@@ -152,3 +152,44 @@ def test_forms_are_bounded(monkeypatch: pytest.MonkeyPatch, runs: list[Any]) -> 
     for most in (1, 2, 3, 1, 1):
         assert function(x, a_min=0, a_max=most).item() == most
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("draw", "args", "kwargs"),
+    [
+        ("uniform", (), {"shape": (2, 3)}),
+        ("uniform", (0, 5, 4), {}),
+        ("normal", (), {"loc": 1.0, "scale": 2, "shape": 4, "dtype": "float64"}),
+        ("exponential", (0.5,), {"shape": (3,), "ctx": mx.cpu(1)}),
+        ("randint", (0, 9), {"shape": (2, 2)}),
+        ("randn", (2, 3), {"loc": 5}),
+    ],
+    ids=str,
+)
+def test_what_was_read_of_a_draw_is_remembered(
+    runs: list[Any], draw: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    function = getattr(mx.nd.random, draw)
+    found = []
+    for _ in range(3):
+        mx.random.seed(5)
+        found.append(function(*args, **kwargs))
+    assert len(runs) >= 2 and all(each is not None for each in runs)
+    for each in found[1:]:
+        assert (each.dtype, each.context) == (found[0].dtype, found[0].context)
+        np.testing.assert_array_equal(each.asnumpy(), found[0].asnumpy())
+    assert not np.array_equal(function(*args, **kwargs).asnumpy(), found[0].asnumpy())
+
+
+def test_draws_that_are_read_each_time() -> None:
+    low, out = mx.nd.array([0, 100]), mx.nd.zeros((3,))
+    for _ in range(3):
+        assert mx.nd.random.uniform(low, low + 1, shape=5).shape == (2, 5)
+        assert mx.nd.random.uniform(7, 8, out=out) is out and (out.asnumpy() >= 7).all()
+        assert mx.nd.random.uniform(shape=()).shape == (1,)
+        with mx.util.np_shape(True):
+            assert mx.nd.random.uniform(shape=()).shape == ()
+        with pytest.raises(mx.MXNetError, match=r"^random\.normal: shape"):
+            mx.nd.random.normal(shape="wide")
+        with pytest.raises(TypeError, match=r"nd\.random\.uniform: .*'width'"):
+            mx.nd.random.uniform(width=3)

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
+from ..errors import MXNetError
 from ..ops import find
-from ..ops.random_frontend import Front, zipfian
-from .invoke import make_caller
+from ..ops.random_frontend import Front, Reader, zipfian
+from .invoke import Call, make_caller, read_arguments
 from .mode import mode
 from .ndarray import NDArray, array, call
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
-def _draw(
-    kind: str,
-    inputs: Sequence[NDArray],
+def _draws(kind: str, read: Reader[NDArray], called_as: str) -> Callable[..., NDArray]:
+    """Return what draws with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
+
+    def read_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        inputs, parameters, given = read(args, kwargs)
+        op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
+        try:
+            found = read_arguments(op, inputs, _keywords(parameters, called_as, **given))
+        except MXNetError as error:
+            raise error.locate(op.name, called_as=called_as) from None
+        # The operator has no shape without axes: files write () for one number in an array of shape (1,).
+        is_single = not inputs and found.out is None and given.get("shape") == ()
+        return found._replace(finish=_without_axes) if is_single else found
+
+    return make_caller(find(f"_random_{kind}"), called_as, read_call)
+
+
+def _keywords(
     parameters: dict[str, float],
     called_as: str,
     shape: int | Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     ctx: Device | None = None,
     out: NDArray | None = None,
-) -> NDArray:
-    """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
-    if inputs:
-        # With arrays of parameters, `shape` is that of the numbers drawn for each of their elements.
+) -> dict[str, Any]:
+    """Return the keywords of the operator; `parameters` are empty where arrays of them are given."""
+    if not parameters:
+        # Then `shape` is that of the numbers drawn for each of their elements.
         keywords: dict[str, Any] = {"shape": () if shape is None else shape}
     else:
         # With `out` its shape and device are those of the draw.
@@ -45,15 +60,11 @@ def _draw(
         keywords["dtype"] = dtype
     if out is not None:
         keywords["out"] = out
-    drawn = _caller(f"_sample_{kind}" if inputs else f"_random_{kind}", called_as)(*inputs, **keywords)
-    # The operator has no shape without axes: files write () for one number in an array of shape (1,).
-    without_axes = mode.numpy_shapes and not inputs and out is None and keywords["shape"] == ()
-    return drawn.reshape(()) if without_axes else drawn
+    return keywords
 
 
-@functools.cache
-def _caller(operator: str, called_as: str) -> Callable[..., NDArray]:
-    return make_caller(find(operator), called_as)
+def _without_axes(drawn: NDArray) -> NDArray:
+    return drawn.reshape(()) if mode.numpy_shapes else drawn
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:
@@ -69,7 +80,7 @@ FRONT = Front(
     extra=(_argument("ctx", Device | None), _argument("out", NDArray | None)),
     extra_like=("out",),
     apply=lambda op, hint, inputs, keywords, called_as: call(op, inputs, keywords, called_as),
-    draw=_draw,
+    draws=_draws,
 )
 
 

@@ -5,6 +5,7 @@ Many results are views of their input; whether a result may share memory with it
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -89,11 +90,17 @@ def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
     """
     if not axes:
         return data.permute(*range(data.ndim - 1, -1, -1))
-    if len(axes) != data.ndim or len({axis % data.ndim for axis in axes}) != data.ndim:
+    if not _is_order(axes, data.ndim):
         raise ShapeError(
             f"axes must name each of the {data.ndim} axes of data once; got {axes} for {tuple(data.shape)}"
         )
-    return data.permute(axes)
+    return data.permute(*axes)  # read sooner than a tuple
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_order(axes: tuple[int, ...], ndim: int) -> bool:
+    """Whether `axes` name each axis once; they may count from the end."""
+    return len(axes) == ndim and len({axis % ndim for axis in axes}) == ndim
 
 
 @transpose.output_shapes

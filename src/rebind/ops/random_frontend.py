@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
@@ -14,7 +14,7 @@ from ..first_use import OnFirstUse
 from .frontend import signature
 from .spec import Operator, find
 
-__all__ = ["Front", "make_random_functions", "zipfian"]
+__all__ = ["Drawn", "Front", "Reader", "make_random_functions", "zipfian"]
 
 T = TypeVar("T")  # NDArray or Symbol
 REQUIRED = inspect.Parameter.empty
@@ -96,6 +96,28 @@ LIKE = {
 }
 
 
+class Drawn(NamedTuple, Generic[T]):
+    """The arguments of a call that draws.
+
+    Attributes
+    ----------
+    inputs
+        The parameters of the distribution, where they are arrays.
+    parameters
+        The same by name, where they are numbers.
+    given
+        The other arguments: shape, dtype, and what the front takes.
+    """
+
+    inputs: tuple[T, ...]
+    parameters: dict[str, Any]
+    given: dict[str, Any]
+
+
+#: Reads the arguments of a call: those by position, and those by name.
+Reader: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any]], Drawn[T]]
+
+
 @dataclass(frozen=True)
 class Front(Generic[T]):
     """What differs between ``nd.random`` and ``sym.random``.
@@ -112,9 +134,8 @@ class Front(Generic[T]):
         The keywords of those that draw like an array.
     apply
         Applies an operator: ``(operator, hint for the name, inputs, keywords, name in errors)``.
-    draw
-        Draws from a distribution: ``(kind, inputs, parameters, name in errors, **keywords)``; inputs or parameters are
-        empty.
+    draws
+        Makes the function that draws: ``(kind of distribution, what reads the arguments of a call, name in errors)``.
     """
 
     package: str
@@ -124,7 +145,7 @@ class Front(Generic[T]):
     extra: Sequence[inspect.Parameter]
     extra_like: Sequence[str]
     apply: Callable[[Operator, str, Sequence[T], dict[str, Any], str], T]
-    draw: Callable[..., T]
+    draws: Callable[[str, Reader[T], str], Callable[..., T]]
 
 
 def make_random_functions(front: Front[T]) -> OnFirstUse[Callable[..., T]]:
@@ -160,9 +181,7 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
     known = frozenset(by_position)
     required = {key for key, default in row.parameters.items() if default is REQUIRED}
 
-    called_as = f"random.{name}"
-
-    def function(*args: Any, **kwargs: Any) -> T:
+    def read(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Drawn[T]:
         given = {**dict(zip(by_position, args, strict=False)), **kwargs}
         # `bind` takes as long as the draw: only where something is odd.
         if len(given) < len(args) + len(kwargs) or not required <= given.keys() <= known:
@@ -175,8 +194,9 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
             parameters = row.translate(**parameters)
         # Arrays of parameters are inputs of `_sample_X`; numbers are parameters of `_random_X`.
         inputs = _as_inputs(name, parameters, front)
-        return front.draw(row.kind, inputs, {} if inputs else parameters, called_as, **given)
+        return Drawn(inputs, {} if inputs else parameters, given)
 
+    function = front.draws(row.kind, read, f"random.{name}")
     function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
     return _named(function, row.kind, row.doc, front)
 

@@ -303,7 +303,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
         # Bounds beyond the type would wrap around.
         a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
     # 65504 is the largest float16: within it bounds fit any floating type, and nothing needs to be looked up.
-    elif max(a_max, -a_min) > 65504:  # perhaps beyond the type, as the text of the largest float32 is
+    elif a_max > 65504 or a_min < -65504:  # perhaps beyond the type, as the text of the largest float32 is
         limit = torch.finfo(data.dtype).max
         a_min, a_max = (
             bound if math.isinf(bound) else max(-limit, min(limit, bound)) for bound in (a_min, a_max)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import DTypeLike
 from ..ops import find
-from ..ops.random_frontend import Front, zipfian
+from ..ops.random_frontend import Front, Reader, zipfian
 from .creation import full
 from .symbol import Symbol, compose
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
-def _draw(
-    kind: str, inputs: Sequence[Symbol], parameters: dict[str, float], called_as: str, **given: Any
-) -> Symbol:
-    """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
-    name = f"_sample_{kind}" if inputs else f"_random_{kind}"
-    return compose(find(name), name, inputs, {**parameters, **_given(given)}, called_as)
+def _draws(kind: str, read: Reader[Symbol], called_as: str) -> Callable[..., Symbol]:
+    """Return what draws with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
+
+    def function(*args: Any, **kwargs: Any) -> Symbol:
+        inputs, parameters, given = read(args, kwargs)
+        name = f"_sample_{kind}" if inputs else f"_random_{kind}"
+        return compose(find(name), name, inputs, {**parameters, **_given(given)}, called_as)
+
+    return function
 
 
 def _given(keywords: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +40,7 @@ FRONT = Front(
     extra=(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation=Any),),
     extra_like=("name", "attr"),
     apply=compose,
-    draw=_draw,
+    draws=_draws,
 )
 
 

@@ -237,13 +237,18 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
             f"label must have shape {tuple(data.shape[:1])} to match data "
             f"{tuple(data.shape)}; got {tuple(label.shape)}"
         )
-    index = label.long().unsqueeze(1)
-    inside = index.clamp(0, data.shape[1] - 1)
-    chosen = torch.log_softmax(data, 1).gather(1, inside)
+    index, logarithms = label.long().unsqueeze(1), torch.log_softmax(data, 1)
     floor = -18.420680743952367  # log(1e-8), also for a label that is none of the classes
+    if can_read(data):
+        # Nearly always all are classes, and the kernel looks: nothing has to be cut then.
+        try:
+            return logarithms.gather(1, index).clamp(min=floor).sum(0).neg()
+        except RuntimeError:
+            pass
+    inside = index.clamp(0, data.shape[1] - 1)
     # Out-of-range labels were clamped for `gather`; they count as the floor.
-    chosen = torch.where(inside == index, chosen, floor).clamp(min=floor)
-    return -chosen.sum().view(1)
+    chosen = torch.where(inside == index, logarithms.gather(1, inside), floor).clamp(min=floor)
+    return chosen.sum(0).neg()
 
 
 @softmax_cross_entropy.gradient
