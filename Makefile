@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -27,6 +27,9 @@ pytest: $(READY) ## the tests alone; ARGS="-k name" selects
 
 slow: $(READY) ## the tests marked slow
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+gpu: $(READY) ## the tests that need a GPU
+	$(BIN)/python -m pytest -q -m "slow or not slow" tests/gpu $(ARGS)
 
 soak: $(READY) ## kill workers of jobs at random moments, 20 times; none may be lost
 	$(BIN)/python -m pytest -q -s -m slow tests/launch/test_soak.py $(ARGS)

@@ -30,9 +30,9 @@ from .runner import QUICK, Effort, Measured, measure
 __all__ = ["floating_point_work", "main"]
 
 ENGINES = (
-    "rebind", "rebind-inductor", "torch", "torch-channels-last", "torch-compile-channels-last",
-    "rebind-bfloat16", "rebind-inductor-bfloat16", "torch-bfloat16", "torch-channels-last-bfloat16",
-    "torch-compile-channels-last-bfloat16",
+    "rebind", "rebind-cudagraphs", "rebind-inductor", "torch", "torch-channels-last", "torch-compile-channels-last",
+    "rebind-bfloat16", "rebind-cudagraphs-bfloat16", "rebind-inductor-bfloat16", "torch-bfloat16",
+    "torch-channels-last-bfloat16", "torch-compile-channels-last-bfloat16",
 )  # fmt: skip
 
 #: Floating-point operations per second in bfloat16 without sparsity, from data sheets, by a part of the name.

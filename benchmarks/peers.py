@@ -137,6 +137,14 @@ PEERS: dict[str, Peer] = {
         "rebind, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
         options={"bfloat16": True},
     ),
+    "rebind-cudagraphs": Peer(
+        "rebind, CUDA graphs", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
+        options={"backend": "cudagraphs"},
+    ),
+    "rebind-cudagraphs-bfloat16": Peer(
+        "rebind, CUDA graphs, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
+        options={"backend": "cudagraphs", "bfloat16": True},
+    ),
     "rebind-inductor-bfloat16": Peer(
         "rebind, inductor, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
         options={"backend": "inductor", "bfloat16": True},

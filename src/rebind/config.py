@@ -37,6 +37,31 @@ OPTIONS: dict[str, Option] = {
             "1: training keeps fewer results for backward, which computes them again; see Symbol.bind.",
         ),
         Option(
+            "MXNET_CUDA_ALLOW_TENSOR_CORE",
+            int,
+            -1,
+            "0: on a GPU nothing of float32 is rounded to TF32; below 0, the default: as PyTorch is set.",
+        ),
+        Option(
+            "MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION",
+            int,
+            -1,
+            "1: on a GPU products of float32 arrays may be rounded to TF32; below 0, the default: as PyTorch is set.",
+        ),
+        Option(
+            "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+            int,
+            -1,
+            "1 or 2: on a GPU convolutions are timed in several ways for each shape, 0: they are not; below 0, the "
+            "default: as PyTorch is set.",
+        ),
+        Option(
+            "MXNET_ENFORCE_DETERMINISM",
+            int,
+            0,
+            "1: on a GPU convolutions are computed in ways only that give the same results each time.",
+        ),
+        Option(
             "MXNET_HOME",
             str,
             "",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
 
 from .errors import ArgumentError, DeviceError, NameLookupError, ParameterError, near_names
+from .gpu_settings import apply_gpu_settings
 
 __all__ = [
     "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "gpu_memory_info", "num_gpus",
 ]  # fmt: skip
 
+_set_up_gpus = functools.cache(apply_gpu_settings)  # once: what a program sets later stands
 _current: contextvars.ContextVar[Device] = contextvars.ContextVar("rebind_device")
 #: The defaults before each ``with device:`` that is open.
 _entered: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("rebind_devices", default=())
@@ -101,6 +104,7 @@ class Device(metaclass=_HasDefault):
             reason = _why_unusable(self.device_id)
             if reason:
                 raise DeviceError(f"{self}: must be a GPU that can be used; {reason}. mx.cpu() always can.")
+            _set_up_gpus()
             self._torch = torch.device("cuda", self.device_id)
         return self._torch
 

@@ -18,7 +18,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 import rebind as mx
 from rebind.errors import MXNetError, NameLookupError
 from rebind.executor import Executor, staying
-from rebind.executor.compiling import compile_whole, reason_of
+from rebind.executor.compiling import compile_whole, reason_of, with_results_of_its_own
 from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
 
 pytestmark = pytest.mark.usefixtures("own_backends")
@@ -184,6 +184,30 @@ def test_inductor_computes_what_the_default_mode_does(name: str) -> None:
         each.forward()
     equal(state(exe), state(plain), rtol=1e-4, atol=1e-5)
     assert is_compiled(exe) and is_compiled(exe, is_train=False)
+
+
+@needs_inductor
+@all_cases
+def test_cuda_graphs_compute_what_the_default_mode_does(name: str) -> None:
+    # On the CPU PyTorch leaves the graphs themselves out; `tests/gpu` has them.
+    exe, plain = bound(name, "cudagraphs"), bound(name, "default")
+    for run in ("forward", "forward_before_backward"):
+        for each in (exe, plain):
+            getattr(each, run)(**({"is_train": True} if run == "forward" else {}))
+            each.backward(heads(name, each))
+        equal(state(exe), state(plain))
+    assert is_compiled(exe)
+
+
+def test_results_that_the_next_run_writes_over_are_copied() -> None:
+    memory = torch.zeros(2)
+
+    def compiled(number: int) -> dict[str, Any]:
+        return {"found": (memory.fill_(number), None), "number": number}
+
+    found = [with_results_of_its_own(compiled, "cudagraphs")(number) for number in (1, 2)]
+    assert [each["found"][0].tolist() for each in found] == [[1, 1], [2, 2]]
+    assert with_results_of_its_own(compiled, "inductor") is compiled
 
 
 @all_cases

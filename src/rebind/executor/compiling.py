@@ -18,13 +18,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
+import torch.utils._pytree as pytree
 from torch import fx
 
 from ..graph import Graph, Target
 from ..graph.control_flow import is_stateful
 from ..graph.passes import Compiler
 
-__all__ = ["CompiledCode", "compile_whole", "in_given_layout", "obstacle", "reason_of"]
+__all__ = [
+    "CompiledCode", "compile_whole", "in_given_layout", "keeps_its_memory", "obstacle", "reason_of",
+    "with_results_of_its_own",
+]  # fmt: skip
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,7 +89,8 @@ class CompiledCode:
     def __call__(self, *inputs: object) -> object:
         """Run it; whatever is wrong, with the inputs or with the code, is an error of the compiler's."""
         if self._run is None:
-            self._run = compile_whole(self._code.forward, _with_backward(self.compiler))
+            run = compile_whole(self._code.forward, _with_backward(self.compiler))
+            self._run = with_results_of_its_own(run, self.compiler)
         return self._run(*inputs)
 
     def give_up(self, error: Exception) -> None:
@@ -119,6 +124,31 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
         }
     # Its annotations know no options that are passed on.
     return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
+
+
+def keeps_its_memory(compiler: Compiler) -> bool:
+    """Whether a compiler's code writes its results into the same memory in each run, and takes none that is written.
+
+    >>> keeps_its_memory("cudagraphs"), keeps_its_memory("inductor")
+    (True, False)
+    """
+    return compiler == "cudagraphs"
+
+
+def with_results_of_its_own(function: Callable[P, R], compiler: Compiler) -> Callable[P, R]:
+    """Return compiled code that returns copies, where the next run would write over what it returns.
+
+    >>> with_results_of_its_own(len, "inductor") is len
+    True
+    """
+    if not keeps_its_memory(compiler):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return cast(R, pytree.tree_map_only(torch.Tensor, torch.clone, function(*args, **kwargs)))
+
+    return call
 
 
 def _constants(function: Callable[..., object]) -> frozenset[str]:

@@ -53,7 +53,7 @@ class Executor(WholeRuns):
     aux_states
         The auxiliary states, a list or a dict.
     static_alloc
-        Accepted; memory is torch's to plan.
+        On a GPU, run CUDA graphs, if nothing else was chosen: the backend ``'cudagraphs'``. Elsewhere it has no effect.
     backend, recompute
         How it is run; see `Symbol.bind`.
 
@@ -82,11 +82,13 @@ class Executor(WholeRuns):
         backend: str | None = None,
         recompute: bool | None = None,
     ) -> None:
+        found = as_device(device, "Executor: device")
+        if static_alloc and backend is None and sym.backend == "default" and found.device_type == "gpu":
+            backend = "cudagraphs"
         sym = run_as(sym, backend, recompute)
         graph = sym.graph
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
-        found = as_device(device, "Executor: device")
         own_args = {name: array(value, found) for name, value in arrays_by_name("args", args, names).items()}
         own_aux = {
             name: array(value, found)

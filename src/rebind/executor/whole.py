@@ -18,7 +18,7 @@ from torch import Tensor
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
-from .compiling import CompiledCode
+from .compiling import CompiledCode, keeps_its_memory, with_results_of_its_own
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 
@@ -100,6 +100,7 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
         return step.forward_backward(tensors, seed=source)
 
     fast = compiled(_with_own_code(whole), backend=plan.compiled.compiler)
+    fast = with_results_of_its_own(fast, plan.compiled.compiler)
     return lambda tensors, source: _apart(fast(tensors, source))
 
 
@@ -122,7 +123,8 @@ def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> Updati
     """
     assert plan.compiled is not None
     if plan.compiled not in update.steps:
-        goes = wanted and not _needs_head_gradients(plan, wanted)
+        fixed = keeps_its_memory(plan.compiled.compiler)
+        goes = wanted and not fixed and not _needs_head_gradients(plan, wanted)
         update.steps[plan.compiled] = _compile_with_update(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 

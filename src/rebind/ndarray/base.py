@@ -17,6 +17,7 @@ from ..errors import ArgumentError, ShapeError, StateError
 from ..grad_mode import grad_mode
 from .history import Source, opaque_step
 from .mode import mode
+from .sending import send
 from .storage import DenseStorage, Storage
 
 if TYPE_CHECKING:
@@ -270,7 +271,10 @@ class ArrayBase:
         target = self.begin_write(recorded)
         try:
             with grad_mode(recorded):
-                target.copy_(value)
+                if target.is_cuda:
+                    send(value, target)
+                else:
+                    target.copy_(value)
         except RuntimeError:
             raise self._broadcast_error(value) from None
         if recorded:

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
 from ..ops.storage_types import DENSE, add_storage_type, storage_name
+from .sending import send
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -350,7 +351,10 @@ class DenseStorage(Storage):
         """
         with grad_mode(False):
             # Detached: a write outside of any record must not become part of one.
-            self.tensor.detach().copy_(source.to_dense())
+            if self.tensor.is_cuda:
+                send(source.to_dense(), self.tensor.detach())
+            else:
+                self.tensor.detach().copy_(source.to_dense())
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place.

@@ -71,7 +71,7 @@ NETWORKS = {
 def trained(symbol: Any, monkeypatch: pytest.MonkeyPatch, *, last: bool) -> dict[str, np.ndarray]:
     """Run a step of a network; return all that it gives."""
     if not last:
-        monkeypatch.setattr("rebind.graph.passes.channels_last._fits", lambda node, facts: False)
+        monkeypatch.setattr("rebind.graph.passes.channels_last._fits", lambda node, facts, types: False)
     # A graph of its own: what passes made of another is not found again.
     exe = mx.sym.load_json(symbol.tojson()).simple_bind(mx.cpu(), x=IMAGE)
     draws = np.random.default_rng(0)
@@ -123,9 +123,17 @@ LAST, ORDER = "_channels_last", "_contiguous"
     ],
     ids=["chain", "flat", "one-input", "none"],
 )
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_where_the_order_changes(symbol: Any, expected: list[str], dtype: str) -> None:
-    assert lowered(symbol, IMAGE, dtype, Target(training=True)) == expected
+@pytest.mark.parametrize(
+    ("device", "dtype"), [("cpu", "float32"), ("cpu", "bfloat16"), ("cuda", "float16"), ("cuda", "bfloat16")]
+)
+def test_where_the_order_changes(symbol: Any, expected: list[str], device: str, dtype: str) -> None:
+    assert lowered(symbol, IMAGE, dtype, Target(training=True, device=torch.device(device))) == expected
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("cpu", "float16"), ("cpu", "float64"), ("cuda", "float32")])
+def test_where_it_does_not(device: str, dtype: str) -> None:
+    target = Target(training=True, device=torch.device(device))
+    assert lowered(conv(X, "a"), IMAGE, dtype, target) == ["Convolution"]
 
 
 def test_mixed_precision_has_its_channels_last() -> None:

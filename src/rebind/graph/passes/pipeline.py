@@ -162,8 +162,9 @@ BACKENDS: dict[str, Backend] = {
     "default": Backend(DEFAULT, inference=_INFERENCE),
     # For monitors.
     "plain": Backend(_PLAIN),
-    # Those of torch.compile: the last two compile nothing, and show where a network meets the compiler's limits.
-    **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", "aot_eager", "eager")},
+    # Those of torch.compile. Only the first compiles kernels; the second has a GPU run what was launched once (CUDA
+    # graphs), and the last two show where a network meets the compiler's limits.
+    **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", "cudagraphs", "aot_eager", "eager")},
     # MXNet's own, for programs that name them: what they did is done by the kernels here.
     **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), Backend(_PLAIN)),
 }

@@ -70,7 +70,7 @@ def _fused(
     ):
         return False
     # At an infinite number of steps torch's own correction is none, and ours is in the rate.
-    steps = [torch.tensor(math.inf)] * len(arrays[0])
+    steps = [torch.full((), math.inf, device=arrays[0][0].device)] * len(arrays[0])
     kernel(
         *arrays, [], steps, lr=lr, beta1=share1, beta2=share2, weight_decay=wd, eps=epsilon,
         amsgrad=False, maximize=False,

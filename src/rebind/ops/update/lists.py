@@ -315,22 +315,25 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     """Return whether torch's fused kernel is there and safe; weights are of one type and device.
 
     On the CPU it checks nothing: it walks over each memory as over the weight's, whatever size, type or order the
-    others have. On a GPU the foreach form is used, whose kernels join many arrays too. A compiler joins what it traces
-    itself.
+    others have. A compiler joins what it traces itself.
 
     >>> can_fuse([torch.ones(2)], [torch.ones(2)]), can_fuse([torch.ones(2)], [torch.ones(2).half()])
     (True, False)
     """
+    dtype, device = weights[0].dtype, weights[0].device
     # Older versions of torch have no such kernels for the CPU.
-    if torch.compiler.is_compiling() or not hasattr(torch, "_fused_sgd_"):
+    if (
+        torch.compiler.is_compiling()
+        or not hasattr(torch, "_fused_sgd_")
+        or device.type not in ("cpu", "cuda")
+    ):
         return False
-    dtype = weights[0].dtype
     sizes = [tensor.numel() for tensor in weights]
     for group in (weights, *others):
         if [tensor.numel() for tensor in group] != sizes:
             return False
         for tensor in group:
             # Contiguous: the kernel walks memory, and not by strides.
-            if tensor.dtype is not dtype or not tensor.is_cpu or not tensor.is_contiguous():
+            if tensor.dtype is not dtype or tensor.device != device or not tensor.is_contiguous():
                 return False
     return True

@@ -1,0 +1,213 @@
+"""What a GPU computes is what the CPU does. Without a GPU these tests are left out.
+
+``REBIND_TEST_DEVICE='cpu(1)'`` in the environment tries them out on another device of the CPU.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import rebind as mx
+from rebind.device import Device, num_gpus, parse_device
+from rebind.executor import Executor
+from rebind.ops import OPERATORS
+
+from ..ops.sample import Sample
+from ..ops.samples import SAMPLES
+
+DEVICE = os.environ.get("REBIND_TEST_DEVICE", "gpu(0)")
+S = mx.sym
+
+pytestmark = [
+    pytest.mark.skipif(DEVICE.startswith("gpu") and not num_gpus(), reason="needs a GPU"),
+    pytest.mark.usefixtures("own_backends"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # compilers import what torch itself deprecates
+]
+
+
+@pytest.fixture
+def gpu() -> Iterator[Device]:
+    """The device, which rounds float32 as the CPU does."""
+    device = parse_device(DEVICE)
+    assert device.torch is not None  # its settings are made now, and changed here
+    settings = torch.backends.cudnn, torch.backends.cuda.matmul
+    before = [each.allow_tf32 for each in settings]
+    for each in settings:
+        each.allow_tf32 = False
+    yield device
+    for each, value in zip(settings, before, strict=True):
+        each.allow_tf32 = value
+
+
+def made_there(sample: Sample, device: Device) -> dict[str, Device]:
+    """Return what tells an operator without inputs where to compute."""
+    takes_device = not sample.arrays and "ctx" in OPERATORS[sample.name].signature.parameters
+    return {"ctx": device} if takes_device else {}
+
+
+def difference(sample: Sample, device: Device) -> str | None:
+    """Return how an operator's results, and gradients, differ from those on the CPU; None where they do not."""
+    found = []
+    for where in (mx.cpu(), device):
+        arrays = [mx.nd.array(value, where, value.dtype) for value in sample.inputs()]
+        for array in arrays:
+            if array.storage.dtype.is_floating_point:
+                array.attach_grad()
+        with mx.autograd.record(train_mode=sample.training):
+            function = getattr(mx.nd._internal, sample.name)
+            made = function(*arrays, **sample.parameters, **made_there(sample, where))
+            made = made if isinstance(made, list) else [made]
+            if differentiable := [each for each in made if each.is_recorded]:
+                mx.autograd.backward(differentiable)
+        assert all(each.context == where for each in made)
+        grads = [array.grad for array in arrays if array.grad is not None]
+        found.append([each.asnumpy() for each in (*made, *grads)])
+    for expected, value in zip(*found, strict=True):
+        if not np.allclose(value, expected, rtol=1e-3, atol=1e-4, equal_nan=True):
+            return f"{sample}: {np.abs(np.float64(value) - np.float64(expected)).max()}"
+    return None
+
+
+def test_operators(gpu: Device) -> None:
+    wrong = []
+    for sample in SAMPLES:
+        if "generator" in OPERATORS[sample.name].signature.modes:
+            continue  # other numbers are drawn there
+        try:
+            wrong.append(difference(sample, gpu))
+        except Exception as error:  # all are tried, so that one run tells of all
+            wrong.append(f"{sample}: {type(error).__name__}: {error}")
+    assert not [each for each in wrong if each is not None]
+
+
+def dense() -> Any:
+    net = S.Activation(S.FullyConnected(S.var("data"), num_hidden=16, name="fc1"), act_type="relu")
+    return S.SoftmaxOutput(S.FullyConnected(net, num_hidden=3, name="fc2"), name="softmax")
+
+
+def convolutional() -> Any:
+    net = S.Convolution(S.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=8, name="conv1")
+    net = S.Activation(S.BatchNorm(net, fix_gamma=False, name="bn"), act_type="relu")
+    net = S.Convolution(net, kernel=(3, 3), pad=(1, 1), num_filter=8, name="conv2") + net
+    net = S.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    return S.SoftmaxOutput(S.FullyConnected(S.Flatten(net), num_hidden=3, name="fc"), name="softmax")
+
+
+def recurrent() -> Any:
+    cell = mx.rnn.LSTMCell(8, prefix="lstm_")
+    outputs, _ = cell.unroll(4, S.var("data"), layout="NTC", merge_outputs=True)
+    return S.SoftmaxOutput(S.FullyConnected(outputs, num_hidden=3, name="fc"), name="softmax")
+
+
+NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
+    "dense": (dense, (32, 6)),
+    "convolutional": (convolutional, (32, 2, 8, 8)),
+    "recurrent": (recurrent, (32, 4, 5)),
+}
+all_networks = pytest.mark.parametrize("name", NETWORKS)
+
+
+MOMENTUM = ("sgd", {"learning_rate": 0.1, "momentum": 0.9})
+ADAM = ("adam", {"learning_rate": 0.01})
+
+
+def trained(
+    name: str, device: Device, optimizer: tuple[str, dict[str, float]] = MOMENTUM, **how: Any
+) -> dict[str, np.ndarray]:
+    """Return the parameters after two epochs, and the predictions."""
+    make, shape = NETWORKS[name]
+    random = np.random.default_rng(1)
+    data, label = random.normal(size=shape).astype("float32"), random.integers(0, 3, shape[0])
+    batches = mx.io.NDArrayIter(data, label.astype("float32"), 8)
+    module = mx.mod.Module(make(), context=device, **how)
+    mx.random.seed(3)
+    with mx.cpu():
+        module.bind(batches.provide_data, batches.provide_label)
+        first = mx.mod.Module(make())
+        first.bind(batches.provide_data, batches.provide_label)
+        first.init_params(mx.init.Xavier())
+    arguments, states = first.get_params()
+    module.fit(
+        batches, num_epoch=2, arg_params=arguments, aux_params=states, force_init=True, force_rebind=True,
+        optimizer=optimizer[0], optimizer_params=optimizer[1],
+    )  # fmt: skip
+    arguments, states = module.get_params()
+    found = {key: value.asnumpy() for key, value in {**arguments, **states}.items()}
+    return {**found, "predictions": module.predict(batches).asnumpy()}
+
+
+def same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float = 1e-3) -> None:
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        np.testing.assert_allclose(found[key], value, rtol=tolerance, atol=tolerance, err_msg=key)
+
+
+@all_networks
+@pytest.mark.parametrize(
+    "backend", ["default", "cudagraphs", pytest.param("inductor", marks=pytest.mark.slow)]
+)
+def test_training(name: str, backend: str, gpu: Device) -> None:
+    same(trained(name, gpu, backend=backend), trained(name, mx.cpu()))
+
+
+def test_adam(gpu: Device) -> None:
+    same(trained("dense", gpu, ADAM), trained("dense", mx.cpu(), ADAM))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_products_of_16_bits(dtype: str, gpu: Device) -> None:
+    net = mx.contrib.amp.convert_symbol(convolutional(), dtype)
+    found = []
+    for device in (mx.cpu(), gpu):
+        exe = net.simple_bind(device, data=(8, 2, 8, 8), softmax_label=(8,))
+        random = np.random.default_rng(2)
+        for key, array in exe.arg_dict.items():
+            whole = "label" in key
+            array[:] = random.integers(0, 3, array.shape) if whole else random.normal(size=array.shape) / 2
+        exe.forward(is_train=True)
+        exe.backward()
+        found.append({key: grad.asnumpy() for key, grad in exe.grad_dict.items() if "weight" in key})
+    for key, expected in found[0].items():
+        # Against the size of the whole gradient, as only 8 bits are left of each number.
+        assert np.linalg.norm(found[1][key] - expected) < 0.02 * np.linalg.norm(expected), key
+
+
+def test_static_memory_is_not_written_over_by_the_next_run(gpu: Device) -> None:
+    x = S.var("x")
+    exe = Executor(S.Group([S.exp(x), x * 2]), gpu, {"x": mx.nd.zeros((4,))}, static_alloc=True)
+    assert exe.is_compiled == (gpu.device_type == "gpu")
+    seen = []
+    for number in range(5):
+        outputs = exe.forward(x=mx.nd.full((4,), number))
+        seen.append([output.copy() for output in outputs])
+    for number, (power, twice) in enumerate(seen):
+        np.testing.assert_allclose(power.asnumpy(), np.exp(np.full(4, number)), rtol=1e-5)
+        assert twice.asnumpy().tolist() == [2 * number] * 4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_what_is_copied_there_may_be_written_over_at_once(dtype: str, gpu: Device) -> None:
+    busy = mx.nd.ones((2000, 2000), gpu)
+    target, sources = mx.nd.zeros((100, 1000), gpu), []
+    for number in range(10):
+        busy = mx.nd.dot(busy, busy) / 2000  # what the copy does not wait for
+        source = mx.nd.full((100, 1000), number, dtype=dtype)
+        target[:] = source
+        source[:] = 100
+        sources.append(target.copy())
+    assert [float(each.mean().asscalar()) for each in sources] == [*map(float, range(10))]
+
+
+def test_numbers_follow_from_the_seed(gpu: Device) -> None:
+    found = []
+    for _ in range(2):
+        mx.random.seed(7)
+        found.append(mx.nd.random.normal(shape=(1000,), ctx=gpu).asnumpy())
+    np.testing.assert_array_equal(*found)
+    assert abs(found[0].mean()) < 0.2 and abs(found[0].std() - 1) < 0.1
