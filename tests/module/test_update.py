@@ -11,8 +11,9 @@ import pytest
 import rebind as mx
 from rebind import nd
 from rebind.kvstore import Capabilities, KVStore
-from rebind.module.parameters import Trained
-from rebind.module.update import LocalUpdate, StoreUpdate, UpdatePolicy
+from rebind.module.device_arrays import Trained
+from rebind.module.update import LocalUpdate, StoreUpdate
+from rebind.module.update_policy import UpdatePolicy
 
 NAMES = ["w", "b"]
 SHAPES = {"w": (2, 3), "b": (2,)}

@@ -21,11 +21,11 @@ from .batches import AnyBatch
 from .descs import Shapes, check_names, read_descs
 from .inputs import Inputs
 from .inspection import Inspection
+from .loss_scaling import LossScaling
 from .mistakes import check_shared, no_labels, warn_bound
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
-from .update import LossScaling
 
 __all__ = ["BoundModule"]
 

@@ -23,9 +23,9 @@ from .buckets import Buckets, BucketState, NetworkOf
 from .current_bucket import CurrentBucket
 from .descs import Shapes
 from .jobs import job_of, writes_files
+from .loss_scaling import LossScaling
 from .module import Module
 from .settings import OptimizerParams, RowIds, StoreSpec
-from .update import LossScaling
 
 __all__ = ["BucketingModule"]
 

@@ -20,8 +20,8 @@ from ..shapes import HasShape
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of
 from .descs import Shapes
+from .device_arrays import copy_across
 from .module import Module
-from .parameters import copy_across
 
 __all__ = ["BucketState", "Buckets", "ModuleSettings", "NetworkOf"]
 

@@ -12,9 +12,9 @@ from ..ndarray import NDArray
 from ..protocols import Batch
 from .base_module import BaseModule
 from .batches import AnyBatch
+from .loss_scaling import LossScaling
 from .settings import Binding
 from .steps import HeadGrads
-from .update import LossScaling
 
 __all__ = ["Chain", "Link"]
 

@@ -8,7 +8,7 @@ from ..optimizer import Optimizer
 from ..protocols import StateTree
 from .bound_module import BoundModule
 from .settings import Binding
-from .update import UpdatePolicy
+from .update_policy import UpdatePolicy
 
 __all__ = ["Copies"]
 

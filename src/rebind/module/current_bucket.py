@@ -22,7 +22,7 @@ from .old_names import OldNames
 from .parameters import Parameters
 from .settings import Binding, InitializerSpec
 from .steps import Arrays, HeadGrads, Labels
-from .update import UpdatePolicy
+from .update_policy import UpdatePolicy
 
 __all__ = ["CurrentBucket"]
 

@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..optimizer.arrays import ArrayTree
 from ..optimizer.step import Rates, StateTree, UpdatePart
-from .parameters import Trained
+from .device_arrays import Trained
 from .update import LocalUpdate
 
 __all__ = ["JoinedRule", "JoinedUpdate"]

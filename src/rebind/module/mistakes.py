@@ -11,7 +11,8 @@ from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError,
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
 from ..io import DataDesc
 from ..symbol import Symbol
-from .parameters import Parameters, Trained
+from .device_arrays import Trained
+from .parameters import Parameters
 from .settings import Binding, InitialValues
 
 __all__ = [

@@ -16,12 +16,14 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
+from .device_arrays import copy_across
 from .jobs import writes_files
 from .mistakes import check_gradients, described_values, explained_labels
 from .optimizer_setup import make_optimizer
-from .parameters import ParametersState, copy_across
+from .parameters import ParametersState
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
-from .update import LocalUpdate, StoreUpdate, UpdatePolicy
+from .update import LocalUpdate, StoreUpdate
+from .update_policy import UpdatePolicy
 from .whole_steps import WholeSteps
 
 __all__ = ["Module"]

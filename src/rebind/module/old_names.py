@@ -15,7 +15,8 @@ from ..protocols import ArrayDict
 from .inputs import Inputs
 from .parameters import Parameters
 from .settings import Binding
-from .update import LocalUpdate, UpdatePolicy
+from .update import LocalUpdate
+from .update_policy import UpdatePolicy
 
 __all__ = ["OldInputNames", "OldNames"]
 

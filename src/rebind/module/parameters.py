@@ -3,62 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypedDict
-
-import torch
+from functools import partial
+from typing import TypedDict
 
 from ..device import Device
-from ..errors import ArgumentError, ParameterError, ShapeError, StateError, near_names
-from ..initializer import InitDesc
-from ..initializer.base import Filler, as_initializer
+from ..errors import StateError
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
+from .device_arrays import DeviceArrays, Trained, copy_across
+from .first_values import first_values
 from .settings import InitialValues
 
-__all__ = ["DeviceArrays", "Parameters", "ParametersState", "Trained", "copy_across"]
-
-
-class DeviceArrays(Protocol):
-    """The arrays of a bound network: for each parameter and each auxiliary state a list with each device's array."""
-
-    @property
-    def param_arrays(self) -> Sequence[Sequence[NDArray]]:
-        """The parameters."""
-
-    @property
-    def aux_arrays(self) -> Sequence[Sequence[NDArray]]:
-        """The auxiliary states."""
-
-    @property
-    def grad_arrays(self) -> Sequence[Sequence[NDArray | None]] | None:
-        """The gradients of the parameters, None for those that have none; None when not bound for training."""
-
-    def set_params(
-        self,
-        arg_params: Mapping[str, NDArray],
-        aux_params: Mapping[str, NDArray] | None,
-        allow_extra: bool = False,
-    ) -> None:
-        """Copy values to all devices."""
-
-    def get_params(self, arg_params: ArrayDict, aux_params: ArrayDict) -> None:
-        """Write the means over the devices into the dicts, as new arrays on the CPU."""
-
-    def unify_auxiliary(self) -> None:
-        """Give all devices the mean of their auxiliary states."""
-
-
-class Trained(NamedTuple):
-    """A parameter that has gradients: its arrays, and its gradients, on each device.
-
-    >>> from rebind import nd
-    >>> Trained("w", weights=[nd.ones((1,))], gradients=[nd.zeros((1,))]).name
-    'w'
-    """
-
-    name: str
-    weights: Sequence[NDArray]
-    gradients: Sequence[NDArray]
+__all__ = ["Parameters", "ParametersState"]
 
 
 class ParametersState(TypedDict):
@@ -300,44 +256,17 @@ class Parameters:
         """
         # All values are found before the first is set: an error leaves the parameters as they were.
         arrays = self._bound()
-        fill = as_initializer(values.initializer, "init_params: initializer")
-        args, aux = (
-            {
-                name: self._first_value(name, each[0], given, values, fill, attributes.get(name))
-                for name, each in zip(names, of_devices, strict=True)
-            }
-            for names, of_devices, given in (
-                (self.names, arrays.param_arrays, values.arg_params),
-                (self.aux_names, arrays.aux_arrays, values.aux_params),
-            )
+        first = partial(
+            first_values,
+            values=values,
+            attributes=attributes,
+            known={*self.names, *self.aux_names},
+            keep=self._initialized,
         )
+        args = first(self.names, arrays.param_arrays, values.arg_params)
+        aux = first(self.aux_names, arrays.aux_arrays, values.aux_params)
         arrays.set_params(args, aux, allow_extra=True)
         self._initialized = True
-
-    def _first_value(
-        self,
-        name: str,
-        like: NDArray,
-        given: Mapping[str, NDArray] | None,
-        values: InitialValues,
-        fill: Filler | None,
-        attributes: Mapping[str, str] | None,
-    ) -> NDArray:
-        if given is not None and name in given:
-            return _fitting(name, given[name], like)
-        if given is not None and not values.allow_missing:
-            near = near_names(name, [each for each in given if each not in (*self.names, *self.aux_names)])
-            raise ParameterError(
-                f"Module.init_params: {name!r} is not among the given parameters{near} "
-                "Set allow_missing=True to let the initializer fill it."
-            )
-        if fill is None and self._initialized:  # set_params() over existing values
-            return like
-        # On the CPU: a seed then gives the same values whatever the devices are.
-        value = NDArray(like.storage.zeros_like(device=torch.device("cpu")))
-        if fill is not None:
-            fill(InitDesc(name, attributes), value)
-        return value
 
     def on_first_device(self) -> ArrayDict:
         """Return the trained parameters as they are on the first device; not copies."""
@@ -474,27 +403,3 @@ def _sum(arrays: Sequence[NDArray]) -> NDArray:
     for array in arrays[1:]:
         total.accumulate(array)
     return total
-
-
-def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
-    """Copy each source into its target.
-
-    >>> from rebind import nd
-    >>> target = nd.zeros((2,))
-    >>> copy_across([nd.ones((2,))], [target])
-    >>> target.asnumpy().tolist()
-    [1.0, 1.0]
-    """
-    for source, target in zip(sources, targets, strict=True):
-        source.copyto(target)
-
-
-def _fitting(name: str, value: object, like: NDArray) -> NDArray:
-    if not isinstance(value, NDArray):
-        raise ArgumentError(f"Module.init_params: {name!r} must be an NDArray; got {type(value).__name__}")
-    if value.shape != like.shape:
-        raise ShapeError(
-            f"Module.init_params: {name!r} must have shape {like.shape}; got {value.shape}. The shape follows from the "
-            "network and the data that it is bound to: are these of another width than those that it was trained on?"
-        )
-    return value

@@ -24,9 +24,9 @@ from .chain import Chain, Link
 from .descs import Shapes, read_descs
 from .jobs import any_of
 from .joint import JointParts
+from .loss_scaling import LossScaling
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels, Steps
-from .update import LossScaling
 
 __all__ = ["SequentialModule"]
 

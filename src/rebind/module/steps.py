@@ -19,8 +19,8 @@ from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes, read_descs
 from .joint_steps import JointSteps
+from .loss_scaling import LossScaling
 from .settings import InitializerSpec, OptimizerParams, RowIds, StoreSpec
-from .update import LossScaling
 
 __all__ = ["Arrays", "HeadGrads", "Labels", "Steps"]
 

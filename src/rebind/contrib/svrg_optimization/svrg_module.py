@@ -17,12 +17,12 @@ from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.bound_module import BoundModule
 from ...module.descs import Shapes
+from ...module.device_arrays import copy_across
 from ...module.jobs import job_of
-from ...module.parameters import copy_across
 from ...module.settings import FitSettings, OptimizerSettings
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
-from ...module.update import UpdatePolicy
+from ...module.update_policy import UpdatePolicy
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree

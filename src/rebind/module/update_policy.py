@@ -1,0 +1,267 @@
+"""`UpdatePolicy`: the owner of an optimizer and its states, whoever updates with them.
+
+It saves and loads the states, and can continue a saved run. Modules that share an optimizer share the policy.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypedDict, TypeVar, cast
+
+from .. import optimizer as opt
+from ..kvstore import Key, KVStoreBase
+from ..ndarray import NDArray
+from ..optimizer.arrays import StoredState
+from ..protocols import StateTree
+from .device_arrays import Trained
+from .optimizer_setup import Progress, load_progress, progress_of
+from .parameters import Parameters
+
+__all__ = ["UpdatePolicy"]
+
+T = TypeVar("T")
+
+# Dicts of an optimizer that are saved by parameter, not by index: the index depends on the number of devices.
+_COUNTS = ("_index_update_count", "_all_index_update_counts")
+
+
+class SavedParameter(TypedDict):
+    """The optimizer's states, and the update counts, of one parameter: one, or one for each device."""
+
+    states: list[object]
+    counts: list[int]
+
+
+class UpdateState(TypedDict):
+    """What `UpdatePolicy.state_dict` returns."""
+
+    optimizer: Progress
+    parameters: dict[str, SavedParameter]
+
+
+class UpdatePolicy(ABC):
+    """How gradients change the weights, and where the optimizer's states are.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    names
+        The parameters that it can update.
+    store
+        What sums over devices, and over processes if it spans them.
+    """
+
+    #: Whether the store updates the weights.
+    on_store: bool
+
+    def __init__(self, optimizer: opt.Optimizer, names: Iterable[str], store: KVStoreBase | None) -> None:
+        self.optimizer = optimizer
+        self.names = list(names)
+        self.store = store
+        self._pushed: set[str] = set()  # what was sent while backward ran, since the last update
+
+    @property
+    @abstractmethod
+    def updater(self) -> opt.Updater:
+        """The owner of the states. Its optimizer is the one in use: a file may have replaced the first."""
+
+    @abstractmethod
+    def keys(self, name: str) -> list[Key]:
+        """Return the keys of a parameter's states: one, or one for each device.
+
+        >>> from rebind.module.update import LocalUpdate, StoreUpdate
+        >>> import rebind as mx
+        >>> sgd = mx.optimizer.create("sgd")
+        >>> LocalUpdate(sgd, ["w", "b"], num_devices=2).keys("b")
+        [2, 3]
+        >>> StoreUpdate(sgd, ["w", "b"], mx.kv.create("local")).keys("b")
+        ['b']
+        """
+
+    @abstractmethod
+    def update(self, trained: Sequence[Trained]) -> None:
+        """Update weights by their gradients."""
+
+    @abstractmethod
+    def save_states(self, path: str) -> None:
+        """Write the optimizer's states to a file, which appears whole or not at all.
+
+        >>> from rebind.module.update import LocalUpdate
+        >>> import tempfile, rebind as mx
+        >>> first, second = (LocalUpdate(mx.optimizer.create("sgd", momentum=0.9), ["w"]) for _ in range(2))
+        >>> first.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first.save_states(f"{folder}/net.states")
+        ...     second.load_states(f"{folder}/net.states")
+        >>> list(second.updater.states)
+        [0]
+        """
+
+    @abstractmethod
+    def load_states(self, path: str) -> None:
+        """Read the optimizer's states from a file."""
+
+    def start_from(self, parameters: Parameters) -> None:
+        """Start from new weights: the store gets them, and over processes all workers those of worker 0.
+
+        >>> from rebind.module.update import LocalUpdate
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.set_params({"w": mx.nd.array([3])}, {})
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"], mx.kv.create("local"))
+        >>> policy.start_from(module.parameters)
+        >>> policy.store.pull("w", out=(found := mx.nd.zeros((1,))))
+        >>> found.item()
+        3.0
+        """
+        # Also a store that only sums must know the keys before gradients are pushed.
+        if self.store is None:
+            return
+        for name, arrays in parameters.by_device().items():
+            if not self.store.capabilities.keeps_values:
+                self.store.broadcast(name, arrays[0], out=arrays)
+                continue
+            self.store.put(name, arrays[0])
+            if self.store.capabilities.spans_processes:  # all start from the weights of worker 0
+                self.store.pull(name, arrays)
+
+    def start_sending(self, trained: Sequence[Trained]) -> Callable[[str], None] | None:
+        """Return a function that pushes a parameter's gradients, to be called as soon as backward has computed them.
+
+        None for a store that does not declare `takes_ready_gradients`. `update` then pushes the rest. Nothing may be
+        done to the gradients in between: do not call this for a batch to whose gradients others will be added, nor
+        where they are checked for an overflow first.
+
+        Parameters
+        ----------
+        trained
+            What `update` will be called with.
+
+        Examples
+        --------
+        >>> from rebind.module.update import LocalUpdate
+        >>> import rebind as mx
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"])
+        >>> policy.start_sending([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])  # there is no store
+        """
+        store = self.store
+        if store is None or not store.capabilities.takes_ready_gradients:
+            return None
+        # Backward comes to the last layers first.
+        store.begin_push([each.name for each in reversed(trained)])
+        by_name = {each.name: each.gradients for each in trained}
+
+        def send(name: str) -> None:
+            if name in by_name:
+                self._pushed.add(name)
+                store.push_ready(name, by_name[name])
+
+        return send
+
+    def _push_pull(
+        self, store: KVStoreBase, trained: Sequence[Trained], outs: Sequence[Sequence[NDArray]]
+    ) -> None:
+        """Push the gradients, and write what the store has then: the sums, or the weights."""
+        names = [each.name for each in trained]
+        if not store.capabilities.takes_lists:
+            for i, (each, out) in enumerate(zip(trained, outs, strict=True)):
+                store.pushpull(each.name, each.gradients, None if out is each.gradients else out, -i)
+        elif store.capabilities.keeps_values:
+            self._push(store, trained)
+            store.pull(names, outs)
+        else:
+            store.pushpull(names, [each.gradients for each in trained])
+
+    def _push(self, store: KVStoreBase, trained: Sequence[Trained]) -> None:
+        """Push the gradients that are not in the store yet."""
+        rest = [each for each in trained if each.name not in self._pushed] if self._pushed else trained
+        if rest:
+            store.push([each.name for each in rest], [each.gradients for each in rest])
+        elif self._pushed:
+            store.end_push()
+        self._pushed.clear()
+
+    # A run that is saved: states and counts by the parameter's name, so that it can continue on other devices.
+
+    def state_dict(self) -> StateTree:
+        """Return the optimizer's states, counts and progress.
+
+        >>> from rebind.module.update import LocalUpdate
+        >>> import rebind as mx
+        >>> policy = LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"])
+        >>> policy.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> policy.state_dict()["parameters"]["w"]["counts"]
+        [1]
+        """
+        states, counts = dict(self._states()), dict(getattr(self.optimizer, _COUNTS[0], {}))
+        by_name: dict[str, SavedParameter] = {}
+        # The parameter's name, as the index depends on the number of devices.
+        for name in self.names:
+            keys = self.keys(name)
+            by_name[name] = {
+                "states": [states.pop(key) for key in keys if key in states],
+                "counts": [counts.pop(key) for key in keys if key in counts],
+            }
+        # What is left over belongs to other modules, whose updates a shared optimizer counts too.
+        progress = progress_of(self.optimizer)
+        for count in _COUNTS:
+            progress["numbers"].pop(count, None)
+        return {
+            "optimizer": progress,
+            "parameters": by_name,
+            "other states": states,
+            "other counts": counts,
+        }
+
+    def _states(self) -> Mapping[Hashable, StoredState]:
+        return self.updater.states
+
+    def _set_states(self, states: dict[Hashable, StoredState]) -> None:
+        self.updater.states, self.updater.states_synced = states, {}
+
+    def load_state_dict(self, state: StateTree) -> None:
+        """Continue from what `state_dict` returned, with an optimizer of the same kind.
+
+        >>> from rebind.module.update import LocalUpdate
+        >>> import rebind as mx
+        >>> one, two = (
+        ...     LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"], num_devices=count)
+        ...     for count in (1, 2)
+        ... )
+        >>> one.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
+        >>> two.load_state_dict(one.state_dict())
+        >>> list(two.updater.states)
+        [0, 1]
+        """
+        saved = cast(UpdateState, state)
+        load_progress(self.optimizer, saved["optimizer"])
+        states = dict(cast(Mapping[Key, object], state["other states"]))
+        counts = dict(cast(Mapping[Key, int], state["other counts"]))
+        for name in self.names:
+            own = saved["parameters"].get(name, SavedParameter(states=[], counts=[]))
+            states.update(_for_each(self.keys(name), own["states"]))
+            counts.update(_for_each(self.keys(name), own["counts"]))
+        in_use = getattr(self.optimizer, _COUNTS[0], None)
+        if in_use is not None:  # the optimizer may hold this dict under two names
+            in_use.clear()
+            in_use.update(counts)
+        # Last: a store whose servers update gives them the counts, too.
+        self._set_states(cast("dict[Hashable, StoredState]", states))
+
+
+def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
+    """Return what each key continues with: its own, or on another number of devices a copy of the first."""
+    if not saved:
+        return {}
+    # On another number of devices all copies were equal: one is as good as another.
+    return {key: saved[k] if len(saved) == len(keys) else _copied(saved[0]) for k, key in enumerate(keys)}
+
+
+def _copied(state: T) -> T:
+    """Return a copy of a state that shares no memory with it."""
+    if isinstance(state, NDArray):
+        return state.copy()  # type: ignore[return-value]  # a copy is of the same type
+    return type(state)(map(_copied, state)) if isinstance(state, (list, tuple)) else state
