@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
@@ -96,24 +96,9 @@ LIKE = {
 }
 
 
-class Drawn(NamedTuple, Generic[T]):
-    """The arguments of a call that draws.
-
-    Attributes
-    ----------
-    inputs
-        The parameters of the distribution, where they are arrays.
-    parameters
-        The same by name, where they are numbers.
-    given
-        The other arguments: shape, dtype, and what the front takes.
-    """
-
-    inputs: tuple[T, ...]
-    parameters: dict[str, Any]
-    given: dict[str, Any]
-
-
+#: What a call that draws was given: the parameters of the distribution where they are arrays, or by name where they are
+#: numbers, and the other arguments: shape, dtype, and what the front takes.
+Drawn: TypeAlias = tuple[tuple[T, ...], dict[str, Any], dict[str, Any]]
 #: Reads the arguments of a call: those by position, and those by name.
 Reader: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any]], Drawn[T]]
 
@@ -194,7 +179,7 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
             parameters = row.translate(**parameters)
         # Arrays of parameters are inputs of `_sample_X`; numbers are parameters of `_random_X`.
         inputs = _as_inputs(name, parameters, front)
-        return Drawn(inputs, {} if inputs else parameters, given)
+        return inputs, {} if inputs else parameters, given
 
     function = front.draws(row.kind, read, f"random.{name}")
     function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
