@@ -170,11 +170,12 @@ needs_inductor = pytest.mark.filterwarnings(
 )  # it imports what torch itself deprecates
 
 
-@pytest.mark.slow
 @needs_inductor
 @all_cases
-def test_inductor_computes_what_the_default_mode_does(name: str) -> None:
-    exe, plain = bound(name, "inductor"), bound(name, "default")
+# On the CPU PyTorch leaves CUDA graphs out of what has that name; `tests/gpu` has them.
+@pytest.mark.parametrize("backend", [pytest.param("inductor", marks=pytest.mark.slow), "cudagraphs"])
+def test_compilers_compute_what_the_default_mode_does(name: str, backend: str) -> None:
+    exe, plain = bound(name, backend), bound(name, "default")
     for run in ("forward", "forward_before_backward"):
         for each in (exe, plain):
             getattr(each, run)(**({"is_train": True} if run == "forward" else {}))
@@ -184,19 +185,6 @@ def test_inductor_computes_what_the_default_mode_does(name: str) -> None:
         each.forward()
     equal(state(exe), state(plain), rtol=1e-4, atol=1e-5)
     assert is_compiled(exe) and is_compiled(exe, is_train=False)
-
-
-@needs_inductor
-@all_cases
-def test_cuda_graphs_compute_what_the_default_mode_does(name: str) -> None:
-    # On the CPU PyTorch leaves the graphs themselves out; `tests/gpu` has them.
-    exe, plain = bound(name, "cudagraphs"), bound(name, "default")
-    for run in ("forward", "forward_before_backward"):
-        for each in (exe, plain):
-            getattr(each, run)(**({"is_train": True} if run == "forward" else {}))
-            each.backward(heads(name, each))
-        equal(state(exe), state(plain))
-    assert is_compiled(exe)
 
 
 def test_results_that_the_next_run_writes_over_are_copied() -> None:
