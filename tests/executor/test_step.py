@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,7 @@ CASES: dict[str, Case] = {
     "shared weights": Case(shared_weights, {"data": (2, 3), "more": (4, 3)}, head_grads=True),
 }
 SLOW = {"resnet50", "lstm"}
+WITH_ZEROS = {"lstm", "mixed"}  # of float32, as the first states of recurrent layers
 all_cases = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
 )
@@ -128,6 +129,7 @@ class Prepared:
         self.seed = torch.tensor(11) if name == "mixed" else None
 
     def to(self, dtype: torch.dtype) -> Prepared:
+        self.facts = replace(self.facts, types=infer_types(self.graph, {}, dtype).entries)
         self.arguments = [tensor.to(dtype) for tensor in self.arguments]
         self.auxiliary = [
             tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in self.auxiliary
@@ -282,8 +284,10 @@ def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, trainin
 @all_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_inductor_compiles_a_whole_step(name: str, training: bool) -> None:
-    # In float64: a ResNet in training multiplies what inductor rounds otherwise by thousands on the way back.
-    prepared = Prepared(name, training).to(torch.float64)
+    prepared = Prepared(name, training)
+    if name not in WITH_ZEROS:
+        # A ResNet in training multiplies what inductor rounds otherwise by thousands on the way back.
+        prepared = prepared.to(torch.float64)
     step = prepared.step(traced=True)
     optimizer = mx.optimizer.create("sgd", **OPTIMIZERS["sgd"])
     update, states = prepared.update(optimizer)
