@@ -26,8 +26,7 @@ from ..graph.control_flow import is_stateful
 from ..graph.passes import Compiler
 
 __all__ = [
-    "CompiledCode", "compile_whole", "in_given_layout", "keeps_its_memory", "obstacle", "reason_of",
-    "with_results_of_its_own",
+    "CompiledCode", "compile_whole", "in_given_layout", "obstacle", "reason_of", "with_results_of_its_own",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -64,6 +63,8 @@ class CompiledCode:
 
     Attributes
     ----------
+    keeps_memory
+        Whether it writes its results into the same memory in each run, and into nothing that it is given.
     failure
         Why it cannot be compiled; None as long as nothing went wrong.
     steps
@@ -81,7 +82,7 @@ class CompiledCode:
     """
 
     def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
-        self._code, self.compiler = code, compiler
+        self._code, self.compiler, self.keeps_memory = code, compiler, _keeps_memory(compiler)
         self._run: Callable[..., object] | None = None
         self.failure: str | None = None
         self.steps: dict[tuple[int, ...], Callable[..., Any] | None] = {}
@@ -126,12 +127,7 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
 
 
-def keeps_its_memory(compiler: Compiler) -> bool:
-    """Whether a compiler's code writes its results into the same memory in each run, and takes none that is written.
-
-    >>> keeps_its_memory("cudagraphs"), keeps_its_memory("inductor")
-    (True, False)
-    """
+def _keeps_memory(compiler: Compiler) -> bool:
     return compiler == "cudagraphs"
 
 
@@ -141,7 +137,7 @@ def with_results_of_its_own(function: Callable[P, R], compiler: Compiler) -> Cal
     >>> with_results_of_its_own(len, "inductor") is len
     True
     """
-    if not keeps_its_memory(compiler):
+    if not _keeps_memory(compiler):
         return function
 
     @functools.wraps(function)

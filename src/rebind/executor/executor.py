@@ -203,11 +203,14 @@ class Executor(WholeRuns):
     ) -> tuple[list[Tensor], Pass]:
         """Run a plan; with `record`, the pass holds what `backward` needs."""
         self._last = None  # frees the memory of the pass before, before this one takes its own
+        record = record and bool(self._arrays.wanted)
+        if record and plan.compiled is not None and plan.compiled.keeps_memory:
+            # Autograd would leave gradients there, where the next run writes.
+            plan = self._plans.get(plan.target.training, compiled=False)
         source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         tensors = [*self._arrays.tensors(plan.channels_last), *kept]
-        record = record and bool(self._arrays.wanted)
         try:
             with grad_mode(record), self._plans.threads:
                 if watch is None:

@@ -18,7 +18,7 @@ from torch import Tensor
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
-from .compiling import CompiledCode, keeps_its_memory, with_results_of_its_own
+from .compiling import CompiledCode, with_results_of_its_own
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 
@@ -123,8 +123,7 @@ def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> Updati
     """
     assert plan.compiled is not None
     if plan.compiled not in update.steps:
-        fixed = keeps_its_memory(plan.compiled.compiler)
-        goes = wanted and not fixed and not _needs_head_gradients(plan, wanted)
+        goes = wanted and not plan.compiled.keeps_memory and not _needs_head_gradients(plan, wanted)
         update.steps[plan.compiled] = _compile_with_update(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 
