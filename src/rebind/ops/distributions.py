@@ -159,12 +159,12 @@ def _draw_for_each(
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
         raise ShapeError(f"arrays of parameters must have one shape; got {given}")
     compute = _compute_type(dtype)
-    spread = (
+    spread = [parameter.detach().to(compute) for parameter in parameters]
+    if shape:
         # Each parameter gets the axes of `shape` after its own, and is repeated along them.
-        parameter.detach().to(compute).reshape(*first, *(1,) * len(shape)).expand(*first, *shape).contiguous()
-        for parameter in parameters
-    )
-    return draw(generator, *spread).to(dtype or torch.float32)
+        ones = (1,) * len(shape)
+        spread = [each.reshape(*first, *ones).expand(*first, *shape) for each in spread]
+    return draw(generator, *(each.contiguous() for each in spread)).to(dtype or torch.float32)
 
 
 def _typed(p: Params) -> TypeSlots:
