@@ -8,10 +8,9 @@ from typing import Any
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
-from ..errors import MXNetError
 from ..ops import find
 from ..ops.random_frontend import Front, Reader, zipfian
-from .invoke import Call, make_caller, read_arguments
+from .invoke import Translated, make_caller
 from .mode import mode
 from .ndarray import NDArray, array, call
 
@@ -21,18 +20,15 @@ __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 def _draws(kind: str, read: Reader[NDArray], called_as: str) -> Callable[..., NDArray]:
     """Return what draws with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
 
-    def read_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    def translate(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Translated:
         inputs, parameters, given = read(args, kwargs)
         op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
-        try:
-            found = read_arguments(op, inputs, _keywords(parameters, called_as, **given))
-        except MXNetError as error:
-            raise error.locate(op.name, called_as=called_as) from None
         # The operator has no shape without axes: files write () for one number in an array of shape (1,).
-        is_single = not inputs and found.out is None and given.get("shape") == ()
-        return found._replace(finish=_without_axes) if is_single else found
+        is_single = not inputs and given.get("out") is None and given.get("shape") == ()
+        keywords = _keywords(parameters, called_as, **given)
+        return Translated(op, inputs, keywords, _without_axes if is_single else None)
 
-    return make_caller(find(f"_random_{kind}"), called_as, read_call)
+    return make_caller(find(f"_random_{kind}"), called_as, translate)
 
 
 def _keywords(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -23,7 +22,7 @@ from .history import remember
 from .mode import mode
 from .storage import DenseStorage
 
-__all__ = ["Call", "call", "invoke", "invoke_by_name", "make_caller", "read_arguments"]
+__all__ = ["Translated", "call", "invoke", "invoke_by_name", "make_caller"]
 
 _MISSING = type(None)
 # Bounded, as a program may compute parameters without end.
@@ -107,31 +106,42 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
     [1.0, 2.0]
     """
     try:
-        found = read_arguments(op, args, kwargs)
-        return invoke(found.op, found.inputs, found.p, found.out, found.device)
+        read = _read(op, args, kwargs)
+        return invoke(read.op, read.inputs, read.p, read.out, read.device)
     except MXNetError as error:
         error.locate(op.name, called_as=called_as)
         raise
 
 
-class Call(NamedTuple):
-    """What was read of a call's arguments, in the order of `invoke`; `finish`, if there is one, is for the result."""
+class _Read(NamedTuple):
+    """What was read of a call's arguments, in the order of `invoke`."""
 
     op: Operator
     inputs: Sequence[ArrayBase | None]
     p: Params
     out: ArrayBase | Sequence[ArrayBase] | None
     device: Device | None
+
+
+class Translated(NamedTuple):
+    """A call of another function as that of an operator.
+
+    Attributes
+    ----------
+    op, args, kwargs
+        The operator, and what it is given.
+    finish
+        What is done to the result, if anything.
+    """
+
+    op: Operator
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
     finish: Callable[[Any], Any] | None = None
 
 
-def read_arguments(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Call:
-    """Read the arguments of a call; `kwargs` is used up.
-
-    >>> import rebind as mx
-    >>> read_arguments(find("clip"), (mx.nd.array([1, 5]), 0), {"a_max": 2}).p.a_max
-    2.0
-    """
+def _read(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> _Read:
+    """Read the arguments of a call; `kwargs` is used up."""
     array_class, signature = DenseStorage.array_class, op.signature
     out = device = None
     if kwargs:
@@ -162,11 +172,13 @@ def read_arguments(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) ->
             elif skip is not None and skip(names[i], p):
                 # Given, but not used with these parameters, as a bias with no_bias: ignored, as in MXNet.
                 inputs[i] = None
-    return Call(op, inputs, p, out, device)
+    return _Read(op, inputs, p, out, device)
 
 
 def make_caller(
-    op: Operator, called_as: str, read: Callable[[Sequence[Any], dict[str, Any]], Call] | None = None
+    op: Operator,
+    called_as: str,
+    translate: Callable[[Sequence[Any], dict[str, Any]], Translated] | None = None,
 ) -> Callable[..., Any]:
     """Return the function that runs calls of ``nd.X`` as `call` does, and remembers what it read of them.
 
@@ -176,8 +188,8 @@ def make_caller(
         The operator.
     called_as
         What errors call it.
-    read
-        What reads the arguments of a call, where they are not those of the operator.
+    translate
+        Makes the arguments of the operator of a call's, where they are others; it may choose another operator for some.
 
     Examples
     --------
@@ -186,7 +198,6 @@ def make_caller(
     >>> clip(mx.nd.array([1, 5]), 0, a_max=2).asnumpy().tolist()
     [1.0, 2.0]
     """
-    read_call = read or partial(read_arguments, op)
     forms: dict[Hashable, Form] = {}
     # How many arrays come before the parameters; asked at the first call, as it has the signature read.
     count = -1
@@ -209,32 +220,36 @@ def make_caller(
         try:
             if form is not None and (result := form.run(arrays)) is not None:
                 return result
-            found = read_call(args, kwargs)
-            if form is None and key is not None and _repeats(found, arrays):
-                if len(forms) == _MOST_FORMS:
-                    forms.clear()
-                forms[key] = Form(op, found.p, found.device)
-            result = invoke(found.op, found.inputs, found.p, found.out, found.device)
-            return result if found.finish is None else found.finish(result)
         except MXNetError as error:
             error.locate(op.name, called_as=called_as)
+            raise
+        chosen, finish = op, None
+        if translate is not None:  # whose errors say themselves what was called
+            chosen, args, kwargs, finish = translate(args, kwargs)
+        try:
+            read = _read(chosen, args, kwargs)
+            if form is None and key is not None and finish is None and _repeats(read, arrays):
+                if len(forms) == _MOST_FORMS:
+                    forms.clear()
+                forms[key] = Form(chosen, read.p, read.device)
+            result = invoke(read.op, read.inputs, read.p, read.out, read.device)
+            return result if finish is None else finish(result)
+        except MXNetError as error:
+            error.locate(chosen.name, called_as=called_as)
             raise
 
     return function
 
 
-def _repeats(found: Call, arrays: Sequence[Any]) -> bool:
+def _repeats(read: _Read, arrays: Sequence[Any]) -> bool:
     """Whether another call may be of the form of this one, whose arrays by position were `arrays`.
 
     Not where arrays came by name or in a list, where some were ignored, where parameters choose the operator, or
     where it has states.
     """
-    op, absent = found.op, len(found.inputs) - len(arrays)
-    same = absent >= 0 and all(map(operator.is_, found.inputs, (*arrays, *(None,) * absent)))
-    return (
-        same and found.out is None and found.finish is None
-        and not (op.depends_on_parameters or op.returned_aux)
-    )  # fmt: skip
+    op, absent = read.op, len(read.inputs) - len(arrays)
+    same = absent >= 0 and all(map(operator.is_, read.inputs, (*arrays, *(None,) * absent)))
+    return same and read.out is None and not (op.depends_on_parameters or op.returned_aux)
 
 
 def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:
