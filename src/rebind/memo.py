@@ -24,11 +24,10 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
     if _LOOSE.isdisjoint(exact):
         return values, tuple(exact)
     for value in values:
-        kind = value.__class__
-        if kind is tuple:
-            types = tuple(map(type, value))  # type: ignore[call-overload]  # of a tuple
+        if type(value) is tuple:
+            types = tuple(map(type, value))
             # As text it is exact, which takes longer than the types.
             exact.append(types if _LOOSE.isdisjoint(types) else repr(value))
-        elif kind in _LOOSE and not value:
+        elif type(value) in _LOOSE and not value:  # zeros have signs
             exact.append(repr(value))
     return values, tuple(exact)

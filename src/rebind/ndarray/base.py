@@ -271,7 +271,9 @@ class ArrayBase:
         target = self.begin_write(recorded)
         try:
             with grad_mode(recorded):
-                if target.is_cuda:
+                if (
+                    target.is_cuda
+                ):  # asked here, as each batch comes here: on the CPU there is nothing more to ask
                     send(value, target)
                 else:
                     target.copy_(value)

@@ -12,7 +12,7 @@ _MOST_PINNED = 1 << 28  # bytes
 
 
 def send(source: Tensor, target: Tensor) -> None:
-    """Copy `source`, which may broadcast, into `target` on a GPU, in its type.
+    """Copy `source`, which may broadcast, into `target`, in its type and on its device.
 
     A GPU reads ordinary memory only when it has done all that came before, for which the CPU would wait. So what is
     copied from there goes to pinned memory first, which PyTorch keeps until it is read: the caller may write into

@@ -351,10 +351,7 @@ class DenseStorage(Storage):
         """
         with grad_mode(False):
             # Detached: a write outside of any record must not become part of one.
-            if self.tensor.is_cuda:
-                send(source.to_dense(), self.tensor.detach())
-            else:
-                self.tensor.detach().copy_(source.to_dense())
+            send(source.to_dense(), self.tensor.detach())
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place.
